@@ -1,0 +1,55 @@
+"""What came of a match: the referee makes it, the store keeps it, the feed and the record tell it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+
+class SeatResult(Struct, frozen=True, kw_only=True):
+    """How one seat fared. `rank` 1 is best, equal ranks are a tie; `reason` as in docs/protocol.md."""
+
+    bot: str
+    version: str
+    rank: int
+    reason: str
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """A finished match. Times are UTC in ISO 8601; `digest` is the last of the chain, 64 hex digits."""
+
+    match: str
+    game: str
+    config: dict[str, Any]
+    rated: bool
+    seats: tuple[SeatResult, ...]
+    reason: str
+    plies: int
+    digest: str
+    started: str
+    finished: str
+    tournament: str | None = None
+    """The tournament's id, where it was one, and the match's place in its schedule."""
+    place: int | None = None
+
+
+class SeatRating(Struct, frozen=True, kw_only=True):
+    """One seat's rating before and after the match."""
+
+    mu_before: float
+    sigma_before: float
+    mu_after: float
+    sigma_after: float
+
+
+class Ratings(Struct, frozen=True, kw_only=True):
+    """How a match was rated: every number that the computation used, so that anyone can repeat it."""
+
+    pool: str
+    mu: float
+    sigma: float
+    beta: float
+    tau: float
+    draw_probability: float
+    seats: tuple[SeatRating, ...]

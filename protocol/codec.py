@@ -1,0 +1,165 @@
+"""Frames to messages and back, in msgpack or JSON, under hard limits. The only failure of decoding is `MalformedMessage`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgpack
+import msgspec
+
+from protocol.errors import MalformedMessage
+from protocol.messages import (
+    MAX_CLIENT_FRAME,
+    MAX_SERVER_FRAME,
+    ClientMessage,
+    Event,
+    FromClient,
+    FromServer,
+    Info,
+    ServerMessage,
+)
+
+MAX_ARRAY = 1024
+MAX_MAP = 128
+MAX_STRING = 4096
+MAX_DEPTH = 8
+_INTEGERS = range(-(2**63), 2**64)
+_SERVER_TYPES = frozenset(cls.__struct_config__.tag for cls in FromServer.__subclasses__())
+
+Frame = bytes | str
+
+
+def _unpack_msgpack(frame: Frame) -> Any:
+    if isinstance(frame, str):
+        raise MalformedMessage("a text frame on a msgpack connection: send binary frames")
+    try:
+        return msgpack.unpackb(
+            frame, max_array_len=MAX_ARRAY, max_map_len=MAX_MAP, max_str_len=MAX_STRING, max_bin_len=0, max_ext_len=0
+        )
+    except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as exc:
+        raise MalformedMessage(f"not msgpack within the limits: {_reason(exc)}") from exc
+
+
+def _unpack_json(frame: Frame) -> Any:
+    if isinstance(frame, bytes):
+        raise MalformedMessage("a binary frame on a JSON connection: send text frames")
+    try:
+        return msgspec.json.decode(frame)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as exc:
+        raise MalformedMessage(f"not JSON: {_reason(exc)}") from exc
+
+
+def _reason(exc: BaseException) -> str:
+    return str(exc) or type(exc).__name__
+
+
+def _pack_msgpack(message: FromClient | FromServer) -> bytes:
+    packed: bytes = msgpack.packb(msgspec.to_builtins(message))
+    return packed
+
+
+def _pack_json(message: FromClient | FromServer) -> str:
+    return msgspec.json.encode(message).decode()
+
+
+class Codec:
+    """One encoding of the protocol. Use the two instances, `MSGPACK` and `JSON`."""
+
+    def __init__(
+        self, subprotocol: str, pack: Callable[[FromClient | FromServer], Frame], unpack: Callable[[Frame], Any]
+    ) -> None:
+        self.subprotocol = subprotocol
+        self._unpack = unpack
+        self.encode = pack
+
+    def decode_client(self, frame: Frame) -> ClientMessage:
+        """What a client sent, checked against every limit. Raises `MalformedMessage`, naming the field."""
+        size = len(frame) if isinstance(frame, bytes) else len(frame.encode())
+        if size > MAX_CLIENT_FRAME:
+            raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_CLIENT_FRAME}")
+        value = self._unpack(frame)
+        check_limits(value)
+        return _convert(value, ClientMessage)
+
+    def decode_server(self, frame: Frame) -> ServerMessage | None:
+        """What the server sent; None for a type this version does not know. Raises `MalformedMessage`."""
+        if len(frame) > MAX_SERVER_FRAME:
+            raise MalformedMessage(f"a frame of {len(frame)} bytes: at most {MAX_SERVER_FRAME}")
+        if self is MSGPACK and isinstance(frame, bytes):
+            try:
+                value = msgpack.unpackb(frame)
+            except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as exc:
+                raise MalformedMessage(f"not msgpack: {_reason(exc)}") from exc
+        else:
+            value = self._unpack(frame)
+        if isinstance(value, dict) and isinstance(value.get("type"), str) and value["type"] not in _SERVER_TYPES:
+            return None
+        return _convert(value, ServerMessage)
+
+
+MSGPACK = Codec("arena.v1.msgpack", _pack_msgpack, _unpack_msgpack)
+JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
+CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
+
+
+def _convert(value: Any, union: Any) -> Any:
+    try:
+        return msgspec.convert(value, union)
+    except (msgspec.ValidationError, UnicodeError, RecursionError) as exc:
+        raise MalformedMessage(_named(value, exc)) from exc
+
+
+def _named(value: Any, exc: BaseException) -> str:
+    """msgspec's message with the kind of message in front and the field spelled plainly."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    text = str(exc).replace("`$.", "`").replace("`$`", "the message").replace("`", "")
+    return f"{kind}: {text}" if isinstance(kind, str) and len(kind) <= 32 else text
+
+
+def check_limits(value: Any, depth: int = 1) -> None:
+    """Refuse what is too deep, too long or not finite. Raises `MalformedMessage`."""
+    kind = type(value)
+    if kind is str:
+        if len(value) > MAX_STRING or (len(value) > MAX_STRING // 4 and len(value.encode()) > MAX_STRING):
+            raise MalformedMessage(f"a string of more than {MAX_STRING} bytes")
+    elif kind is dict:
+        _check_size(depth, len(value), MAX_MAP, "a map")
+        for key, item in value.items():
+            if type(key) is not str:
+                raise MalformedMessage(f"a map key that is no string: {key!r}"[:100])
+            if type(item) is not str or len(item) > 64:
+                check_limits(item, depth + 1)
+    elif kind is list:
+        _check_size(depth, len(value), MAX_ARRAY, "an array")
+        for item in value:
+            check_limits(item, depth + 1)
+    elif kind is int:
+        if value not in _INTEGERS:
+            raise MalformedMessage("an integer of more than 64 bits")
+    elif kind is float and not math.isfinite(value):
+        raise MalformedMessage(f"a number that is not finite: {value}")
+
+
+def _check_size(depth: int, size: int, most: int, what: str) -> None:
+    if depth > MAX_DEPTH:
+        raise MalformedMessage(f"nested deeper than {MAX_DEPTH} levels")
+    if size > most:
+        raise MalformedMessage(f"{what} of {size} entries: at most {most}")
+
+
+def read_info(info: Any) -> Info | None:
+    """The `info` of a move, checked. Raises `MalformedMessage`; the move stands all the same."""
+    if info is None:
+        return None
+    try:
+        return msgspec.convert(info, Info)
+    except (msgspec.ValidationError, UnicodeError) as exc:
+        raise MalformedMessage(f"info: {_named(info, exc)}") from exc
+
+
+def read_event(value: Any) -> Event:
+    """An event from its map. Raises `MalformedMessage`."""
+    event: Event = _convert(value, Event)
+    return event

@@ -1,0 +1,56 @@
+"""Every failure, split by whose fault it is: a `BotFault` costs the bot, an `ArenaFault` is the arena's or its operator's.
+
+A message is one line that names the value, the place and what would be right.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class Fault(Exception):
+    """Any failure with a message fit to be shown as it is."""
+
+
+class BotFault(Fault):
+    """The other side of the wire did something wrong. `code` travels with the message."""
+
+    code: ClassVar[str]
+
+
+class MalformedMessage(BotFault):
+    """A frame that is no message of the protocol."""
+
+    code = "bad_message"
+
+
+class UnknownGame(BotFault):
+    """A game that is not in the registry."""
+
+    code = "unknown_game"
+
+
+class BadConfig(BotFault):
+    """A game config with an unknown key or a value out of range."""
+
+    code = "bad_config"
+
+
+class MalformedMove(BotFault):
+    """A move that is not of the game's form."""
+
+    code = "malformed_move"
+
+
+class IllegalMove(BotFault):
+    """A well-formed move that the rules forbid here."""
+
+    code = "illegal_move"
+
+
+class ArenaFault(Fault):
+    """The arena, its data or its operator is at fault; no bot pays for it."""
+
+
+class BadRecord(ArenaFault):
+    """A match record that is truncated, foreign, of a newer format, or does not verify."""

@@ -1,0 +1,32 @@
+"""The registry: a game's name and where its rules are. Adding a game is one new file and one line here."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from protocol.errors import UnknownGame
+from protocol.games.base import Game
+
+_WHERE = {
+    "nim": "protocol.games.nim:Nim",
+    "grundy": "protocol.games.grundy:Grundy",
+    "tictactoe": "protocol.games.tictactoe:TicTacToe",
+}
+NAMES = tuple(_WHERE)
+
+
+def game_class(name: str) -> type[Game[Any, Any]]:
+    """The rules called `name`. Raises `UnknownGame`, listing those there are."""
+    where = _WHERE.get(name)
+    if where is None:
+        raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(NAMES)}")
+    module, _, attribute = where.partition(":")
+    found: type[Game[Any, Any]] = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def load(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
+    """The game called `name` under `config`. Raises `UnknownGame` or `BadConfig`."""
+    return game_class(name)(config or {})

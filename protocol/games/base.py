@@ -1,0 +1,193 @@
+"""The contract of a game: pure functions over immutable, hashable states, under one config. No clock, no sockets."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar
+
+from protocol.dice import Dice
+from protocol.errors import BadConfig, IllegalMove, MalformedMove
+from protocol.messages import Event
+
+S = TypeVar("S")
+M = TypeVar("M")
+
+CERTAIN = Fraction(1)
+
+
+class Game(ABC, Generic[S, M]):
+    """The rules of one game under one config.
+
+    `S` is a state and `M` a move; both are immutable and hashable. Seats count from 0. A subclass reads `config` in
+    `__init__` and raises `BadConfig` for what it cannot play.
+    """
+
+    name: ClassVar[str]
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]]
+    """The configs on which matches are rated."""
+    draw_probability: ClassVar[float]
+    """How often equal players draw; fixed for the game's rating pool."""
+
+    config: dict[str, Any]
+    """The whole config, normalised: every key present, ready for the wire."""
+    seats: int = 2
+
+    @abstractmethod
+    def __init__(self, config: Mapping[str, Any]) -> None: ...
+
+    @abstractmethod
+    def initial(self, dice: Dice) -> tuple[S, Event | None]:
+        """The first state, and the deal that made it where there is one. `dice` are those of ply 0."""
+
+    @abstractmethod
+    def to_move(self, state: S) -> int | None:
+        """The seat whose turn it is; None when the game is over."""
+
+    @abstractmethod
+    def ply(self, state: S) -> int:
+        """The number of the turn: 0 at the start (1 after a deal), one more with every move."""
+
+    @abstractmethod
+    def key(self, state: S) -> Hashable:
+        """What identifies the state in a search table: all but the ply."""
+
+    @abstractmethod
+    def legal_moves(self, state: S) -> Sequence[M]:
+        """Every legal move, in a fixed order; empty only when the game is over."""
+
+    @abstractmethod
+    def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:
+        """The state after `move` and the event to tell. Raises `IllegalMove`, saying what would be legal."""
+
+    def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
+        """Every result that chance may give to a legal `move`, with its exact probability; they sum to 1."""
+        return ((CERTAIN, self.apply(state, move, NO_DICE)[0]),)
+
+    @abstractmethod
+    def ranks(self, state: S) -> tuple[int, ...]:
+        """The rank of every seat in a finished game: 1 is best, equal numbers are a tie."""
+
+    def reason(self, state: S) -> str:
+        """Why the finished game is over: `win`, `draw`, `ply_limit` or `round_limit`."""
+        return "draw" if len(set(self.ranks(state))) == 1 else "win"
+
+    def drop(self, state: S, seat: int) -> S:
+        """The state after `seat` left a match that goes on without it; only asked with more than two seats."""
+        raise ValueError(f"{self.name} does not go on without seat {seat}")
+
+    def dealt(self, dice: Dice) -> Mapping[str, Any]:  # noqa: ARG002
+        """The config that starts as this one would with these dice: a paired match gives it to both seat orders."""
+        return self.config
+
+    @abstractmethod
+    def encode_state(self, state: S) -> dict[str, Any]:
+        """The state as it travels, with `to_move` (null when over) and `ply`."""
+
+    @abstractmethod
+    def decode_state(self, wire: Mapping[str, Any]) -> S:
+        """The inverse of `encode_state`. Raises `KeyError`, `TypeError` or `ValueError` on what it did not make."""
+
+    @abstractmethod
+    def encode_move(self, move: M) -> dict[str, Any]:
+        """The move as it travels."""
+
+    @abstractmethod
+    def decode_move(self, wire: Any) -> M:
+        """A move from the wire. Raises `MalformedMove`, saying what the form is."""
+
+    def offer(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        """What a `turn` carries: moves that can be sent as they are and, where they are not all, `options`."""
+        return [self.encode_move(move) for move in self.legal_moves(state)], None
+
+    @abstractmethod
+    def board(self, state: S) -> str:
+        """The state drawn for a terminal, at most 80 columns wide."""
+
+    @abstractmethod
+    def notation(self, move: M) -> str:
+        """The move in a few characters, for tables and replays."""
+
+    @property
+    def preset(self) -> str | None:
+        """The name of the preset that this config is, if it is one."""
+        for name, preset in self.presets.items():
+            if type(self)(preset).config == self.config:
+                return name
+        return None
+
+
+class _NoDice(Dice):
+    """For moves without chance: rolling is a mistake of the rules."""
+
+    def __init__(self) -> None:
+        super().__init__(b"", 0)
+
+    def choice(self, purpose: str, among: int) -> NoReturn:
+        raise AssertionError(f"a roll for {purpose!r} (1 in {among}) where the rules have no chance")
+
+
+NO_DICE = _NoDice()
+
+
+def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """`config` over its preset (where it names one) over `defaults`. Raises `BadConfig` for an unknown key or preset."""
+    given = dict(config)
+    base: Mapping[str, Any] = {}
+    if "preset" in given:
+        preset = given.pop("preset")
+        if not isinstance(preset, str) or preset not in game.presets:
+            raise BadConfig(f"{game.name} has no preset {preset!r}: {_among(game.presets)}")
+        base = game.presets[preset]
+    for key in given:
+        if key not in defaults:
+            raise BadConfig(f"{game.name} has no config key {key!r}: {_among((*defaults, 'preset'))}")
+    return {**defaults, **base, **given}
+
+
+def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: tuple[int, int]) -> tuple[int, ...]:
+    """A config value that is a list of integers within bounds; a bare integer is a list of one. Raises `BadConfig`."""
+    items = [value] if type(value) is int else value
+    (fewest, most), (low, high) = count, each
+    if not isinstance(items, (list, tuple)) or not fewest <= len(items) <= most:
+        raise BadConfig(f"{game}: {key} is {value!r}: it is a list of {fewest} to {most} integers")
+    for i, item in enumerate(items):
+        if type(item) is not int or not low <= item <= high:
+            raise BadConfig(f"{game}: {key}[{i}] is {item!r}: it is an integer from {low} to {high}")
+    return tuple(items)
+
+
+def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
+    """A config value that is one of a few. Raises `BadConfig`."""
+    for known in values:
+        if type(value) is type(known) and value == known:
+            return value
+    raise BadConfig(f"{game}: {key} is {value!r}: {_among(values)}")
+
+
+def move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
+    """The integer fields of a move, exactly `names`. Raises `MalformedMove` with `form`, the move as it should look."""
+    if not isinstance(wire, Mapping):
+        raise MalformedMove(f"a move is a map like {form}, not {_shown(wire)}")
+    if wire.keys() != set(names):
+        raise MalformedMove(f"a move looks like {form}; this one has {_among(sorted(map(str, wire)))[:80]}")
+    for name in names:
+        if type(wire[name]) is not int:
+            raise MalformedMove(f"{name} is {_shown(wire[name])}: it is an integer, as in {form}")
+    return tuple(wire[name] for name in names)
+
+
+def illegal(reason: str) -> NoReturn:
+    """Raise `IllegalMove`; an expression, for one-line rules."""
+    raise IllegalMove(reason)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _among(values: Iterable[Any]) -> str:
+    names = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
+    return "one of " + ", ".join(names) if names else "nothing"

@@ -1,0 +1,164 @@
+"""Nim: take from one heap; who cannot move loses, or wins in misère play. Any heaps, any set of allowed removals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from protocol.dice import Dice
+from protocol.errors import BadConfig
+from protocol.games.base import Game, illegal, integers, move_fields, one_of, read_config
+from protocol.games.theory import impartial
+from protocol.messages import Event
+
+MOST_LISTED = 512
+_DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
+
+
+class Position(NamedTuple):
+    """The heaps, the seat whose turn it is (even if it cannot move), and the ply."""
+
+    heaps: tuple[int, ...]
+    seat: int
+    at: int
+
+
+class Take(NamedTuple):
+    """Take `take` from heap number `heap`, counted from 0."""
+
+    heap: int
+    take: int
+
+
+class Nim(Game[Position, Take]):
+    """Config: `heaps` (1 to 64 of 0 to 1,000, at most 2,000 in all), `take` (null: any positive number; else 1 to 16
+    allowed removals), `misere`, `start` ("given", or "p-position": a random lost position with heaps no larger).
+    """
+
+    name = "nim"
+    presets: Mapping[str, Mapping[str, Any]] = {
+        "classic": {"heaps": [3, 5, 7]},
+        "min-nim": {"heaps": [10, 20, 30], "take": [1, 2, 3]},
+        "sticks": {"heaps": [21], "take": [1, 2, 3], "misere": True},
+    }
+    draw_probability = 0.0
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        given = read_config(Nim, config, _DEFAULTS)
+        self.heaps = integers("nim", "heaps", given["heaps"], count=(1, 64), each=(0, 1000))
+        if sum(self.heaps) > 2000:
+            raise BadConfig(f"nim: heaps hold {sum(self.heaps)}: at most 2000 in all")
+        take = given["take"]
+        self.take = (
+            None if take is None else tuple(sorted(set(integers("nim", "take", take, count=(1, 16), each=(1, 1000)))))
+        )
+        self.misere = one_of("nim", "misere", given["misere"], (False, True))
+        self.start = one_of("nim", "start", given["start"], ("given", "p-position"))
+        if self.start == "p-position" and not self._has_lost_position():
+            raise BadConfig(
+                f"nim: no lost position with a move left has heaps within {list(self.heaps)}: start is given"
+            )
+        self._allowed = None if self.take is None else frozenset(self.take)
+        self.config = {
+            "heaps": list(self.heaps),
+            "take": None if self.take is None else list(self.take),
+            "misere": self.misere,
+            "start": self.start,
+        }
+
+    def _has_lost_position(self) -> bool:
+        least = 1 if self.take is None else self.take[0]
+        large = [heap for heap in self.heaps if heap >= least]
+        if self.misere or len(large) >= 2:
+            return bool(large)  # misère: one heap of `least`; normal: two such heaps
+        return any(
+            impartial.outcome_class((size,), self.take, misere=False) == "P"
+            for heap in large
+            for size in range(least, heap + 1)
+        )
+
+    def initial(self, dice: Dice) -> tuple[Position, Event | None]:
+        if self.start == "given":
+            return Position(self.heaps, 0, 0), None
+        heaps = self._deal(dice)
+        return Position(heaps, 0, 1), Event(ply=0, seat=-1, move={"heaps": list(heaps)})
+
+    def _deal(self, dice: Dice) -> tuple[int, ...]:
+        """Heaps drawn uniformly (purpose "deal"), again and again until the position is lost and has a move."""
+        while True:
+            heaps = tuple(dice.choice("deal", size + 1) for size in self.heaps)
+            if self._takes(heaps) and impartial.outcome_class(heaps, self.take, misere=self.misere) == "P":
+                return heaps
+
+    def dealt(self, dice: Dice) -> Mapping[str, Any]:
+        if self.start == "given":
+            return self.config
+        return {**self.config, "heaps": list(self._deal(dice)), "start": "given"}
+
+    def _takes(self, heaps: Sequence[int]) -> bool:
+        """Whether any move is left."""
+        return max(heaps) >= (1 if self.take is None else self.take[0])
+
+    def to_move(self, state: Position) -> int | None:
+        return state.seat if self._takes(state.heaps) else None
+
+    def ply(self, state: Position) -> int:
+        return state.at
+
+    def key(self, state: Position) -> tuple[tuple[int, ...], int]:
+        return state.heaps, state.seat
+
+    def legal_moves(self, state: Position) -> list[Take]:
+        if self.take is None:
+            return [Take(heap, take) for heap, size in enumerate(state.heaps) for take in range(1, size + 1)]
+        return [Take(heap, take) for heap, size in enumerate(state.heaps) for take in self.take if take <= size]
+
+    def apply(self, state: Position, move: Take, dice: Dice) -> tuple[Position, Event]:
+        heaps, seat, at = state
+        heap, take = move
+        if not 0 <= heap < len(heaps):
+            illegal(f"there is no heap {heap}: heaps are 0 to {len(heaps) - 1}")
+        size = heaps[heap]
+        if take < 1 or (self._allowed is not None and take not in self._allowed):
+            allowed = "1 or more" if self.take is None else " or ".join(map(str, self.take))
+            illegal(f"take is {take}: a move takes {allowed}")
+        if take > size:
+            illegal(f"heap {heap} holds {size}: {take} cannot be taken; the heaps are {list(heaps)}")
+        after = Position((*heaps[:heap], size - take, *heaps[heap + 1 :]), 1 - seat, at + 1)
+        return after, Event(ply=at, seat=seat, move={"heap": heap, "take": take})
+
+    def ranks(self, state: Position) -> tuple[int, ...]:
+        stuck_wins = self.misere
+        return (1, 2) if (state.seat == 0) == stuck_wins else (2, 1)
+
+    def encode_state(self, state: Position) -> dict[str, Any]:
+        return {"heaps": state.heaps, "to_move": self.to_move(state), "ply": state.at}
+
+    def decode_state(self, wire: Mapping[str, Any]) -> Position:
+        heaps, at, seat = tuple(wire["heaps"]), wire["ply"], wire["to_move"]
+        if seat is None:
+            seat = (at - (self.start == "p-position")) % 2
+        return Position(heaps, seat, at)
+
+    def encode_move(self, move: Take) -> dict[str, Any]:
+        return {"heap": move.heap, "take": move.take}
+
+    def decode_move(self, wire: Any) -> Take:
+        return Take(*move_fields(wire, '{"heap": 0, "take": 1}', "heap", "take"))
+
+    def offer(self, state: Position) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        moves = self.legal_moves(state)
+        if len(moves) <= MOST_LISTED:
+            return [{"heap": heap, "take": take} for heap, take in moves], None
+        listed = [{"heap": heap, "take": take} for heap, take in moves[:MOST_LISTED]]
+        return listed, {"heaps": list(state.heaps), "take": None if self.take is None else list(self.take)}
+
+    def board(self, state: Position) -> str:
+        return "\n".join(f"{i:>2}: {_row(size)}" for i, size in enumerate(state.heaps))
+
+    def notation(self, move: Take) -> str:
+        return f"{move.take} from heap {move.heap}"
+
+
+def _row(size: int) -> str:
+    return f"{size:>4}  " + ("|" * size if size <= 60 else "|" * 57 + "...")

@@ -1,0 +1,245 @@
+"""Every message on the wire, as msgspec structs; `type` tells them apart. docs/protocol.md says what each is for.
+
+The server forbids unknown fields in what clients send; clients ignore those they don't know.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+PROTOCOL = 1
+MAX_CLIENT_FRAME = 16 * 1024
+MAX_SERVER_FRAME = 1024 * 1024
+MAX_SLOTS = 64
+MAX_STRIKES = 3
+MAX_BAD_MESSAGES = 20
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$"
+MATCH_PATTERN = r"^[a-z0-9-]{1,40}$"
+
+BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description="unique without regard to case")]
+MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN)]
+Label = Annotated[str, Meta(max_length=64)]
+Token = Annotated[str, Meta(min_length=16, max_length=128)]
+RequestId = Annotated[str, Meta(min_length=1, max_length=64)]
+Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$", description="16 bytes, lower-case hex")]
+Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
+Ply = Annotated[int, Meta(ge=0)]
+Seat = Annotated[int, Meta(ge=0)]
+Milliseconds = Annotated[int, Meta(ge=0, description="milliseconds")]
+
+
+class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that happened at `ply`: a move, a deal (seat −1), or a seat that left (`out` says why)."""
+
+    ply: int
+    seat: int
+    move: dict[str, Any] | None = None
+    dice: list[list[int]] | None = None
+    result: dict[str, Any] | None = None
+    out: str | None = None
+
+
+class Clock(Struct, frozen=True, kw_only=True):
+    """The clock of a match: each seat's bank at the start, and what an accepted move adds."""
+
+    bank_ms: int
+    increment_ms: int
+
+
+class Player(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who sits on a seat, with the rating it brings."""
+
+    bot: str
+    version: str = ""
+    mu: float | None = None
+    sigma: float | None = None
+
+
+class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a match ended for one seat. The ratings are there when it was rated before `end` was sent."""
+
+    bot: str
+    rank: int
+    reason: str
+    mu_before: float | None = None
+    sigma_before: float | None = None
+    mu_after: float | None = None
+    sigma_after: float | None = None
+
+
+class Info(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a bot says of its own thinking; kept in the record, shown in replays."""
+
+    value: float | None = None
+    depth: Annotated[int, Meta(ge=0)] | None = None
+    nodes: Annotated[int, Meta(ge=0)] | None = None
+    note: Annotated[str, Meta(max_length=256)] | None = None
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What this server allows on this connection."""
+
+    max_message: int
+    strikes: int
+    slots: int
+
+
+class FromClient(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type", tag=str.lower
+):
+    """A message that a client sends."""
+
+
+class FromServer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=str.lower):
+    """A message that the server sends."""
+
+
+class Hello(FromClient):
+    """The first message of a connection. Without `bot` the client is a watcher."""
+
+    bot: BotName | None = None
+    token: Token | None = None
+    version: Label = ""
+    client: Label = ""
+    slots: Annotated[int, Meta(ge=1, le=MAX_SLOTS)] = 1
+    follow: bool = False
+
+
+class Seek(FromClient):
+    """Ask for a match. Answered by `start` carrying this id, or by `error` with `ref`."""
+
+    id: RequestId
+    game: Annotated[str, Meta(max_length=64)]
+    config: dict[str, Any] = {}
+    rated: bool = True
+    opponent: BotName | None = None
+
+
+class Unseek(FromClient):
+    """Take a seek back."""
+
+    id: RequestId
+
+
+class Ready(FromClient):
+    """The seat is ready to play; `nonce` is mixed into the dice."""
+
+    match: MatchId
+    nonce: Nonce | None = None
+
+
+class Move(FromClient):
+    """The answer to the `turn` of the same `ply`. `move` and `info` are checked by the game and the referee."""
+
+    match: MatchId
+    ply: Ply
+    move: Any
+    info: Any = None
+
+
+class Resign(FromClient):
+    """Give a match up."""
+
+    match: MatchId
+
+
+class Watch(FromClient):
+    """Follow a match, or with "*" hear of every start and end."""
+
+    match: Annotated[str, Meta(max_length=40)]
+
+
+class Unwatch(FromClient):
+    """Stop following."""
+
+    match: Annotated[str, Meta(max_length=40)]
+
+
+class Welcome(FromServer):
+    """The answer to `hello`. `token` is there once, when the arena made it."""
+
+    protocol: int = PROTOCOL
+    bot: str | None = None
+    token: str | None = None
+    games: list[str]
+    limits: Limits
+    resumed: list[str]
+
+
+class Unseeked(FromServer):
+    """The seek is withdrawn."""
+
+    id: str
+
+
+class Start(FromServer):
+    """A match begins, or is told again after a reconnect (`resumed`). Answer `ready` within 10 s."""
+
+    match: str
+    seek: str | None = None
+    game: str
+    config: dict[str, Any]
+    seat: int | None = None
+    seats: list[Player]
+    clock: Clock
+    commitment: Hex32
+    rated: bool
+    resumed: bool = False
+
+
+class Turn(FromServer):
+    """The whole state; answer with `move` where `to_move` is your seat."""
+
+    match: str
+    ply: int
+    to_move: int
+    state: dict[str, Any]
+    events: list[Event]
+    clock: list[int]
+    legal: list[dict[str, Any]] | None = None
+    options: dict[str, Any] | None = None
+    digest: Hex32
+    nonces: list[str] | None = None
+
+
+class Rejected(FromServer):
+    """A move that was not accepted, and why."""
+
+    match: str
+    ply: int
+    code: str
+    message: str
+    strikes_left: int | None = None
+    clock_ms: int | None = None
+
+
+class End(FromServer):
+    """The match is over: what happened since the last turn, the result, and the seed that opens the dice."""
+
+    match: str
+    ply: int
+    events: list[Event]
+    state: dict[str, Any]
+    digest: Hex32
+    ranks: list[int]
+    reason: str
+    seats: list[Outcome]
+    seed: str | None = None
+    nonces: list[str]
+    record: str
+
+
+class Error(FromServer):
+    """Something else went wrong; `fatal` says that the connection is about to close."""
+
+    code: str
+    message: str
+    ref: str | None = None
+    fatal: bool = False
+
+
+ClientMessage = Hello | Seek | Unseek | Ready | Move | Resign | Watch | Unwatch
+ServerMessage = Welcome | Unseeked | Start | Turn | Rejected | End | Error
