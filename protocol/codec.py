@@ -1,4 +1,4 @@
-"""Frames to messages and back, in msgpack or JSON, under hard limits. The only failure of decoding is `MalformedMessage`."""
+"""Frames to messages and back, in msgpack or JSON, under hard limits. Decoding fails with `MalformedMessage` alone."""
 
 from __future__ import annotations
 

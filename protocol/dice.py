@@ -19,7 +19,7 @@ def commitment(match: str, seed: bytes) -> bytes:
 
 
 def match_key(match: str, seed: bytes, nonces: Iterable[bytes]) -> bytes:
-    """The key K of all rolls of a match: the arena's seed mixed with every seat's nonce (empty where a seat sent none)."""
+    """The key K of all rolls of a match: the arena's seed mixed with every seat's nonce (empty where it sent none)."""
     mixed = b"".join(bytes([len(nonce)]) + nonce for nonce in nonces)
     return hmac.digest(seed, b"bot-arena/1/key" + match.encode() + mixed, "sha256")
 

@@ -1,4 +1,4 @@
-"""Every failure, split by whose fault it is: a `BotFault` costs the bot, an `ArenaFault` is the arena's or its operator's.
+"""Every failure, split by whose fault it is: a `BotFault` costs the bot, an `ArenaFault` is the arena's own.
 
 A message is one line that names the value, the place and what would be right.
 """

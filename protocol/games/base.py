@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
@@ -77,7 +77,7 @@ class Game(ABC, Generic[S, M]):
         """The state after `seat` left a match that goes on without it; only asked with more than two seats."""
         raise ValueError(f"{self.name} does not go on without seat {seat}")
 
-    def dealt(self, dice: Dice) -> Mapping[str, Any]:  # noqa: ARG002
+    def dealt(self, dice: Dice) -> Mapping[str, Any]:
         """The config that starts as this one would with these dice: a paired match gives it to both seat orders."""
         return self.config
 
@@ -132,7 +132,7 @@ NO_DICE = _NoDice()
 
 
 def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """`config` over its preset (where it names one) over `defaults`. Raises `BadConfig` for an unknown key or preset."""
+    """`config` over its preset (if it names one) over `defaults`. Raises `BadConfig` for an unknown key or preset."""
     given = dict(config)
     base: Mapping[str, Any] = {}
     if "preset" in given:
