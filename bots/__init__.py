@@ -3,6 +3,22 @@
 `from bots import Bot, Turn, run` is all that a bot needs.
 """
 
-from bots.bot import Bot, Choice, Turn
+from __future__ import annotations
 
-__all__ = ["Bot", "Choice", "Turn"]
+from typing import TYPE_CHECKING, Any
+
+from bots.bot import Bot, Choice, GiveUp, Turn
+
+if TYPE_CHECKING:
+    from bots.client import run
+
+__all__ = ["Bot", "Choice", "GiveUp", "Turn", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    """`run`, imported when it is asked for: what only searches or defines a bot needs no sockets."""
+    if name == "run":
+        from bots.client import run
+
+        return run
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,11 +7,15 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from protocol.games import NAMES
 from protocol.games.base import Game
 from protocol.messages import End, Event, Player, Rejected, Start
+
+
+class GiveUp(Exception):
+    """Raise it in `choose` to resign the match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,10 @@ class Bot:
     version: str = ""
     games: Sequence[str] = NAMES
     """The games this bot can play."""
+    matches: int | None = None
+    """How many matches it plays where nobody says; None: until it is stopped."""
+    settings: ClassVar[Mapping[str, str]] = {}
+    """What `arena-bot run --set key=value` may pass to `__init__`, as strings, each with a line of explanation."""
 
     def __init__(self, name: str, version: str = "") -> None:
         self.name = name

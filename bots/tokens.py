@@ -1,0 +1,94 @@
+"""The tokens that prove a bot's name to an arena, in one file that only its owner can read."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from protocol.errors import Fault
+
+
+class BadTokenFile(Fault):
+    """The token file cannot be read, or is not one that this module wrote."""
+
+
+def default_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """`tokens.json` in the user's configuration folder (`XDG_CONFIG_HOME`, else `~/.config`)."""
+    base = environ.get("XDG_CONFIG_HOME", "")
+    root = Path(base) if os.path.isabs(base) else Path(environ.get("HOME") or Path.home()) / ".config"
+    return root / "bot-arena" / "tokens.json"
+
+
+def token_for(url: str, bot: str, path: Path) -> str:
+    """The token of `bot` at the arena of `url`; made and saved first where there is none. Raises `BadTokenFile`.
+
+    It is saved before it is ever sent, so a connection lost on the way cannot lose the name.
+    """
+    try:
+        with _locked(path):
+            saved = _read(path)
+            names = saved.setdefault(_place(url), {})
+            token = names.get(bot.lower())
+            if token is None:
+                token = names[bot.lower()] = secrets.token_urlsafe(32)
+                _replace(path, saved)
+            return token
+    except OSError as exc:
+        raise BadTokenFile(
+            f"{path}: {exc.strerror or exc}; give the token with --token, or make the file ours"
+        ) from exc
+
+
+def _place(url: str) -> str:
+    """host:port, without anything else that a URL may carry."""
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'wss' else 80)}"
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Alone among all processes of this user: several bots may start at the same moment."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.chmod(path.parent, 0o700)
+    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _read(path: Path) -> dict[str, dict[str, str]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except UnicodeDecodeError as exc:
+        raise BadTokenFile(f"{path}: not a file of tokens; move it away, or give the token with --token") from exc
+    try:
+        saved = json.loads(text)
+    except ValueError:
+        saved = None
+    if not isinstance(saved, dict) or not all(isinstance(names, dict) for names in saved.values()):
+        raise BadTokenFile(f"{path}: not a file of tokens; move it away, or give the token with --token")
+    return saved
+
+
+def _replace(path: Path, saved: Mapping[str, Mapping[str, str]]) -> None:
+    """Whole or not at all: a reader never sees half a file, and its mode is 0600 from the first byte."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tokens-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(saved, file, indent=2, sort_keys=True)
+            file.write("\n")
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
