@@ -1,0 +1,70 @@
+"""Fixtures that more than one package's tests use: a real MQTT broker."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+class Mosquitto:
+    """A Mosquitto on a port of its own, to be killed and started again at will. It forgets everything when it dies."""
+
+    def __init__(self, program: str, folder: Path) -> None:
+        self._program = program
+        self.port = free_port()
+        self._config = folder / "mosquitto.conf"
+        self._config.write_text(
+            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence false\n"
+            "log_dest stderr\nlog_type information\nconnection_messages false\nmax_queued_messages 0\n"
+        )
+        self._process: subprocess.Popen[str] | None = None
+
+    def url(self, prefix: str = "test") -> str:
+        return f"mqtt://127.0.0.1:{self.port}/{prefix}"
+
+    def start(self) -> None:
+        """Start it and return once it listens."""
+        command = [self._program, "-c", str(self._config)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert self._process.stdout is not None
+        said = []
+        for line in self._process.stdout:
+            if "running" in line:
+                return
+            said.append(line)
+        raise AssertionError("mosquitto did not start: " + "".join(said))
+
+    def kill(self) -> None:
+        """End it without a word to its clients."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Mosquitto]:
+    """A running Mosquitto. Where it is not installed the test is skipped, in CI it fails."""
+    program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("mosquitto is not installed")
+        pytest.skip("mosquitto is not installed")
+    mosquitto = Mosquitto(program, tmp_path)
+    mosquitto.start()
+    yield mosquitto
+    mosquitto.kill()
