@@ -1,0 +1,189 @@
+"""Theory against brute force, and the periods of subtraction games."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement
+
+import pytest
+
+from protocol.games.theory.difficulty import Difficulty, count, reachable
+from protocol.games.theory.heaps import SPLIT, Heap, SetTake, taking
+from protocol.games.theory.impartial import (
+    after,
+    best_moves,
+    grundy,
+    moves,
+    outcome,
+    outcome_class,
+    value,
+    winning_moves,
+)
+
+Heaps = tuple[int, ...]
+
+
+def move_sets() -> Iterator[tuple[int, ...] | None]:
+    yield None
+    chance = random.Random(3)
+    for _ in range(20):
+        yield tuple(sorted(chance.sample(range(1, 9), chance.randint(1, 5))))
+
+
+class Brute:
+    """Seed 003's definitions, word for word, over all resulting positions."""
+
+    def __init__(self, take: tuple[int, ...] | None, misere: bool) -> None:
+        self.take, self.misere = take, misere
+        self.lost, self.value = cache(self._lost), cache(self._value)
+
+    def results(self, heaps: Heaps) -> set[Heaps]:
+        found = set()
+        for i, size in enumerate(heaps):
+            for take in self.take or range(1, size + 1):
+                if take <= size:
+                    found.add(tuple(sorted((*heaps[:i], size - take, *heaps[i + 1 :]))))
+        return found
+
+    def _lost(self, heaps: Heaps) -> bool:
+        results = self.results(heaps)
+        return not any(self.lost(result) for result in results) if results else not self.misere
+
+    def _value(self, heaps: Heaps) -> Fraction:
+        results = self.results(heaps)
+        if not results:
+            return Fraction(int(self.misere))
+        return Fraction(sum(self.lost(result) for result in results), len(results))
+
+
+@pytest.mark.parametrize("misere", [False, True])
+@pytest.mark.parametrize("take", list(move_sets()))
+def test_theory_agrees_with_brute_force_up_to_8_8_8(take: tuple[int, ...] | None, misere: bool) -> None:
+    brute, rule = Brute(take, misere), taking(take)
+    for heaps in combinations_with_replacement(range(9), 3):
+        assert outcome_class(heaps, take, misere=misere) == ("P" if brute.lost(heaps) else "N")
+        assert value(heaps, rule, misere=misere) == brute.value(heaps)
+        results = brute.results(heaps)
+        assert {after(heaps, move) for move in moves(heaps, rule)} == results
+        least = min(map(brute.value, results), default=None)
+        best = {after(heaps, move) for move in best_moves(heaps, rule, misere=misere)}
+        assert best == {result for result in results if brute.value(result) == least}
+
+
+def test_the_class_of_a_position_agrees_with_its_grundy_value() -> None:
+    for take in move_sets():
+        for heaps in combinations_with_replacement(range(9), 3):
+            assert (grundy(heaps, taking(take)) == 0) == (outcome_class(heaps, take, misere=False) == "P")
+
+
+@pytest.mark.parametrize(("take", "period"), [((1, 2, 3), 4), ((1, 3, 5), 2), ((2, 5, 7), 22), ((4,), 8)])
+def test_the_period_of_a_subtraction_game_is_found(take: tuple[int, ...], period: int) -> None:
+    rule = SetTake(take)
+    rule.value(1000)
+    assert rule.period == period
+
+
+@pytest.mark.parametrize("take", [(3, 4, 9, 11), (2, 7, 30), (5, 99), (1, 2, 3, 4, 5, 6, 7, 8, 9, 10), (17, 2000)])
+def test_values_found_by_the_period_are_those_of_the_definition(take: tuple[int, ...]) -> None:
+    values: list[int] = []
+    for size in range(3000):
+        reached = {values[size - taken] for taken in take if taken <= size}
+        values.append(next(v for v in range(20) if v not in reached))
+    rule = taking(take)
+    assert rule.value(2999) == values[2999]
+    assert [rule.value(size) for size in range(3000)] == values
+
+
+def test_values_do_not_depend_on_the_order_of_the_questions() -> None:
+    small_first, large_first = SetTake((2, 5, 7)), SetTake((2, 5, 7))
+    sizes = range(0, 400, 7)
+    asked_up = [small_first.value(size) for size in sizes]
+    asked_down = [large_first.value(size) for size in reversed(sizes)]
+    assert asked_up == asked_down[::-1]
+
+
+def test_grundys_game_has_its_known_values() -> None:
+    # OEIS A002188
+    known = [0, 0, 0, 1, 0, 2, 1, 0, 2, 1, 0, 2, 1, 3, 2, 1, 3, 2, 4, 3, 0, 4, 3, 0, 4, 3, 0, 4, 1, 2]
+    assert [SPLIT.value(size) for size in range(len(known))] == known
+
+
+def split_lost(heaps: Heaps) -> bool:
+    return not any(split_lost(result) for result in split_results(heaps))
+
+
+def split_results(heaps: Heaps) -> set[Heaps]:
+    return {
+        tuple(sorted((*heaps[:i], part, size - part, *heaps[i + 1 :])))
+        for i, size in enumerate(heaps)
+        for part in range(1, size)
+        if part != size - part
+    }
+
+
+@pytest.mark.parametrize("heaps", [*((size,) for size in range(1, 11)), (3, 4), (5, 5), (4, 6), (3, 3, 5), (2, 7)])
+def test_grundys_game_agrees_with_brute_force(heaps: Heaps) -> None:
+    results = split_results(heaps)
+    lost = [result for result in results if split_lost(result)]
+    assert (outcome(heaps, SPLIT) == "P") == split_lost(heaps)
+    assert value(heaps, SPLIT) == (Fraction(len(lost), len(results)) if results else 0)
+    assert {after(heaps, move) for move in winning_moves(heaps, SPLIT)} == set(lost)
+
+
+def test_positions_that_can_be_reached_are_counted_by_class() -> None:
+    rule = taking((1, 3, 5))
+    found = reachable((10, 20, 30), rule)
+    assert found is not None
+    brute = Brute((1, 3, 5), False)
+    lost = sum(brute.lost(heaps) for heaps in found)
+    assert count(found, rule) == (lost, len(found) - lost)
+    assert found == all_reached(brute, (10, 20, 30))
+
+
+def all_reached(brute: Brute, first: Heaps) -> set[Heaps]:
+    seen, waiting = {first}, [first]
+    while waiting:
+        for result in brute.results(waiting.pop()) - seen:
+            seen.add(result)
+            waiting.append(result)
+    return seen
+
+
+@pytest.mark.parametrize(("heaps", "take"), [((1000, 1000), None), ((10**6,), (1, 2))])
+def test_too_many_positions_to_count_are_none(heaps: Heaps, take: tuple[int, ...] | None) -> None:
+    assert reachable(heaps, taking(take)) is None
+    assert Difficulty(taking(take)).error(heaps) is None
+    assert Difficulty(taking(take)).hardest_moves(heaps) is None
+
+
+def no_error(heaps: Heaps, brute: Brute, losers_turn: bool) -> float:
+    """The chance of flawless play by the winning side, by plain recursion."""
+    results = brute.results(heaps)
+    if not results:
+        return 1.0
+    if losers_turn:
+        return min(no_error(result, brute, False) for result in results)
+    right = [result for result in results if brute.lost(result)]
+    return sum(no_error(result, brute, True) for result in right) / len(results)
+
+
+@pytest.mark.parametrize("misere", [False, True])
+@pytest.mark.parametrize("take", [None, (1, 2), (1, 3, 4), (2, 3)])
+def test_difficulty_agrees_with_brute_force(take: tuple[int, ...] | None, misere: bool) -> None:
+    brute, difficulty = Brute(take, misere), Difficulty(taking(take), misere=misere)
+    for heaps in combinations_with_replacement(range(4), 3):
+        expected = 1 - no_error(heaps, brute, brute.lost(heaps))
+        assert difficulty.error(heaps) == pytest.approx(expected)
+
+
+def test_the_move_with_the_deepest_difficulty_leads_to_the_greatest_chance_of_an_error() -> None:
+    rule: Heap = taking(None)
+    difficulty = Difficulty(rule)
+    chances = {move: difficulty.error(after((2, 4, 6), move)) for move in moves((2, 4, 6), rule)}
+    hardest = difficulty.hardest_moves((2, 4, 6))
+    assert hardest
+    assert {chances[move] for move in hardest} == {max(chance for chance in chances.values() if chance is not None)}
+    assert difficulty.error((2, 4, 6)) == max(chance for chance in chances.values() if chance is not None)
