@@ -1,0 +1,71 @@
+"""Time banks with an increment (Fischer), as values: time comes in as an argument, nothing here looks at a clock."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+MOST_ALLOWED_A_PLY = 0.1
+MOST_ALLOWED_A_MATCH = 1.0
+
+
+class Clock(NamedTuple):
+    """A bank of seconds for every seat; at most one of them runs. All times are seconds of one monotonic clock."""
+
+    banks: tuple[float, ...]
+    increment: float
+    running: int | None = None
+    since: float = 0.0
+    allowances: tuple[float, ...] = ()
+    """What is left of each seat's allowance for round trips in this match."""
+
+    @classmethod
+    def new(cls, seats: int, bank: float, increment: float) -> Clock:
+        """A clock at rest with `bank` seconds for each seat."""
+        return cls((bank,) * seats, increment, allowances=(MOST_ALLOWED_A_MATCH,) * seats)
+
+    def start(self, seat: int, now: float) -> Clock:
+        """The clock running for `seat`."""
+        return self._replace(running=seat, since=now)
+
+    def press(self, now: float, round_trip: float = 0.0) -> Clock:
+        """The clock at rest after the running seat's accepted move: the time used is taken off, less the round trip
+        (at most 0.1 s a ply and 1 s a match), and the increment added."""
+        seat = self.running
+        if seat is None:
+            return self
+        used = now - self.since
+        allowance = min(round_trip, MOST_ALLOWED_A_PLY, self.allowances[seat], used)
+        return Clock(
+            _put(self.banks, seat, max(0.0, self.banks[seat] - used + allowance) + self.increment),
+            self.increment,
+            allowances=_put(self.allowances, seat, self.allowances[seat] - allowance) if allowance else self.allowances,
+        )
+
+    def stop(self, now: float) -> Clock:
+        """The clock at rest, the time used taken off: nobody moved."""
+        if self.running is None:
+            return self
+        return self._replace(banks=_put(self.banks, self.running, self.left(self.running, now)), running=None)
+
+    def delayed(self, by: float) -> Clock:
+        """The clock as if it had been started `by` seconds later: the arena itself was late."""
+        return self if self.running is None else self._replace(since=self.since + by)
+
+    def left(self, seat: int, now: float) -> float:
+        """Seconds left in a seat's bank; never negative."""
+        bank = self.banks[seat]
+        return max(0.0, bank - (now - self.since)) if seat == self.running else bank
+
+    @property
+    def deadline(self) -> float | None:
+        """When the running bank ends."""
+        return None if self.running is None else self.since + self.banks[self.running]
+
+    def milliseconds(self, now: float) -> list[int]:
+        """What each seat has left, in whole milliseconds."""
+        return [math.floor(self.left(seat, now) * 1000) for seat in range(len(self.banks))]
+
+
+def _put(values: tuple[float, ...], at: int, value: float) -> tuple[float, ...]:
+    return (*values[:at], value, *values[at + 1 :])

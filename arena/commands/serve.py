@@ -1,0 +1,75 @@
+"""`arena serve`: a server until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from pathlib import Path
+
+from arena.lock import lock
+from arena.store.store import Store
+
+from arena.archive import Archive
+from arena.config import Settings, clock, database
+from arena.identity import StoreDoor
+from arena.journal import Journal
+from arena.server import Arena
+
+
+def run(settings: Settings) -> None:
+    """Serve until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
+    logging.basicConfig(level=logging.INFO, format="arena: %(message)s")
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
+    data = Path(settings.data)
+    with lock(data):
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(_serve(settings, data))
+
+
+def loop_factory():  # type: ignore[no-untyped-def]
+    """uvloop's, where it exists."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+async def _serve(settings: Settings, data: Path) -> None:
+    store = Store.open(database(settings.db, data))
+    archive = Archive(store)
+    feed = feeding = None
+    if settings.mqtt is not None:
+        from arena.feed import Feed
+
+        feed = Feed(settings.mqtt)
+        feeding = asyncio.create_task(feed.run())
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    arena = Arena(
+        archive,
+        Journal(data / "journal"),
+        StoreDoor(archive, registration=settings.registration),
+        clock(settings.clock),
+        feed=feed,
+        max_connections=settings.max_connections,
+    )
+    try:
+        restored = await arena.restore()
+        port = await arena.listen(settings.host, settings.port)
+        log = logging.getLogger("arena")
+        log.info("listening on ws://%s:%d, data in %s", settings.host, port, data)
+        if restored:
+            log.info("%d matches go on from the journal", restored)
+        await stop.wait()
+    finally:
+        await arena.close()
+        await archive.close()
+        if feed is not None and feeding is not None:
+            await feed.close()
+            feeding.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await feeding

@@ -1,0 +1,100 @@
+"""The settings of a server: one frozen struct out of defaults, a TOML file, the environment and flags, in that order."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from protocol.errors import UsageFault
+from protocol.messages import Clock
+
+DEFAULT_DATA = "arena-data"
+_MOST_BANK_MS = 24 * 3600 * 1000
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What `arena serve` needs to know."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    data: str = DEFAULT_DATA
+    db: str | None = None
+    clock: str = "60+0.5"
+    mqtt: str | None = None
+    registration: str = "open"
+    max_connections: int = 1000
+
+
+_CHECKS: dict[str, tuple[type, str]] = {
+    "host": (str, "a host name or address"),
+    "port": (int, "a port from 0 to 65535"),
+    "data": (str, "a folder"),
+    "db": (str, "a database URL or file"),
+    "clock": (str, "seconds and increment, like 60+0.5"),
+    "mqtt": (str, "a broker like mqtt://host:1883/prefix"),
+    "registration": (str, '"open" or "closed"'),
+    "max_connections": (int, "a number from 1"),
+}
+
+
+def settings(flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
+    """Settings from flags (None: not given) over `ARENA_…` variables over a TOML file. Raises `UsageFault`."""
+    values: dict[str, Any] = {}
+    if file is not None:
+        values.update(_from_file(file))
+    for key, (kind, _) in _CHECKS.items():
+        text = environment.get(f"ARENA_{key.upper()}")
+        if text is not None:
+            values[key] = int(text) if kind is int and text.isdecimal() else text
+    values.update({key: value for key, value in flags.items() if value is not None})
+    for key, value in values.items():
+        kind, right = _CHECKS[key]
+        if type(value) is not kind:
+            raise UsageFault(f"{key} is {value!r}: it is {right}")
+    made = Settings(**values)
+    clock(made.clock)
+    if made.registration not in ("open", "closed"):
+        raise UsageFault(f"registration is {made.registration!r}: it is open or closed")
+    if not 0 <= made.port <= 65535:
+        raise UsageFault(f"port is {made.port}: it is {_CHECKS['port'][1]}")
+    if made.max_connections < 1:
+        raise UsageFault(f"max_connections is {made.max_connections}: it is {_CHECKS['max_connections'][1]}")
+    return made
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(file.read_text())
+    except OSError as exc:
+        raise UsageFault(f"the config file {file} can't be read: {exc.strerror}") from exc
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+        raise UsageFault(f"the config file {file} is not TOML: {exc}") from exc
+    for key in values:
+        if key not in _CHECKS:
+            raise UsageFault(f"the config file {file} has an unknown key {key!r}: one of {', '.join(_CHECKS)}")
+    return values
+
+
+def clock(text: str) -> Clock:
+    """A clock from `seconds+increment` or `seconds`. Raises `UsageFault`."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
+    bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
+    if not 1 <= bank <= _MOST_BANK_MS or increment > _MOST_BANK_MS:
+        raise UsageFault(f"clock is {text!r}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
+    return Clock(bank_ms=bank, increment_ms=increment)
+
+
+def data_folder(flag: Path | None) -> Path:
+    """The data folder: the flag, `ARENA_DATA`, or ./arena-data."""
+    return flag if flag is not None else Path(os.environ.get("ARENA_DATA", DEFAULT_DATA))
+
+
+def database(flag: str | None, data: Path) -> str:
+    """The database: the flag, `ARENA_DB`, or the SQLite file in the data folder."""
+    return flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"

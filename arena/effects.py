@@ -1,0 +1,96 @@
+"""What comes into the referee (`MatchEvent`) and what it wants done (`Effect`), as values."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from arena.record import AnyLine
+from protocol.messages import End, Error, Rejected, Start, Turn
+
+
+class Ready(NamedTuple):
+    """A seat is ready and adds its nonce (empty if it has none)."""
+
+    seat: int
+    nonce: bytes
+
+
+class Played(NamedTuple):
+    """A seat answers the turn of `ply`; `round_trip` is what its connection costs, in seconds."""
+
+    seat: int
+    ply: int
+    move: Any
+    info: Any = None
+    round_trip: float = 0.0
+
+
+class Resigned(NamedTuple):
+    """A seat gives up."""
+
+    seat: int
+
+
+class Left(NamedTuple):
+    """A seat's connection is gone; its clock goes on."""
+
+    seat: int
+
+
+class Returned(NamedTuple):
+    """A seat's connection is back."""
+
+    seat: int
+
+
+class Forfeited(NamedTuple):
+    """A seat is gone for good: nothing will come back to use its clock."""
+
+    seat: int
+
+
+class Expired(NamedTuple):
+    """The deadline has passed, and every frame that had arrived by then has been looked at."""
+
+
+class Delayed(NamedTuple):
+    """The arena itself was late by so many seconds; the seat to move does not pay for it."""
+
+    by: float
+
+
+class Voided(NamedTuple):
+    """The arena cannot go on with the match."""
+
+
+class Record(NamedTuple):
+    """Write this line to the journal before anything that follows."""
+
+    line: AnyLine
+
+
+class Tell(NamedTuple):
+    """Send a seat a message."""
+
+    seat: int
+    message: Start | Turn | Rejected | Error | End
+
+
+class Show(NamedTuple):
+    """Send watchers what every watcher may see."""
+
+    message: Start | Turn
+
+
+class Deadline(NamedTuple):
+    """Send `Expired` at this time; None: no more."""
+
+    at: float | None
+
+
+class Finish(NamedTuple):
+    """The match is over: store `result()`, then send everyone `farewell()`."""
+
+
+MatchEvent = Ready | Played | Resigned | Left | Returned | Forfeited | Expired | Delayed | Voided
+Effect = Record | Tell | Show | Deadline | Finish

@@ -1,0 +1,290 @@
+"""Who is connected, who seeks a match, who plays where; and what each message of a client does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from arena import pairing
+from arena.effects import Played, Ready, Resigned
+from arena.runner import Runner
+from arena.session import SUPERSEDED, Session
+from protocol.digest import canonical
+from protocol.errors import BotFault, MalformedMessage
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.messages import (
+    ClientMessage,
+    Hello,
+    Move,
+    Rejected,
+    Resign,
+    Seek,
+    Unseek,
+    Unseeked,
+    Unwatch,
+    Watch,
+)
+from protocol.messages import Ready as ReadyMessage
+
+EVERY_MATCH = "*"
+GATHER = 0.02
+"""How long the first new seek waits for company, in seconds; after that seeks are looked at every second."""
+LOOK_AGAIN = 1.0
+
+log = logging.getLogger("arena.lobby")
+
+
+class NotAllowed(BotFault):
+    """Something that this client may not do."""
+
+    code = "not_allowed"
+
+
+class NoSlots(BotFault):
+    """More seeks and matches than the connection has slots."""
+
+    code = "no_slots"
+
+
+class Unavailable(BotFault):
+    """Something that is not there now."""
+
+    code = "unavailable"
+
+
+class Sought(NamedTuple):
+    """A seek in force."""
+
+    session: Session
+    bot: str
+    id: str
+    game: Game[Any, Any]
+    rated: bool
+    opponent: str | None
+    since: float
+
+    @property
+    def key(self) -> tuple[str, bytes, bool]:
+        """Seeks are paired within a key."""
+        return self.game.name, canonical(self.game.config), self.rated
+
+
+Begin = Callable[[Sequence[Sought]], None]
+RatingOf = Callable[[str, str], tuple[float, float]]
+
+
+class Lobby:
+    """The arena's memory of the present. `begin` starts a match of paired seeks; `rating_of(bot, game)` is mu, sigma."""
+
+    def __init__(self, begin: Begin, rating_of: RatingOf) -> None:
+        self.sessions: dict[str, Session] = {}
+        self.runners: dict[str, Runner] = {}
+        self.news: set[Session] = set()
+        """Watchers of every match."""
+        self._begin = begin
+        self._rating_of = rating_of
+        self._playing: dict[str, dict[str, int]] = {}
+        self._seeks: dict[tuple[str, str], Sought] = {}
+        self._look: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+
+    def enter(self, session: Session) -> list[str]:
+        """A bot comes in; an older connection of it is closed. Its matches under way, to be told by `resume`."""
+        assert session.bot is not None
+        older = self.sessions.get(session.bot.lower())
+        if older is not None:
+            self.leave(older)
+            older.close(SUPERSEDED, "superseded by a newer connection of the same bot")
+        self.sessions[session.bot.lower()] = session
+        return list(self._playing.get(session.bot.lower(), ()))
+
+    def resume(self, session: Session) -> None:
+        """Give a bot that came in its seats back."""
+        assert session.bot is not None
+        for match, seat in list(self._playing.get(session.bot.lower(), {}).items()):
+            self.runners[match].come_back(seat, session, follow=session.follow)
+
+    def leave(self, session: Session) -> None:
+        """A connection is gone: its seeks die with it, its matches go on."""
+        for runner in list(self.runners.values()):
+            runner.unwatch(session)
+        self.news.discard(session)
+        if session.bot is None or self.sessions.get(session.bot.lower()) is not session:
+            return
+        name = session.bot.lower()
+        del self.sessions[name]
+        for key in [key for key in self._seeks if key[0] == name]:
+            del self._seeks[key]
+        for match, seat in list(self._playing.get(name, {}).items()):
+            self.runners[match].lose(seat, session)
+
+    def add(self, runner: Runner) -> None:
+        """A match is about to begin, or goes on after a restart: seat the bots that are here."""
+        match = runner.match
+        self.runners[match.id] = runner
+        for seat, player in enumerate(match.players):
+            self._playing.setdefault(player.bot.lower(), {})[match.id] = seat
+            session = self.sessions.get(player.bot.lower())
+            if session is not None:
+                runner.sit(seat, session, follow=session.follow)
+        for session in self.news:
+            runner.watchers[session] = False
+
+    def remove(self, runner: Runner) -> None:
+        """A match is over and told."""
+        del self.runners[runner.match.id]
+        for player in runner.match.players:
+            playing = self._playing[player.bot.lower()]
+            del playing[runner.match.id]
+            if not playing:
+                del self._playing[player.bot.lower()]
+
+    def free_slots(self, bot: str) -> int:
+        """How many more matches a bot takes now; 0 while it is away."""
+        name = bot.lower()
+        session = self.sessions.get(name)
+        if session is None:
+            return 0
+        seeking = sum(1 for key in self._seeks if key[0] == name)
+        return session.slots - seeking - len(self._playing.get(name, ()))
+
+    def act(self, session: Session, message: ClientMessage) -> None:
+        """Do what a client's message says. Raises `BotFault` for what it may not do."""
+        _ACTIONS[type(message)](self, session, message)
+
+    def seek(self, session: Session, message: Seek) -> None:
+        """Put a seek in force."""
+        bot = _name(session)
+        if (bot.lower(), message.id) in self._seeks:
+            raise MalformedMessage(f"seek: id {message.id!r} is in force already: choose another")
+        game = load(message.game, message.config)
+        if self.free_slots(bot) <= 0:
+            raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
+        if message.opponent is not None and message.opponent.lower() == bot.lower():
+            raise NotAllowed("seek: a bot does not play itself: name another opponent")
+        rated = message.rated and message.opponent is None and game.preset is not None
+        self._seeks[bot.lower(), message.id] = Sought(
+            session, bot, message.id, game, rated, message.opponent, self._loop.time()
+        )
+        self._look_in(GATHER)
+
+    def unseek(self, session: Session, message: Unseek) -> None:
+        """Take a seek back; a `start` that was sent before stands."""
+        self._seeks.pop((_name(session).lower(), message.id), None)
+        session.send(Unseeked(id=message.id))
+
+    def ready(self, session: Session, message: ReadyMessage) -> None:
+        """A seat is ready."""
+        seat = self._seat(session, message.match)
+        if seat is None:
+            raise MalformedMessage(f"ready: you are in no match {message.match!r}")
+        self.runners[message.match].receive(Ready(seat, bytes.fromhex(message.nonce or "")))
+
+    def move(self, session: Session, message: Move) -> None:
+        """A seat moves."""
+        playing = self._playing.get(_name(session).lower())
+        seat = None if playing is None else playing.get(message.match)
+        if seat is None:
+            text = f"you are in no match {message.match!r}: it is over, or was never yours"
+            session.send(Rejected(match=message.match, ply=message.ply, code="no_such_match", message=text))
+            return
+        event = Played(seat, message.ply, message.move, message.info, session.wire.round_trip)
+        self.runners[message.match].receive(event)
+
+    def resign(self, session: Session, message: Resign) -> None:
+        """A seat gives up; of a match that is over, nothing is left to resign."""
+        seat = self._seat(session, message.match)
+        if seat is not None:
+            self.runners[message.match].receive(Resigned(seat))
+
+    def watch(self, session: Session, message: Watch) -> None:
+        """Follow one match, or hear of all."""
+        if message.match == EVERY_MATCH:
+            self.news.add(session)
+            for runner in self.runners.values():
+                runner.watchers.setdefault(session, False)
+            return
+        runner = self.runners.get(message.match)
+        if runner is None:
+            raise Unavailable(f"watch: no match {message.match!r} is under way")
+        runner.watch(session)
+
+    def unwatch(self, session: Session, message: Unwatch) -> None:
+        """Stop following."""
+        if message.match == EVERY_MATCH:
+            self.news.discard(session)
+            for runner in self.runners.values():
+                if not runner.watchers.get(session):
+                    runner.unwatch(session)
+        elif message.match in self.runners:
+            self.runners[message.match].unwatch(session)
+
+    def second_hello(self, session: Session, message: Hello) -> None:
+        """Refuse a `hello` that is not the first message."""
+        raise MalformedMessage("hello: it is said once, as the first message of a connection")
+
+    def _seat(self, session: Session, match: str) -> int | None:
+        return self._playing.get(_name(session).lower(), {}).get(match)
+
+    def _look_in(self, seconds: float) -> None:
+        if self._look is not None:
+            if self._look.when() <= self._loop.time() + seconds:
+                return
+            self._look.cancel()
+        self._look = self._loop.call_later(seconds, self._pair)
+
+    def _pair(self) -> None:
+        """Begin every match that the seeks in force allow now: those that name an opponent first."""
+        self._look = None
+        for find in (self._named_pairs, self._open_pairs):
+            for pair in find():
+                for sought in pair:
+                    del self._seeks[sought.bot.lower(), sought.id]
+                self._begin(pair)
+        if self._seeks:
+            self._look_in(LOOK_AGAIN)
+
+    def _named_pairs(self) -> list[tuple[Sought, Sought]]:
+        pairs: list[tuple[Sought, Sought]] = []
+        paired: set[tuple[str, str]] = set()
+        for sought in self._seeks.values():
+            if sought.opponent is None or (sought.bot, sought.id) in paired:
+                continue
+            for other in self._seeks.values():
+                fits = other.key == sought.key and sought.accepts(other) and other.accepts(sought)
+                if fits and (other.bot, other.id) not in paired:
+                    pairs.append((sought, other))
+                    paired |= {(sought.bot, sought.id), (other.bot, other.id)}
+                    break
+        return pairs
+
+    def _open_pairs(self) -> list[tuple[Sought, Sought]]:
+        seekers = []
+        for sought in self._seeks.values():
+            if sought.opponent is None:
+                mu, sigma = self._rating_of(sought.bot, sought.game.name)
+                place = (sought.bot.lower(), sought.id)
+                seekers.append(pairing.Seeker(sought.bot, mu, sigma, sought.since, place, sought.key))
+        pairs = pairing.ladder_pairs(seekers, self._loop.time())
+        return [(self._seeks[a.key], self._seeks[b.key]) for a, b in pairs]
+
+
+def _name(session: Session) -> str:
+    if session.bot is None:
+        raise NotAllowed("a watcher may only watch: say hello with a bot's name to play")
+    return session.bot
+
+
+_ACTIONS: dict[type[ClientMessage], Callable[[Lobby, Session, Any], None]] = {
+    Hello: Lobby.second_hello,
+    Seek: Lobby.seek,
+    Unseek: Lobby.unseek,
+    ReadyMessage: Lobby.ready,
+    Move: Lobby.move,
+    Resign: Lobby.resign,
+    Watch: Lobby.watch,
+    Unwatch: Lobby.unwatch,
+}

@@ -1,0 +1,466 @@
+"""The referee of one match: pure. `receive(event, now)` returns effects for the runner to perform, in order.
+
+Time is seconds of one monotonic clock and comes in as an argument; dice come from the match's seed. What may happen in
+which phase is the table at the end.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from arena.clock import Clock
+from arena.course import Course
+from arena.effects import (
+    Deadline,
+    Delayed,
+    Effect,
+    Expired,
+    Finish,
+    Forfeited,
+    Left,
+    MatchEvent,
+    Played,
+    Ready,
+    Record,
+    Resigned,
+    Returned,
+    Show,
+    Tell,
+    Voided,
+)
+from arena.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, course_of, step
+from arena.result import Ratings, Result, SeatResult
+from protocol.codec import read_info
+from protocol.errors import BadRecord, IllegalMove, MalformedMessage, MalformedMove
+from protocol.games import load
+from protocol.messages import MAX_STRIKES, End, Error, Event, Info, Outcome, Player, Rejected, Start, Turn
+
+READY_WITHIN = 10.0
+RETURN_WITHIN = 30.0
+
+
+class Phase(enum.Enum):
+    """Where a match is."""
+
+    WAITING = "until every seat is ready"
+    PLAYING = "until nobody is to move"
+    OVER = "until the result is stored"
+
+
+class Match:
+    """One match under a header, from `open` (or `resume` after a restart) to `Finish`."""
+
+    def __init__(
+        self, header: Header, seed: bytes, players: Sequence[Player], seeks: Sequence[str | None] = ()
+    ) -> None:
+        self.header = header
+        self.id = header.match
+        self.game = load(header.game, header.config)
+        self.players = list(players)
+        self.phase = Phase.WAITING
+        self.course: Course | None = None
+        self.events: list[Event] = []
+        self.away: set[int] = set()
+        self.follows: set[int] = set()
+        """Seats that want the turn of every ply; set by the runner."""
+        self.watched = False
+        """Whether anyone wants `Show`; set by the runner."""
+        self._seed = seed
+        self._seeks = list(seeks) or [None] * self.game.seats
+        self._nonces: dict[int, bytes] = {}
+        self._clock = Clock.new(self.game.seats, header.clock.bank_ms / 1000, header.clock.increment_ms / 1000)
+        self._rated = header.rated
+        self._strikes = [0] * self.game.seats
+        self._awaited: set[int] = set()
+        self._accepted: dict[int, Event] = {}
+        self._moved: set[int] = set()
+        self._answered = [0] * self.game.seats
+        self._told = [0] * self.game.seats
+        self._shown = 0
+
+    def open(self, now: float) -> list[Effect]:
+        """The first effects of a new match."""
+        return [
+            Record(Secret(seed=self._seed.hex())),
+            Record(self.header),
+            *(Tell(seat, self.start(seat)) for seat in range(self.game.seats)),
+            Show(self.start()),
+            Deadline(now + READY_WITHIN),
+        ]
+
+    def resume(self, lines: Iterable[AnyLine], now: float) -> list[Effect]:
+        """Bring a new match to where its journal left it. Clocks stand still until every seat is back, or 30 s."""
+        for line in lines:
+            if isinstance(line, Begun):
+                self._begin([bytes.fromhex(nonce) for nonce in line.nonces])
+            elif isinstance(line, Ply):
+                self._redo(line)
+            elif isinstance(line, Strike):
+                self._strikes[line.seat] += 1
+        self.away = set(range(self.game.seats))
+        self._awaited = set(self.away)
+        if self.course is not None and self.course.over:
+            return self._finish(now)
+        return [Deadline(now + RETURN_WITHIN)]
+
+    def receive(self, event: MatchEvent, now: float) -> list[Effect]:
+        """What follows from an event. Legal moves, illegal ones and late ones all end here."""
+        return _TRANSITIONS[self.phase, type(event)](self, event, now)
+
+    def start(self, seat: int | None = None, *, resumed: bool = False) -> Start:
+        """The `start` for a seat, or for a watcher."""
+        return Start(
+            match=self.id,
+            seek=None if seat is None or resumed else self._seeks[seat],
+            game=self.game.name,
+            config=self.game.config,
+            seat=seat,
+            seats=self.players,
+            clock=self.header.clock,
+            commitment=self.header.commitment,
+            rated=self.header.rated,
+            resumed=resumed,
+        )
+
+    def view(self, now: float) -> Turn | None:
+        """The current turn for a watcher that comes in now, with all events so far."""
+        if self.course is None or self.course.to_move is None:
+            return None
+        return self._turn(self.events, self._clock.milliseconds(now))
+
+    def result(self, finished: str) -> Result:
+        """The outcome, for the store; only when the match is over."""
+        course = self._playing
+        return Result(
+            match=self.id,
+            game=self.game.name,
+            config=self.game.config,
+            rated=self._rated,
+            seats=tuple(
+                SeatResult(bot=player.bot, version=player.version, rank=rank, reason=course.seat_reason(seat))
+                for seat, (player, rank) in enumerate(zip(self.players, course.ranks, strict=True))
+            ),
+            reason=course.reason,
+            plies=course.ply,
+            digest=course.digest.hex(),
+            started=self.header.started,
+            finished=finished,
+            tournament=self.header.tournament,
+            place=self.header.place,
+        )
+
+    def footer(self, result: Result, ratings: Ratings | None) -> Footer:
+        """The last line of the record."""
+        return Footer(
+            ranks=[seat.rank for seat in result.seats],
+            reason=result.reason,
+            reasons=[seat.reason for seat in result.seats],
+            plies=result.plies,
+            digest=result.digest,
+            seed=self._seed.hex(),
+            nonces=self._hex_nonces,
+            finished=result.finished,
+            ratings=ratings,
+        )
+
+    def farewell(self, seat: int | None, ratings: Ratings | None = None) -> End:
+        """The `end` for a seat, or for a watcher. The seed is in it once nobody plays on."""
+        course = self._playing
+        outcomes = []
+        for at, (player, rank) in enumerate(zip(self.players, course.ranks, strict=True)):
+            outcome = Outcome(bot=player.bot, rank=rank, reason=course.seat_reason(at))
+            rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}
+            outcomes.append(msgspec.structs.replace(outcome, **rated))
+        return End(
+            match=self.id,
+            ply=course.ply,
+            events=self.events[self._shown if seat is None else self._told[seat] :],
+            state=course.wire,
+            digest=course.digest.hex(),
+            ranks=list(course.ranks),
+            reason=course.reason if self.phase is Phase.OVER or seat is None else course.seat_reason(seat),
+            seats=outcomes,
+            seed=self._seed.hex() if self.phase is Phase.OVER else None,
+            nonces=self._hex_nonces,
+            record=f"{self.id}.jsonl.gz",
+        )
+
+    @property
+    def _playing(self) -> Course:
+        assert self.course is not None
+        return self.course
+
+    @property
+    def _hex_nonces(self) -> list[str]:
+        return [self._nonces.get(seat, b"").hex() for seat in range(self.game.seats)]
+
+    def _begin(self, nonces: Sequence[bytes]) -> Event | None:
+        self._nonces = dict(enumerate(nonces))
+        self.course = course_of(self.header, self._seed, nonces)
+        self.phase = Phase.PLAYING
+        deal = self.course.begin()
+        if deal is not None:
+            self.events.append(deal)
+        return deal
+
+    def _redo(self, line: Ply) -> None:
+        """Enter a journaled event again. Raises `BadRecord` if the rules do not give what the journal says."""
+        course, event = self._playing, line.event
+        if self.events and event == self.events[0] and event.seat < 0:
+            return
+        again = step(course, event)
+        if again != event or course.digest.hex() != line.digest:
+            raise BadRecord(f"{self.id}: ply {event.ply}: the journal does not follow from the rules")
+        if event.out is None:
+            self._enter(event)
+            self._told[event.seat] = self._answered[event.seat]
+        else:
+            self.events.append(event)
+        self._clock = self._clock._replace(banks=tuple(ms / 1000 for ms in line.clock))
+
+    def _set_off(self, now: float) -> list[Effect]:
+        """Every seat that will come is here: from now on the clocks run."""
+        nonces = [self._nonces.get(seat, b"") for seat in range(self.game.seats)]
+        deal = self._begin(nonces)
+        effects: list[Effect] = [Record(Begun(nonces=self._hex_nonces))]
+        if deal is not None:
+            effects.append(Record(self._ply_line(deal, self._clock.milliseconds(now))))
+        return effects
+
+    def _ready(self, event: Ready, now: float) -> list[Effect]:
+        self._nonces.setdefault(event.seat, event.nonce)
+        if len(self._nonces) < self.game.seats:
+            return []
+        return self._set_off(now) + self._next(now)
+
+    def _played(self, event: Played, now: float) -> list[Effect]:
+        course, seat = self._playing, event.seat
+        if event.ply != course.ply or seat != course.to_move:
+            return self._misplaced(event)
+        try:
+            happened = course.play(self.game.decode_move(event.move))
+        except (MalformedMove, IllegalMove) as fault:
+            return self._strike(event, fault, now)
+        self._clock = self._clock.press(now, event.round_trip)
+        self._enter(happened)
+        info, complaint = self._info(event)
+        line = self._ply_line(happened, self._clock.milliseconds(now), info)
+        return [Record(line), *complaint, *self._next(now, line.clock)]
+
+    def _enter(self, move: Event) -> None:
+        self._moved.add(move.seat)
+        self._answered[move.seat] = len(self.events)
+        self._accepted[move.ply] = move
+        self.events.append(move)
+
+    def _info(self, event: Played) -> tuple[Info | None, list[Effect]]:
+        try:
+            return read_info(event.info), []
+        except MalformedMessage as fault:
+            message = f"{fault}; the move at ply {event.ply} stands"
+            return None, [Tell(event.seat, Error(code="bad_message", message=message, ref=self.id))]
+
+    def _misplaced(self, event: Played) -> list[Effect]:
+        """A move that answers no turn of this seat; a repeat of an accepted one is nothing new."""
+        course = self._playing
+        accepted = self._accepted.get(event.ply)
+        if accepted is not None and accepted.seat == event.seat and accepted.move == event.move:
+            return []
+        if event.ply == course.ply:
+            code, message = "not_your_turn", f"seat {course.to_move} is to move at ply {event.ply}"
+        elif event.ply < course.ply:
+            code, message = "stale_ply", f"ply {event.ply} has passed: the match is at ply {course.ply}"
+        else:
+            code, message = "stale_ply", f"ply {event.ply} is not asked yet: the match is at ply {course.ply}"
+        return [Tell(event.seat, Rejected(match=self.id, ply=event.ply, code=code, message=message))]
+
+    def _strike(self, event: Played, fault: MalformedMove | IllegalMove, now: float) -> list[Effect]:
+        seat = event.seat
+        self._strikes[seat] += 1
+        left = MAX_STRIKES - self._strikes[seat]
+        rejected = Rejected(
+            match=self.id,
+            ply=event.ply,
+            code=fault.code,
+            message=str(fault),
+            strikes_left=left,
+            clock_ms=self._clock.milliseconds(now)[seat],
+        )
+        strike = Strike(ply=event.ply, seat=seat, code=fault.code, message=str(fault))
+        effects: list[Effect] = [Record(strike), Tell(seat, rejected)]
+        return effects if left else effects + self._leave(seat, "illegal", now)
+
+    def _resigned(self, event: Resigned, now: float) -> list[Effect]:
+        return self._leave(event.seat, "resigned", now)
+
+    def _resigned_early(self, event: Resigned, now: float) -> list[Effect]:
+        return self._set_off(now) + self._leave(event.seat, "resigned", now)
+
+    def _forfeited(self, event: Forfeited, now: float) -> list[Effect]:
+        return self._leave(event.seat, "disconnected", now)
+
+    def _left(self, event: Left, now: float) -> list[Effect]:
+        self.away.add(event.seat)
+        self.follows.discard(event.seat)
+        return []
+
+    def _returned(self, event: Returned, now: float) -> list[Effect]:
+        seat = event.seat
+        self.away.discard(seat)
+        self._awaited.discard(seat)
+        effects: list[Effect] = [Tell(seat, self.start(seat, resumed=True))]
+        course = self.course
+        if course is None or seat in course.out:
+            return effects
+        if not self._awaited and self._clock.running is None:
+            effects += self._run_clock(now)
+        if seat == course.to_move or seat in self.follows:
+            self._told[seat] = self._answered[seat]
+            effects.append(self._tell_turn(seat, self._clock.milliseconds(now)))
+        return effects
+
+    def _run_clock(self, now: float) -> list[Effect]:
+        course = self._playing
+        assert course.to_move is not None
+        self._awaited.clear()
+        self._clock = self._clock.start(course.to_move, now)
+        return [Deadline(self._clock.deadline)]
+
+    def _no_show(self, event: Expired, now: float) -> list[Effect]:
+        absent = [seat for seat in range(self.game.seats) if seat not in self._nonces]
+        self._rated = False
+        effects = self._set_off(now)
+        if len(absent) == self.game.seats:
+            return effects + self._voided(Voided(), now)
+        for seat in absent:
+            if self.phase is Phase.PLAYING:
+                effects += self._leave(seat, "no_show", now)
+        return effects
+
+    def _expired(self, event: Expired, now: float) -> list[Effect]:
+        course, deadline = self._playing, self._clock.deadline
+        if deadline is None:  # after a restart: the seats had their time to come back
+            return self._voided(Voided(), now) if len(self.away) == self.game.seats else self._run_clock(now)
+        if now < deadline:
+            return [Deadline(deadline)]
+        assert course.to_move is not None
+        return self._leave(course.to_move, "disconnected" if course.to_move in self.away else "timeout", now)
+
+    def _delayed(self, event: Delayed, now: float) -> list[Effect]:
+        self._clock = self._clock.delayed(event.by)
+        return [Deadline(self._clock.deadline)] if self._clock.running is not None else [Deadline(now + event.by)]
+
+    def _voided(self, event: Voided, now: float) -> list[Effect]:
+        effects = [] if self.course else self._set_off(now)
+        self._rated = False
+        self._playing.void()
+        return effects + self._finish(now)
+
+    def _leave(self, seat: int, reason: str, now: float) -> list[Effect]:
+        course = self._playing
+        if seat in course.out:
+            return []
+        was = course.to_move
+        happened = course.leave(seat, reason)
+        self._clock = self._clock.stop(now)
+        self.events.append(happened)
+        effects: list[Effect] = [Record(self._ply_line(happened, self._clock.milliseconds(now)))]
+        if course.over:
+            return effects + self._finish(now)
+        effects.append(Tell(seat, self.farewell(seat)))
+        if course.to_move == was:
+            return effects + self._run_clock(now)
+        return effects + self._next(now)
+
+    def _finish(self, now: float) -> list[Effect]:
+        self.phase = Phase.OVER
+        self._clock = self._clock.stop(now)
+        return [Deadline(None), Finish()]
+
+    def _next(self, now: float, clock_ms: list[int] | None = None) -> list[Effect]:
+        """Ask whoever is to move, or finish."""
+        course = self._playing
+        seat = course.to_move
+        if course.over or seat is None:
+            return self._finish(now)
+        clock_ms = clock_ms or self._clock.milliseconds(now)
+        self._clock = self._clock.start(seat, now)
+        effects: list[Effect] = [Deadline(self._clock.deadline), self._tell_turn(seat, clock_ms)]
+        effects += [self._tell_turn(other, clock_ms) for other in self.follows if other not in {seat, *course.out}]
+        if self.watched:
+            effects.append(Show(self._turn(self.events[self._shown :], clock_ms)))
+        self._shown = len(self.events)
+        return effects
+
+    def _tell_turn(self, seat: int, clock_ms: list[int]) -> Tell:
+        turn = self._turn(self.events[self._told[seat] :], clock_ms, seat)
+        self._told[seat] = len(self.events)
+        return Tell(seat, turn)
+
+    def _turn(self, events: Sequence[Event], clock_ms: list[int], seat: int | None = None) -> Turn:
+        course = self._playing
+        assert course.to_move is not None
+        legal, options = self.game.offer(course.state) if seat == course.to_move else (None, None)
+        return Turn(
+            match=self.id,
+            ply=course.ply,
+            to_move=course.to_move,
+            state=course.wire,
+            events=list(events),
+            clock=clock_ms,
+            legal=legal,
+            options=options,
+            digest=course.digest.hex(),
+            nonces=None if seat is None or seat in self._moved else self._hex_nonces,
+        )
+
+    def _ply_line(self, event: Event, clock_ms: list[int], info: Info | None = None) -> Ply:
+        return Ply(event=event, clock=clock_ms, digest=self._playing.digest.hex(), info=info)
+
+    def _too_early(self, event: Played, now: float) -> list[Effect]:
+        message = "the match has not begun: it begins when every seat has sent ready"
+        rejected = Rejected(match=self.id, ply=event.ply, code="not_your_turn", message=message)
+        return [Tell(event.seat, rejected)]
+
+    def _too_late(self, event: Played, now: float) -> list[Effect]:
+        rejected = Rejected(match=self.id, ply=event.ply, code="no_such_match", message="the match is over")
+        return [Tell(event.seat, rejected)]
+
+    def _nothing(self, event: MatchEvent, now: float) -> list[Effect]:
+        return []
+
+
+_TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float], list[Effect]]] = {
+    (Phase.WAITING, Ready): Match._ready,
+    (Phase.WAITING, Played): Match._too_early,
+    (Phase.WAITING, Resigned): Match._resigned_early,
+    (Phase.WAITING, Left): Match._left,
+    (Phase.WAITING, Returned): Match._returned,
+    (Phase.WAITING, Forfeited): Match._nothing,
+    (Phase.WAITING, Expired): Match._no_show,
+    (Phase.WAITING, Delayed): Match._delayed,
+    (Phase.WAITING, Voided): Match._voided,
+    (Phase.PLAYING, Ready): Match._nothing,
+    (Phase.PLAYING, Played): Match._played,
+    (Phase.PLAYING, Resigned): Match._resigned,
+    (Phase.PLAYING, Left): Match._left,
+    (Phase.PLAYING, Returned): Match._returned,
+    (Phase.PLAYING, Forfeited): Match._forfeited,
+    (Phase.PLAYING, Expired): Match._expired,
+    (Phase.PLAYING, Delayed): Match._delayed,
+    (Phase.PLAYING, Voided): Match._voided,
+    (Phase.OVER, Ready): Match._nothing,
+    (Phase.OVER, Played): Match._too_late,
+    (Phase.OVER, Resigned): Match._nothing,
+    (Phase.OVER, Left): Match._left,
+    (Phase.OVER, Returned): Match._nothing,
+    (Phase.OVER, Forfeited): Match._nothing,
+    (Phase.OVER, Expired): Match._nothing,
+    (Phase.OVER, Delayed): Match._nothing,
+    (Phase.OVER, Voided): Match._nothing,
+}
+"""Which event does what in which phase; a `ready` once more, or anything after the end, is no news."""

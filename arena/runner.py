@@ -1,0 +1,175 @@
+"""One match under way: performs the referee's effects in order and owns its timer. Seats are not bound to sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from arena.effects import (
+    Deadline,
+    Effect,
+    Expired,
+    Forfeited,
+    Left,
+    MatchEvent,
+    Record,
+    Returned,
+    Show,
+    Tell,
+    Voided,
+)
+from arena.journal import MatchJournal
+from arena.match import Match
+from arena.record import AnyLine
+from arena.result import Ratings
+from protocol.messages import FromServer, Start
+
+HEARTBEAT = 0.25
+LATE = 0.1
+"""A timer that fires later than this many seconds shows that the arena's own loop was held up."""
+
+log = logging.getLogger("arena.runner")
+
+
+class Peer(Protocol):
+    """Whoever sits on a seat or watches: a connection here, or one behind a broker on another node."""
+
+    def send(self, message: FromServer) -> None:
+        """Deliver a message without waiting."""
+
+
+class Runner:
+    """A match with its journal, its seats and its watchers. `finish` is called once, when the match is over."""
+
+    def __init__(self, match: Match, journal: MatchJournal, finish: Callable[[Runner], None]) -> None:
+        self.match = match
+        self.journal = journal
+        self.seats: list[Peer | None] = [None] * match.game.seats
+        self.watchers: dict[Peer, bool] = {}
+        """Each watcher, and whether it is told of every turn or of the start and the end only."""
+        self._finish = finish
+        self._loop = asyncio.get_running_loop()
+        self._deadline: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def open(self) -> None:
+        """Begin: journal, `start` to every seat."""
+        self._perform(self.match.open(self._loop.time()))
+
+    def resume(self, lines: list[AnyLine]) -> None:
+        """Go on from a journal. Raises `BadRecord` or `BotFault` if it does not follow from the rules."""
+        self._perform(self.match.resume(lines, self._loop.time()))
+
+    def receive(self, event: MatchEvent) -> None:
+        """Pass an event to the referee and do what it says. A fault of the arena voids the match."""
+        try:
+            self._perform(self.match.receive(event, self._loop.time()))
+        except Exception:
+            log.exception("match %s is void: the arena failed at %s", self.match.id, type(event).__name__)
+            self._void()
+
+    def sit(self, seat: int, peer: Peer, *, follow: bool) -> None:
+        """Give a seat its connection, before `open`."""
+        self.seats[seat] = peer
+        if follow:
+            self.match.follows.add(seat)
+
+    def come_back(self, seat: int, peer: Peer, *, follow: bool) -> None:
+        """A seat's connection is back: it is told where the match stands."""
+        self.sit(seat, peer, follow=follow)
+        self.receive(Returned(seat))
+
+    def lose(self, seat: int, peer: Peer) -> None:
+        """A connection is gone; nothing happens if the seat has a newer one."""
+        if self.seats[seat] is peer:
+            self.seats[seat] = None
+            self.receive(Left(seat))
+
+    def forfeit(self, seat: int) -> None:
+        """Nobody will come back to this seat."""
+        self.receive(Forfeited(seat))
+
+    def watch(self, peer: Peer) -> None:
+        """Tell a watcher how the match stands and, from now on, every turn."""
+        self.watchers[peer] = True
+        self.match.watched = True
+        peer.send(self.match.start())
+        view = self.match.view(self._loop.time())
+        if view is not None:
+            peer.send(view)
+
+    def watch_quietly(self, peer: Peer) -> None:
+        """Tell a watcher every turn from now on; what it missed is not told."""
+        self.watchers[peer] = True
+        self.match.watched = True
+
+    def unwatch(self, peer: Peer) -> None:
+        """Tell a watcher no more."""
+        self.watchers.pop(peer, None)
+        self.match.watched = any(self.watchers.values())
+
+    def farewell(self, ratings: Ratings | None) -> None:
+        """Tell everyone the end."""
+        for seat, peer in enumerate(self.seats):
+            if peer is not None:
+                peer.send(self.match.farewell(seat, ratings))
+        for peer in self.watchers:
+            peer.send(self.match.farewell(None, ratings))
+
+    def stop(self) -> None:
+        """Let go of timer and journal; the match can go on from its journal later."""
+        self._arm(None)
+        self.journal.close()
+
+    def _perform(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Tell):
+                peer = self.seats[effect.seat]
+                if peer is not None:
+                    peer.send(effect.message)
+            elif isinstance(effect, Deadline):
+                self._arm(effect.at)
+            elif isinstance(effect, Record):
+                self.journal.write(effect.line)
+            elif isinstance(effect, Show):
+                for watcher, every in self.watchers.items():
+                    if every or isinstance(effect.message, Start):
+                        watcher.send(effect.message)
+            else:
+                self._finish(self)
+
+    def _void(self) -> None:
+        """End the match without its journal, which may be what failed."""
+        for effect in self.match.receive(Voided(), self._loop.time()):
+            if not isinstance(effect, Record):
+                self._perform([effect])
+
+    def _arm(self, at: float | None) -> None:
+        """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""
+        self._deadline = at
+        if self._timer is not None and (at is None or at < self._timer.when()):
+            self._timer.cancel()
+            self._timer = None
+        if at is not None and self._timer is None:
+            self._timer = self._loop.call_at(at, self._ring)
+
+    def _ring(self) -> None:
+        timer, self._timer = self._timer, None
+        now = self._loop.time()
+        if self._deadline is None:
+            return
+        if now < self._deadline:
+            self._timer = self._loop.call_at(self._deadline, self._ring)
+        elif timer is not None and now - timer.when() > LATE:
+            self._timer = self._loop.call_later(2 * HEARTBEAT, self._ring)  # the heartbeat will move the deadline
+        else:
+            self._loop.call_soon(self._look_again, 2)
+
+    def _look_again(self, times: int) -> None:
+        """Let every frame that has arrived be looked at before the time is declared up."""
+        if times:
+            self._loop.call_soon(self._look_again, times - 1)
+        elif self._deadline is not None and self._deadline <= self._loop.time():
+            self.receive(Expired())

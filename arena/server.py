@@ -1,0 +1,388 @@
+"""The arena: puts the lobby, the referee's runners, the journal, the store and the feed behind one WebSocket server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import errno
+import logging
+import secrets
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from websockets.asyncio.server import Request, Response, Server, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.typing import Subprotocol
+
+from arena.archive import Archive
+from arena.effects import Delayed
+from arena.identity import Door
+from arena.journal import Journal
+from arena.ladder import INITIAL
+from arena.lobby import Lobby, Sought
+from arena.match import Match
+from arena.record import Header, RecordedSeat, Secret, header_of, pack
+from arena.result import Ratings, Result
+from arena.runner import HEARTBEAT, LATE, Runner
+from arena.session import NO_HELLO, NOT_AUTHENTICATED, TOO_MANY_CONNECTIONS, Session, Wire, refuse
+from arena.store.store import Finished
+from protocol.codec import CODECS, MSGPACK, Codec
+from protocol.dice import SEED_BYTES
+from protocol.errors import ArenaFault, BotFault, Fault, MalformedMessage
+from protocol.games import NAMES
+from protocol.games.base import Game
+from protocol.messages import (
+    MAX_CLIENT_FRAME,
+    MAX_STRIKES,
+    Clock,
+    End,
+    Hello,
+    Limits,
+    Player,
+    Start,
+    Turn,
+    Welcome,
+)
+
+if TYPE_CHECKING:
+    from arena.feed import Feed
+
+HELLO_WITHIN = 5.0
+PING_EVERY = 10.0
+PONG_WITHIN = 20.0
+BOARD_EVERY = 0.5
+"""The leaderboard in the feed follows results at most this often, in seconds."""
+RESTARTING = 1012
+
+log = logging.getLogger("arena")
+
+
+class PortFault(ArenaFault):
+    """The address can't be listened on."""
+
+
+class Settle(Protocol):
+    """Stores and rates finished matches; `Archive.finish`, or a tournament's in the order of its schedule."""
+
+    def __call__(self, finished: Finished) -> asyncio.Future[Ratings | None]: ...
+
+
+class Arena:
+    """One server. `listen`, then `restore` the matches of the journal; `close` leaves matches under way in it.
+
+    With `end_first` everyone is told `end` before the result is stored, and so without ratings.
+    """
+
+    def __init__(
+        self,
+        archive: Archive,
+        journal: Journal,
+        door: Door,
+        clock: Clock,
+        *,
+        settle: Settle | None = None,
+        end_first: bool = False,
+        feed: Feed | None = None,
+        max_connections: int = 1000,
+    ) -> None:
+        self.lobby = Lobby(self._begin_sought, self._rating_of)
+        self.finished: Callable[[Result], None] = lambda result: None
+        """Called when a match has been told its end; set by a tournament."""
+        self.changed: Callable[[], None] = lambda: None
+        """Called when a bot came in; set by a tournament."""
+        self._archive = archive
+        self._journal = journal
+        self._door = door
+        self._clock = clock
+        self._settle = settle or archive.finish
+        self._end_first = end_first
+        self._feed = feed
+        self._max_connections = max_connections
+        self._ratings: dict[tuple[str, str], tuple[float, float]] = {}
+        self._server: Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._boards: dict[str, asyncio.TimerHandle] = {}
+        self._loop = asyncio.get_running_loop()
+        self._beat = self._loop.call_later(HEARTBEAT, self._heartbeat, self._loop.time() + HEARTBEAT)
+
+    async def listen(self, host: str, port: int) -> int:
+        """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
+        try:
+            self._server = await serve(
+                self._serve,
+                host,
+                port,
+                create_connection=Wire,
+                subprotocols=[Subprotocol(name) for name in CODECS],
+                select_subprotocol=_select,
+                process_request=_refuse_unknown_subprotocols,
+                compression=None,
+                max_size=MAX_CLIENT_FRAME,
+                ping_interval=PING_EVERY,
+                ping_timeout=PONG_WITHIN,
+                close_timeout=1,
+                server_header=None,
+            )
+        except OSError as exc:
+            if exc.errno == errno.EADDRINUSE:
+                raise PortFault(f"port {port} on {host} is in use: choose another one, or 0 for a free one") from exc
+            raise PortFault(f"{host} port {port} can't be listened on: {exc.strerror or exc}") from exc
+        bound: int = next(iter(self._server.sockets)).getsockname()[1]
+        return bound
+
+    async def restore(self) -> int:
+        """Go on with the matches of the journal; how many there are. A tournament's matches are left to it."""
+        count = 0
+        for match, lines in self._journal.unfinished():
+            try:
+                count += await self._restore(match, lines)
+            except Fault as fault:
+                log.warning("match %s can't go on, its journal is left as it is: %s", match, fault)
+        return count
+
+    def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = ()) -> Runner:
+        """Start a match between bots that are here."""
+        match = Match(header, seed, self._players(header), seeks)
+        runner = Runner(match, self._journal.begin(match.id), self._over)
+        self._add(runner)
+        runner.open()
+        return runner
+
+    def header(
+        self,
+        match: str,
+        game: Game[Any, Any],
+        bots: Sequence[str],
+        seed: bytes,
+        *,
+        rated: bool,
+        tournament: str | None = None,
+        place: int | None = None,
+    ) -> Header:
+        """The header of a match between `bots` in seat order, with the versions they announced."""
+        versions = [self.lobby.sessions[bot.lower()].version for bot in bots]
+        return header_of(
+            match=match,
+            game=game.name,
+            config=game.config,
+            seats=[RecordedSeat(bot=bot, version=version) for bot, version in zip(bots, versions, strict=True)],
+            seed=seed,
+            rated=rated,
+            clock=self._clock,
+            started=utc(),
+            tournament=tournament,
+            place=place,
+        )
+
+    async def close(self, code: int = RESTARTING) -> None:
+        """Stop: connections are closed with `code`, matches under way stay in the journal, results are written."""
+        self._beat.cancel()
+        for timer in self._boards.values():
+            timer.cancel()
+        for runner in self.lobby.runners.values():
+            runner.stop()
+        if self._server is not None:
+            self._server.close(code=code)
+            await self._server.wait_closed()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _restore(self, match: str, lines: list[Any]) -> bool:
+        if len(lines) < 2 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
+            self._journal.forget(match)  # the process ended before anyone was told of the match
+            return False
+        header = lines[1]
+        if header.tournament is not None:
+            return False
+        if await self._archive.ask(self._archive.store.record, match) is not None:
+            self._journal.forget(match)
+            return False
+        resumed = Match(header, bytes.fromhex(lines[0].seed), self._players(header))
+        runner = Runner(resumed, self._journal.proceed(match), self._over)
+        self._add(runner)
+        runner.resume(lines[2:])
+        return True
+
+    def _players(self, header: Header) -> list[Player]:
+        players = []
+        for seat in header.seats:
+            mu, sigma = self._rating_of(seat.bot, header.game)
+            players.append(Player(bot=seat.bot, version=seat.version, mu=mu, sigma=sigma))
+        return players
+
+    def _add(self, runner: Runner) -> None:
+        self.lobby.add(runner)
+        if self._feed is not None:
+            runner.watch_quietly(_Reporter(self._feed))
+
+    def _begin_sought(self, pair: Sequence[Sought]) -> None:
+        """Seats are drawn at random."""
+        seated = list(pair)
+        secrets.SystemRandom().shuffle(seated)
+        now = datetime.datetime.now(datetime.UTC)
+        match = f"{now:%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
+        seed = secrets.token_bytes(SEED_BYTES)
+        bots = [sought.bot for sought in seated]
+        header = self.header(match, seated[0].game, bots, seed, rated=seated[0].rated)
+        self.begin(header, seed, [sought.id for sought in seated])
+
+    def _rating_of(self, bot: str, game: str) -> tuple[float, float]:
+        return self._ratings.get((bot.lower(), game), (INITIAL.mu, INITIAL.sigma))
+
+    def _over(self, runner: Runner) -> None:
+        task = asyncio.create_task(self._conclude(runner))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _conclude(self, runner: Runner) -> None:
+        """Store the result, then tell it; a result that can't be stored stays in the journal for the next start."""
+        match = runner.match
+        result = match.result(utc())
+        runner.stop()
+
+        def close(ratings: Ratings | None) -> bytes:
+            return pack(runner.journal.record_lines(), match.footer(result, ratings))
+
+        settled = self._settle(Finished(result, close))
+        if self._end_first:
+            self._part(runner, None)
+            self.finished(result)
+        ratings = None
+        try:
+            ratings = await settled
+            self._journal.forget(match.id)
+        except Fault as fault:
+            log.error("the result of match %s can't be stored, it stays in the journal: %s", match.id, fault)
+        if ratings is not None:
+            self._learn(result, ratings)
+        if not self._end_first:
+            self._part(runner, ratings)
+            self.finished(result)
+        if self._feed is not None and ratings is not None:
+            self._publish_board(result.game)
+
+    def _part(self, runner: Runner, ratings: Ratings | None) -> None:
+        self.lobby.remove(runner)
+        runner.farewell(ratings)
+
+    def _learn(self, result: Result, ratings: Ratings) -> None:
+        for seat, rating in zip(result.seats, ratings.seats, strict=True):
+            self._ratings[seat.bot.lower(), ratings.pool] = (rating.mu_after, rating.sigma_after)
+
+    def _publish_board(self, game: str) -> None:
+        if game not in self._boards:
+            self._boards[game] = self._loop.call_later(BOARD_EVERY, self._send_board, game)
+
+    def _send_board(self, game: str) -> None:
+        del self._boards[game]
+        task = asyncio.create_task(self._read_board(game))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _read_board(self, game: str) -> None:
+        rows = await self._archive.ask(self._archive.store.leaderboard, game)
+        if self._feed is not None:
+            self._feed.leaderboard(game, rows)
+
+    def _heartbeat(self, expected: float) -> None:
+        """Notice that the loop was held up, and give that time back to whoever is to move."""
+        late = self._loop.time() - expected
+        if late > LATE:
+            for runner in list(self.lobby.runners.values()):
+                runner.receive(Delayed(late))
+        self._beat = self._loop.call_later(HEARTBEAT, self._heartbeat, self._loop.time() + HEARTBEAT)
+
+    async def _serve(self, wire: Any) -> None:
+        """One connection, from its handshake to its end."""
+        codec = CODECS.get(wire.subprotocol or "", MSGPACK)
+        assert self._server is not None
+        if len(self._server.connections) > self._max_connections:
+            wire.drop(TOO_MANY_CONNECTIONS, "too many connections")
+            return
+        with contextlib.suppress(ConnectionClosed):
+            session = await self._admit(wire, codec)
+            if session is None:
+                return
+            try:
+                async for frame in wire:
+                    session.receive(frame)
+            finally:
+                self.lobby.leave(session)
+
+    async def _admit(self, wire: Wire, codec: Codec) -> Session | None:
+        """The handshake: `hello` in time, a name with its token. None: refused, and told why."""
+        try:
+            async with asyncio.timeout(HELLO_WITHIN):
+                frame = await wire.recv()
+        except TimeoutError:
+            wire.drop(NO_HELLO, "no hello in time")
+            return None
+        try:
+            hello = codec.decode_client(frame)
+            if not isinstance(hello, Hello):
+                raise MalformedMessage(f"{type(hello).__name__.lower()}: the first message of a connection is hello")
+            bot, token = await self._door.identify(hello)
+            if bot is not None:
+                await self._look_up(bot)
+        except BotFault as fault:
+            refuse(wire, codec, fault, NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED)
+            return None
+        await wire.ping()
+        session = Session(wire, codec, hello, bot, self.lobby.act)
+        resumed = self.lobby.enter(session) if bot is not None else []
+        limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
+        session.send(Welcome(bot=bot, token=token, games=list(NAMES), limits=limits, resumed=resumed))
+        if bot is not None:
+            self.lobby.resume(session)
+            self.changed()
+        return session
+
+    async def _look_up(self, bot: str) -> None:
+        """Read a bot's ratings into memory, where pairing and `start` find them."""
+        for game in NAMES:
+            if (bot.lower(), game) not in self._ratings:
+                standing = await self._archive.ask(self._archive.store.standing, bot, game)
+                if standing is not None:
+                    self._ratings[bot.lower(), game] = (standing.mu, standing.sigma)
+
+
+class _Reporter:
+    """A watcher that publishes what it is told."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+
+    def send(self, message: Any) -> None:
+        if isinstance(message, Turn):
+            self._feed.turned(message)
+        elif isinstance(message, Start):
+            self._feed.started(message)
+        elif isinstance(message, End):
+            self._feed.ended(message)
+
+
+def utc() -> str:
+    """Now, in ISO 8601 with milliseconds."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _select(connection: Any, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+    """The client's first subprotocol that we speak."""
+    return next((name for name in offered if name in CODECS), None)
+
+
+def _refuse_unknown_subprotocols(connection: Any, request: Request) -> Response | None:
+    offered = [name.strip() for value in request.headers.get_all("Sec-WebSocket-Protocol") for name in value.split(",")]
+    if offered and not any(name in CODECS for name in offered):
+        text = f"none of the subprotocols is known here: offer one of {', '.join(CODECS)}\n"
+        refused: Response = connection.respond(HTTPStatus.BAD_REQUEST, text)
+        return refused
+    return None
+
+
+def data_journal(data: Path) -> Journal:
+    """The journal of a data folder."""
+    return Journal(data / "journal")
