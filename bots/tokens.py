@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import secrets
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -41,9 +41,7 @@ def token_for(url: str, bot: str, path: Path) -> str:
                 _replace(path, saved)
             return token
     except OSError as exc:
-        raise BadTokenFile(
-            f"{path}: {exc.strerror or exc}; give the token with --token, or make the file ours"
-        ) from exc
+        raise BadTokenFile(f"{path}: {exc.strerror or exc}; give the token with --token, or make it yours") from exc
 
 
 def _place(url: str) -> str:
@@ -59,7 +57,10 @@ def _locked(path: Path) -> Iterator[None]:
     os.chmod(path.parent, 0o700)
     lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
     finally:
         os.close(lock)
@@ -67,6 +68,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _read(path: Path) -> dict[str, dict[str, str]]:
     try:
+        os.chmod(path, 0o600)
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}

@@ -12,6 +12,10 @@ class Fault(Exception):
     """Any failure with a message fit to be shown as it is."""
 
 
+class UsageFault(Fault):
+    """A command was given what it cannot work with: exit code 2."""
+
+
 class BotFault(Fault):
     """The other side of the wire did something wrong. `code` travels with the message."""
 

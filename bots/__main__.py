@@ -1,0 +1,6 @@
+"""`python -m bots` is `arena-bot`."""
+
+from bots.cli import main
+
+if __name__ == "__main__":
+    main()

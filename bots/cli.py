@@ -1,0 +1,119 @@
+"""The `arena-bot` command: play a bot by name, analyse positions, compare searches. Imports what a command needs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated, NoReturn
+
+import typer
+
+from protocol.errors import Fault, UsageFault
+
+GROUP = "bot_arena.bots"
+
+app = typer.Typer(
+    name="arena-bot",
+    help="Play bots in an arena, analyse positions, compare searches.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+_DELEGATED = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+
+@app.callback()
+def _commands() -> None:
+    """Play bots in an arena, analyse positions, compare searches."""
+
+
+@app.command("run")
+def run_bot(
+    bot: Annotated[str, typer.Argument(metavar="NAME", help="random, greedy, minimax, alphabeta, perfect, human, …")],
+    url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,
+    token: Annotated[str | None, typer.Option(help="Its token; else a saved or new one [ARENA_TOKEN].")] = None,
+    name: Annotated[str | None, typer.Option(help="The name to play under [ARENA_BOT].")] = None,
+    game: Annotated[str | None, typer.Option(help="The game to seek [ARENA_GAME].")] = None,
+    preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
+    config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
+    matches: Annotated[int | None, typer.Option(help="Stop after so many [ARENA_MATCHES].")] = None,
+    slots: Annotated[int | None, typer.Option(help="Matches at once, 1 to 64 [ARENA_SLOTS].")] = None,
+    seed: Annotated[str | None, typer.Option(help="The same seed gives the same choices [ARENA_SEED].")] = None,
+    unrated: Annotated[bool, typer.Option("--unrated", help="Seek unrated matches.")] = False,
+    opponent: Annotated[str | None, typer.Option(help="Seek a match against this bot; unrated.")] = None,
+    patience: Annotated[float | None, typer.Option(help="Seconds to try without an arena [ARENA_PATIENCE].")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the bot.")] = None,
+    default: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting, for bots that have it.")
+    ] = None,
+) -> None:
+    """Connect a bot to an arena and play."""
+    from bots.client import play
+    from bots.settings import Given, read_config, read_pairs
+
+    given = Given(
+        url=url,
+        token=token,
+        name=name,
+        game=game,
+        config=read_config(config or (), preset),
+        matches=matches,
+        slots=slots,
+        seed=seed,
+        rated=False if unrated else None,
+        opponent=opponent,
+        patience=patience,
+    )
+    cls = find(bot).load()
+    settings = choose_settings(
+        bot, cls.settings, read_pairs(set_ or (), "--set"), read_pairs(default or (), "--default")
+    )
+    play(cls(bot, **settings), given, Given())
+
+
+@app.command(context_settings=_DELEGATED)
+def analyze(context: typer.Context) -> None:
+    """Exact facts about a position: nim, grundy."""
+    from bots.analyze import analyze
+
+    analyze(context.args or ["--help"], prog_name="arena-bot analyze")
+
+
+@app.command(context_settings=_DELEGATED)
+def compare(context: typer.Context) -> None:
+    """Minimax beside alpha-beta: nodes, leaves, time and value."""
+    from bots.analyze import compare
+
+    command = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    command.command()(compare)
+    command(context.args, prog_name="arena-bot compare")
+
+
+def find(name: str) -> EntryPoint:
+    """Where the bot called `name` is. Raises `UsageFault`, listing those there are."""
+    known = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if name not in known:
+        raise UsageFault(f"there is no bot {name[:40]!r}: one of {', '.join(sorted(known)) or 'none installed'}")
+    return known[name]
+
+
+def choose_settings(
+    bot: str, known: Mapping[str, str], given: Mapping[str, str], defaults: Mapping[str, str]
+) -> dict[str, str]:
+    """What to construct the bot with: `given` over those `defaults` that it knows. Raises `UsageFault`."""
+    for key in given:
+        if key not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise UsageFault(f"{bot} has no setting {key[:40]!r}: {has}")
+    return {**{key: value for key, value in defaults.items() if key in known}, **given}
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line. Exit codes: 0 done, 1 the work failed, 2 wrong usage."""
+    try:
+        app(args)
+    except Fault as fault:
+        print(f"arena-bot: {fault}", file=sys.stderr)
+        raise SystemExit(2 if isinstance(fault, UsageFault) else 1) from None
+    raise SystemExit(0)

@@ -1,0 +1,87 @@
+"""What the client tells the author: one plain line for each thing that happened. Pure text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from protocol.messages import End, Error, Move, Outcome, Player, Rejected, Start
+
+STOPPING: Mapping[int, str] = {
+    4000: "the arena closed the connection: too many bad messages",
+    4001: "the arena did not accept the name and token",
+    4002: "the arena closed the connection: it got no hello in time",
+    4003: "a newer connection of this bot took over; this one stops",
+    4004: "the arena closed the connection: too many connections",
+}
+"""Close codes after which coming back would not help."""
+
+
+def welcomed(bot: str, url: str, resumed: Sequence[str]) -> str:
+    """The connection stands."""
+    going_on = f", going on with {', '.join(resumed)}" if resumed else ""
+    return f"{bot}: connected to {url}{going_on}"
+
+
+def result(start: Start, seat: int, end: End) -> str:
+    """`mine: won m-12 against random (win), rating 25.0 ± 8.3 -> 29.4 ± 7.2`; the ± is one sigma."""
+    own = end.seats[seat]
+    rivals = opponents(start.seats, seat)
+    return f"{own.bot}: {_came(end, seat)} {start.match} against {rivals} ({_reason(end, seat)}){_rating(own)}"
+
+
+def _came(end: End, seat: int) -> str:
+    rank, ranks = end.ranks[seat], end.ranks
+    if end.reason == "void":
+        return "had no result in"
+    if ranks.count(rank) == len(ranks):
+        return "drew"
+    if rank == 1:
+        return "won" if ranks.count(1) == 1 else "shared first place in"
+    return "lost" if len(ranks) == 2 else f"came {_ordinal(rank)} of {len(ranks)} in"
+
+
+def _ordinal(rank: int) -> str:
+    return f"{rank}{ {2: 'nd', 3: 'rd'}.get(rank, 'th') }"
+
+
+def _reason(end: End, seat: int) -> str:
+    """Why: one's own reason where one lost, the match's where one did not."""
+    return end.reason if end.ranks[seat] == 1 or end.reason == "void" else end.seats[seat].reason
+
+
+def _rating(own: Outcome) -> str:
+    if own.mu_before is None or own.sigma_before is None or own.mu_after is None or own.sigma_after is None:
+        return ", unrated"
+    before, after = f"{own.mu_before:.1f} ± {own.sigma_before:.1f}", f"{own.mu_after:.1f} ± {own.sigma_after:.1f}"
+    return f", rating {before} -> {after}"
+
+
+def rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
+    """`mine: move {"heap": 0, "take": 9} rejected at ply 4 of m-12: heap 0 holds 5 … (2 strikes left)`."""
+    moved = f"move {shown(move.move)}" if move is not None and move.ply == rejected.ply else "a move"
+    left = rejected.strikes_left
+    strikes = "" if left is None else f" ({left} strike{'' if left == 1 else 's'} left)"
+    return f"{bot}: {moved} rejected at ply {rejected.ply} of {rejected.match}: {rejected.message}{strikes}"
+
+
+def error(bot: str, problem: Error) -> str:
+    """An `error` of the arena, in its own words, with what the author can do about it."""
+    advice = {
+        "name_taken": "; choose another name, or give its token with --token",
+        "auth_failed": "; the token comes from --token, ARENA_TOKEN or the token file",
+    }.get(problem.code, "")
+    return f"{bot}: {problem.message} ({problem.code}){advice}"
+
+
+def opponents(seats: Sequence[Player], seat: int) -> str:
+    """The other names, in seat order."""
+    return ", ".join(player.bot for i, player in enumerate(seats) if i != seat)
+
+
+def shown(value: Any) -> str:
+    """A value as JSON with spaces, the way moves are written in the documents; cut where it is long."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+    return text if len(text) <= 120 else text[:117] + "..."
