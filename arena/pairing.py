@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -18,7 +18,7 @@ from protocol.errors import UsageFault
 PATIENCE = 2.0
 """Seconds after which a seeker takes whoever is there."""
 _LEAST_CLOSENESS = 0.5
-_NEIGHBOURS = 8
+_NEIGHBOURS = 16
 _SWISS_WINDOW = 12
 _REMATCH = 1_000_000
 _CHEAPEST = 1 << 40
@@ -39,7 +39,10 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """A seek on the ladder. `pool` is what both sides must agree on; `since` and `now` are seconds of one clock."""
+    """A seek on the ladder, with the bot's rating. `since` and `now` are seconds of one clock.
+
+    `pool` is what both sides must agree on; `key` is the caller's own.
+    """
 
     bot: str
     mu: float
@@ -110,13 +113,13 @@ def byes(bots: Sequence[str], played: Iterable[Pairing]) -> Counter[str]:
 
 
 def ladder_pairs(seekers: Sequence[Seeker], now: float) -> list[tuple[Seeker, Seeker]]:
-    """Pairs of different bots within a pool, the longest-waiting served first, each with the best match it can get.
+    """Pairs of different bots within a pool: the longest-waiting is served first, with the best match it can get.
 
     What counts as close enough widens with waiting, and after `PATIENCE` seconds anyone will do: nobody starves. Bots
     of unsure rating are close to more others. About n log n for n seekers.
     """
     pools: dict[Hashable, list[Seeker]] = defaultdict(list)
-    for seeker in seekers:
+    for seeker in sorted(seekers, key=lambda seeker: (seeker.since, -seeker.sigma, seeker.bot)):
         pools[seeker.pool].append(seeker)
     return [pair for pool in pools.values() for pair in _pool_pairs(pool, now)]
 
@@ -179,28 +182,24 @@ def _cheapest_matching(edges: Mapping[tuple[int, int], int]) -> list[tuple[int, 
     return sorted((min(pair), max(pair)) for pair in networkx.max_weight_matching(graph, maxcardinality=True))
 
 
-def _pool_pairs(seekers: Sequence[Seeker], now: float) -> list[tuple[Seeker, Seeker]]:
-    """The bots stand in a row by mu, each with its seeks in a queue; a bot with none left steps out of the row."""
+def _pool_pairs(waiting: Sequence[Seeker], now: float) -> Iterator[tuple[Seeker, Seeker]]:
+    """Bots stand in a row by mu, each with its seeks in a queue; a bot whose queue is empty leaves the row."""
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
-    waiting = sorted(seekers, key=lambda seeker: (seeker.since, -seeker.sigma, seeker.bot))
     for seeker in waiting:
         queues[seeker.bot].append(seeker)
     row = _Row(sorted(queues, key=lambda bot: (queues[bot][0].mu, bot)))
-    pairs = []
     for seeker in waiting:
-        own = queues[seeker.bot]
-        if not own or own[0] is not seeker:
+        queue = queues[seeker.bot]
+        if not queue or queue[0] is not seeker:
             continue
-        other = _best_for(seeker, [queues[bot][0] for bot in row.around(seeker.bot, _NEIGHBOURS)], now)
-        if other is None:
-            own.popleft()
-        else:
-            pairs.append((own.popleft(), queues[other.bot].popleft()))
-            if not queues[other.bot]:
-                row.leave(other.bot)
-        if not own:
-            row.leave(seeker.bot)
-    return pairs
+        near = [queues[bot][0] for bot in itertools.islice(row.around(seeker.bot), _NEIGHBOURS)]
+        best = _best_for(seeker, near, now)
+        for served in (seeker, best) if best else (seeker,):
+            queues[served.bot].popleft()
+            if not queues[served.bot]:
+                row.leave(served.bot)
+        if best:
+            yield seeker, best
 
 
 def _best_for(seeker: Seeker, others: Iterable[Seeker], now: float) -> Seeker | None:
@@ -215,35 +214,25 @@ def _best_for(seeker: Seeker, others: Iterable[Seeker], now: float) -> Seeker | 
 
 
 class _Row:
-    """A row that is left in constant time; the ends are the positions −1 and n."""
+    """A row that is left in constant time. Both ends are one more place, the last of the two lists."""
 
     def __init__(self, bots: Sequence[str]) -> None:
         self._bots = bots
         self._at = {bot: i for i, bot in enumerate(bots)}
-        self._left = list(range(-1, len(bots)))
-        self._right = list(range(1, len(bots) + 2))
+        self._left = [*range(-1, len(bots) - 1), len(bots) - 1]
+        self._right = [*range(1, len(bots) + 1), 0]
+        self._left[:1] = [len(bots)] if bots else [0]
 
     def leave(self, bot: str) -> None:
         i = self._at[bot]
-        left, right = self._left[i], self._right[i]
-        if left >= 0:
-            self._right[left] = right
-        if right < len(self._bots):
-            self._left[right] = left
+        self._right[self._left[i]], self._left[self._right[i]] = self._right[i], self._left[i]
 
-    def around(self, bot: str, reach: int) -> list[str]:
-        """The nearest `reach` on either side, of those still there."""
-        found = []
-        i = self._at[bot]
-        for _ in range(reach):
-            i = self._left[i]
-            if i < 0:
-                break
-            found.append(self._bots[i])
-        i = self._at[bot]
-        for _ in range(reach):
-            i = self._right[i]
-            if i >= len(self._bots):
-                break
-            found.append(self._bots[i])
-        return found
+    def around(self, bot: str) -> Iterator[str]:
+        """The others still there, taken from the left and the right in turn."""
+        end = len(self._bots)
+        left = right = self._at[bot]
+        while left != end or right != end:
+            if left != end and (left := self._left[left]) != end:
+                yield self._bots[left]
+            if right != end and (right := self._right[right]) != end:
+                yield self._bots[right]
