@@ -11,6 +11,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from arena.ladder import Rating, closeness, quality
 from protocol.errors import UsageFault
@@ -48,7 +49,7 @@ class Seeker:
     mu: float
     sigma: float
     since: float
-    key: Hashable
+    key: Any
     pool: Hashable = None
 
 
