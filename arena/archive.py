@@ -1,4 +1,4 @@
-"""The one writer of the store: a thread of its own, finished matches in batches, results in the order they are rated."""
+"""The one writer of the store: a thread of its own, finished matches in batches, in the order they are rated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of a server: one frozen struct out of defaults, a TOML file, the environment and flags, in that order."""
+"""The settings of a server: one frozen struct out of defaults, a TOML file, the environment and flags."""
 
 from __future__ import annotations
 

@@ -71,13 +71,18 @@ class Sought(NamedTuple):
         """Seeks are paired within a key."""
         return self.game.name, canonical(self.game.config), self.rated
 
+    def accepts(self, other: Sought) -> bool:
+        """Whether this seek may be paired with that one."""
+        named = self.opponent is None or self.opponent.lower() == other.bot.lower()
+        return named and self.bot.lower() != other.bot.lower()
+
 
 Begin = Callable[[Sequence[Sought]], None]
 RatingOf = Callable[[str, str], tuple[float, float]]
 
 
 class Lobby:
-    """The arena's memory of the present. `begin` starts a match of paired seeks; `rating_of(bot, game)` is mu, sigma."""
+    """The arena's memory of the present. `begin` starts a match of paired seeks; `rating_of(bot, game)`: mu, sigma."""
 
     def __init__(self, begin: Begin, rating_of: RatingOf) -> None:
         self.sessions: dict[str, Session] = {}
@@ -207,10 +212,9 @@ class Lobby:
             for runner in self.runners.values():
                 runner.watchers.setdefault(session, False)
             return
-        runner = self.runners.get(message.match)
-        if runner is None:
+        if message.match not in self.runners:
             raise Unavailable(f"watch: no match {message.match!r} is under way")
-        runner.watch(session)
+        self.runners[message.match].watch(session)
 
     def unwatch(self, session: Session, message: Unwatch) -> None:
         """Stop following."""
@@ -237,39 +241,23 @@ class Lobby:
         self._look = self._loop.call_later(seconds, self._pair)
 
     def _pair(self) -> None:
-        """Begin every match that the seeks in force allow now: those that name an opponent first."""
+        """Begin every match that the seeks in force allow now."""
         self._look = None
-        for find in (self._named_pairs, self._open_pairs):
-            for pair in find():
+        by_key: dict[tuple[str, bytes, bool], list[Sought]] = {}
+        for sought in self._seeks.values():
+            by_key.setdefault(sought.key, []).append(sought)
+        for seeks in by_key.values():
+            pairs = pairing.ladder_pairs([self._seeker(sought) for sought in seeks], self._loop.time())
+            for pair in [(seeks[a], seeks[b]) for a, b in pairs]:
                 for sought in pair:
                     del self._seeks[sought.bot.lower(), sought.id]
                 self._begin(pair)
         if self._seeks:
             self._look_in(LOOK_AGAIN)
 
-    def _named_pairs(self) -> list[tuple[Sought, Sought]]:
-        pairs: list[tuple[Sought, Sought]] = []
-        paired: set[tuple[str, str]] = set()
-        for sought in self._seeks.values():
-            if sought.opponent is None or (sought.bot, sought.id) in paired:
-                continue
-            for other in self._seeks.values():
-                fits = other.key == sought.key and sought.accepts(other) and other.accepts(sought)
-                if fits and (other.bot, other.id) not in paired:
-                    pairs.append((sought, other))
-                    paired |= {(sought.bot, sought.id), (other.bot, other.id)}
-                    break
-        return pairs
-
-    def _open_pairs(self) -> list[tuple[Sought, Sought]]:
-        seekers = []
-        for sought in self._seeks.values():
-            if sought.opponent is None:
-                mu, sigma = self._rating_of(sought.bot, sought.game.name)
-                place = (sought.bot.lower(), sought.id)
-                seekers.append(pairing.Seeker(sought.bot, mu, sigma, sought.since, place, sought.key))
-        pairs = pairing.ladder_pairs(seekers, self._loop.time())
-        return [(self._seeks[a.key], self._seeks[b.key]) for a, b in pairs]
+    def _seeker(self, sought: Sought) -> pairing.Seeker:
+        mu, sigma = self._rating_of(sought.bot, sought.game.name)
+        return pairing.Seeker(sought.bot, mu, sigma, sought.since, sought.opponent)
 
 
 def _name(session: Session) -> str:

@@ -23,9 +23,8 @@ def run(settings: Settings) -> None:
     logging.basicConfig(level=logging.INFO, format="arena: %(message)s")
     logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
     data = Path(settings.data)
-    with lock(data):
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_serve(settings, data))
+    with lock(data), asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(_serve(settings, data))
 
 
 def loop_factory():  # type: ignore[no-untyped-def]
