@@ -55,9 +55,8 @@ class Archive:
                     future.set_result(ratings)
         self._writing = None
 
-    async def close(self) -> None:
-        """Write what waits, then close the store."""
+    async def drain(self) -> None:
+        """Write what waits. The store stays open, for whoever opened it."""
         if self._writing is not None:
             await self._writing
-        await self.ask(self._store.close)
         self._thread.shutdown()

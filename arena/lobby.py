@@ -94,6 +94,7 @@ class Lobby:
         self._playing: dict[str, dict[str, int]] = {}
         self._seeks: dict[tuple[str, str], Sought] = {}
         self._look: asyncio.TimerHandle | None = None
+        self._known: set[str] = set()
         self._loop = asyncio.get_running_loop()
 
     def enter(self, session: Session) -> list[str]:
@@ -104,6 +105,7 @@ class Lobby:
             self.leave(older)
             older.close(SUPERSEDED, "superseded by a newer connection of the same bot")
         self.sessions[session.bot.lower()] = session
+        self._known.add(session.bot.lower())
         return list(self._playing.get(session.bot.lower(), ()))
 
     def resume(self, session: Session) -> None:
@@ -155,6 +157,15 @@ class Lobby:
             return 0
         seeking = sum(1 for key in self._seeks if key[0] == name)
         return session.slots - seeking - len(self._playing.get(name, ()))
+
+    def known(self, bot: str) -> bool:
+        """Whether a bot was ever here."""
+        return bot.lower() in self._known
+
+    def forfeit(self, bot: str) -> None:
+        """A bot is gone for good: its matches under way are lost at once."""
+        for match, seat in list(self._playing.get(bot.lower(), {}).items()):
+            self.runners[match].forfeit(seat)
 
     def act(self, session: Session, message: ClientMessage) -> None:
         """Do what a client's message says. Raises `BotFault` for what it may not do."""

@@ -10,7 +10,6 @@ import logging
 import secrets
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from websockets.asyncio.server import Request, Response, Server, serve
@@ -56,6 +55,7 @@ PONG_WITHIN = 20.0
 BOARD_EVERY = 0.5
 """The leaderboard in the feed follows results at most this often, in seconds."""
 RESTARTING = 1012
+GOING_AWAY = 1001
 
 log = logging.getLogger("arena")
 
@@ -381,8 +381,3 @@ def _refuse_unknown_subprotocols(connection: Any, request: Request) -> Response 
         refused: Response = connection.respond(HTTPStatus.BAD_REQUEST, text)
         return refused
     return None
-
-
-def data_journal(data: Path) -> Journal:
-    """The journal of a data folder."""
-    return Journal(data / "journal")

@@ -9,13 +9,13 @@ import signal
 from pathlib import Path
 
 from arena.lock import lock
-from arena.store.store import Store
 
 from arena.archive import Archive
 from arena.config import Settings, clock, database
 from arena.identity import StoreDoor
 from arena.journal import Journal
 from arena.server import Arena
+from arena.store.store import Store
 
 
 def run(settings: Settings) -> None:
@@ -66,7 +66,8 @@ async def _serve(settings: Settings, data: Path) -> None:
         await stop.wait()
     finally:
         await arena.close()
-        await archive.close()
+        await archive.drain()
+        store.close()
         if feed is not None and feeding is not None:
             await feed.close()
             feeding.cancel()

@@ -1,0 +1,172 @@
+"""`arena replay`: show, verify and export records, from the store by match id or from a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from arena import record as records
+from arena.course import CHANCE
+from arena.record import Ply, Record
+from arena.store.store import Store
+from protocol.errors import ArenaFault, BadRecord, UsageFault
+from protocol.games.base import Game
+
+SUFFIXES = (".jsonl", ".jsonl.gz", ".json")
+
+
+def load(target: str, database: str) -> tuple[str, bytes]:
+    """A record's name and bytes: a file if it looks like one, otherwise a match id of the store. Raises `Fault`."""
+    path = Path(target)
+    if path.is_file() or "/" in target or target.endswith(SUFFIXES):
+        try:
+            return target, path.read_bytes()
+        except OSError as exc:
+            raise ArenaFault(f"{target} can't be read: {exc.strerror}") from exc
+    store = Store.open(database, create=False)
+    try:
+        body = store.record(target)
+    finally:
+        store.close()
+    if body is None:
+        raise UsageFault(f"there is no match {target!r} in {database}: `arena matches` lists those there are")
+    return target, body
+
+
+def verify(targets: Sequence[str], database: str) -> None:
+    """Referee records again; with no targets, every record of the store. Raises `BadRecord` if any is wrong."""
+    wrong = 0
+    count = 0
+    for name, body in _bodies(targets, database):
+        count += 1
+        try:
+            record = records.read(body, name)
+            records.verify(record)
+        except BadRecord as fault:
+            wrong += 1
+            print(f"arena: {fault}", file=sys.stderr)
+            continue
+        if targets:
+            print(f"{name}: verified, {record.footer.plies} plies, digest {record.footer.digest}")
+    if wrong:
+        raise BadRecord(f"{wrong} of {count} records did not verify")
+    if not targets:
+        print(f"{count} records verified")
+
+
+def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes]]:
+    if targets:
+        for target in targets:
+            yield load(target, database)
+        return
+    store = Store.open(database, create=False)
+    try:
+        for match in store.matches():
+            body = store.record(match.match)
+            if body is None:
+                raise ArenaFault(f"match {match.match} has no record in {database}")
+            yield match.match, body
+    finally:
+        store.close()
+
+
+def export(target: str, to: Path, database: str) -> None:
+    """Write a record to a file: JSON lines, gzipped JSON lines, or one JSON document with the state of every ply."""
+    name, body = load(target, database)
+    if to.name.endswith(".jsonl.gz"):
+        data = body
+    elif to.suffix == ".jsonl":
+        data = records.unpack(body, name)
+    elif to.suffix == ".json":
+        data = msgspec.json.format(msgspec.json.encode(_document(records.read(body, name))), indent=2) + b"\n"
+    else:
+        raise UsageFault(f"--to {to}: its name ends in one of {', '.join(SUFFIXES)}")
+    try:
+        with to.open("xb") as file:
+            file.write(data)
+    except FileExistsError:
+        raise UsageFault(f"{to} is there already, and nothing is written over: choose another name") from None
+    except OSError as exc:
+        raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
+
+
+def _document(record: Record) -> dict[str, Any]:
+    plies = []
+    start: dict[str, Any] = {}
+    for line, course in records.replay(record):
+        if line is None:
+            start = course.wire
+        else:
+            plies.append({**msgspec.to_builtins(line), "state": course.wire})
+    return {"header": record.header, "start": start, "plies": plies, "footer": record.footer}
+
+
+def show(target: str, database: str, *, boards: bool, to_json: bool) -> None:
+    """Print a match: who, every ply, how it ended; with `boards` the board after every ply."""
+    name, body = load(target, database)
+    record = records.read(body, name)
+    if to_json:
+        print(msgspec.json.encode(_document(record)).decode())
+        return
+    console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
+    header, footer = record.header, record.footer
+    clock = f"{header.clock.bank_ms / 1000:g}+{header.clock.increment_ms / 1000:g}"
+    rated = "rated" if footer.ratings else "unrated"
+    console.print(f"{header.match}: {header.game}, clock {clock}, {rated}, {header.started}", markup=False)
+    for seat, player in enumerate(header.seats):
+        console.print(f"  seat {seat}  {player.bot} {player.version}".rstrip(), markup=False)
+    table = Table(box=None, pad_edge=False)
+    for column in ("ply", "bot", "move", "clock", "value", "note"):
+        table.add_column(column, justify="right" if column in ("ply", "clock", "value") else "left")
+    for line, course in records.replay(record):
+        if line is None:
+            if boards:
+                console.print(course.game.board(course.state), markup=False)
+            continue
+        if boards:
+            console.print(" ".join(_cells(line, course.game, record)), markup=False)
+            console.print(course.game.board(course.state), markup=False)
+        else:
+            table.add_row(*_cells(line, course.game, record))
+    if not boards:
+        console.print(table)
+        console.print(_last_board(record), markup=False)
+    _show_end(console, record)
+
+
+def _last_board(record: Record) -> str:
+    *_, (_, course) = records.replay(record)
+    board: str = course.game.board(course.state)
+    return board
+
+
+def _cells(line: Ply, game: Game[Any, Any], record: Record) -> tuple[str, ...]:
+    event, info = line.event, line.info
+    if event.seat == CHANCE:
+        return str(event.ply), "chance", str(event.move), "", "", ""
+    bot = record.header.seats[event.seat].bot
+    left = f"{line.clock[event.seat] / 1000:.1f}"
+    if event.out is not None:
+        return str(event.ply), bot, f"out: {event.out}", left, "", ""
+    move = game.notation(game.decode_move(event.move))
+    dice = "" if event.dice is None else f" {event.dice}"
+    value = "" if info is None or info.value is None else f"{info.value:g}"
+    return str(event.ply), bot, move + dice, left, value, "" if info is None else info.note or ""
+
+
+def _show_end(console: Console, record: Record) -> None:
+    header, footer = record.header, record.footer
+    console.print(f"{footer.reason} after {footer.plies} plies", markup=False)
+    for seat, player in enumerate(header.seats):
+        line = f"  {footer.ranks[seat]}. {player.bot} ({footer.reasons[seat]})"
+        if footer.ratings:
+            rating = footer.ratings.seats[seat]
+            line += f"  {rating.mu_before:.1f} ± {rating.sigma_before:.1f} -> "
+            line += f"{rating.mu_after:.1f} ± {rating.sigma_after:.1f}"
+        console.print(line, markup=False)

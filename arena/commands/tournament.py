@@ -1,0 +1,248 @@
+"""`arena tournament`: bots as processes of their own, a progress bar, a table at the end; goes on where it stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from arena.lock import lock
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from arena import config
+from arena.archive import Archive
+from arena.commands.serve import loop_factory
+from arena.contestants import contestants
+from arena.result import Result
+from arena.standings import Row, head_to_head, table
+from arena.store.store import Store
+from arena.tournament import Plan, Tournament
+from protocol.errors import ArenaFault, UsageFault
+from protocol.games import load
+
+FORMATS = ("round-robin", "gauntlet", "swiss")
+BOT_SETTINGS = ("depth", "eval", "nodes")
+"""Keys of `--set` that are not the game's but the reference bots': each takes those it knows."""
+WIDEST_CROSS_TABLE = 8
+
+
+def run(
+    bots: Sequence[str],
+    *,
+    game: str,
+    sets: Sequence[str],
+    form: str,
+    rounds: int,
+    paired: bool,
+    clock: str,
+    seed: str | None,
+    jobs: int | None,
+    db: str | None,
+    data: Path,
+    to_json: Path | None,
+) -> None:
+    """Play a tournament, or what is missing of it, and print its table. Raises `Fault`."""
+    if form not in FORMATS:
+        raise UsageFault(f"there is no format {form!r}: one of {', '.join(FORMATS)}")
+    if rounds < 1 or (jobs is not None and not 1 <= jobs <= 64):
+        raise UsageFault("--rounds is 1 or more, --jobs 1 to 64")
+    game_config, bot_settings = _settings(game, sets)
+    entered = contestants(bots, bot_settings)
+    rules = load(game, game_config)
+    if rules.seats != 2 and form == "swiss":
+        raise UsageFault(f"a swiss tournament is for two seats; this game has {rules.seats}")
+    arguments = {
+        "bots": list(bots),
+        "settings": bot_settings,
+        "game": game,
+        "config": rules.config,
+        "format": form,
+        "rounds": rounds,
+        "paired": paired,
+        "clock": clock,
+    }
+    time = config.clock(clock)
+    _check_writable(to_json)
+    with lock(data):
+        store = Store.open(config.database(db, data))
+        key = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
+        tournament, drawn = store.open_tournament(key, seed)
+        plan = Plan(
+            id=tournament,
+            seed=drawn,
+            contestants=tuple(entered),
+            game=game,
+            config=rules.config,
+            format=form,
+            rounds=rounds,
+            paired=paired,
+            clock=time,
+        )
+        results = _play(plan, store, data, jobs or max(1, (os.cpu_count() or 2) - 1))
+    rows = table(plan.names, results)
+    cross = head_to_head(plan.names, results)
+    if to_json is not None:
+        _write_json(to_json, plan, arguments, results, rows, cross)
+    _show(plan, results, rows, cross)
+
+
+def _settings(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """`--set` words, as the game's config and the reference bots' settings."""
+    game_config: dict[str, Any] = {}
+    bot_settings: dict[str, str] = {}
+    keys = load(game).config.keys()
+    for word in sets:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UsageFault(f"--set {word}: write KEY=VALUE, like --set heaps=3,5,7")
+        if key in keys or key == "preset":
+            game_config[key] = _value(value)
+        elif key in BOT_SETTINGS:
+            bot_settings[key] = value
+        else:
+            raise UsageFault(
+                f"--set {word}: {game} has the keys {', '.join((*keys, 'preset'))}; bots have {', '.join(BOT_SETTINGS)}"
+            )
+    return game_config, bot_settings
+
+
+def _value(text: str) -> Any:
+    """A config value from the command line: JSON, or a list with commas, or a word."""
+    for candidate in (text, f"[{text}]"):
+        try:
+            return json.loads(candidate)
+        except json.JSONDecodeError:
+            continue
+    return text
+
+
+def _check_writable(file: Path | None) -> None:
+    """Say before the first match, not after the last, that the result could not be written."""
+    if file is not None and (file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK)):
+        raise UsageFault(f"--json {file} can't be written: name a file in a folder that is there")
+
+
+def _play(plan: Plan, store: Store, data: Path, jobs: int) -> list[Result]:
+    played = store.tournament_results(plan.id)
+    try:
+        if len(played) < plan.count:
+            _play_missing(plan, store, data, jobs, played)
+            store.finish_tournament(plan.id)
+        return store.tournament_results(plan.id)
+    finally:
+        store.close()
+
+
+def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, played: list[Result]) -> None:
+    logging.basicConfig(level=logging.WARNING, format="arena: %(message)s")
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)
+    console = Console(stderr=True)
+    progress, task = _progress(console, plan, len(played))
+
+    async def play() -> None:
+        archive = Archive(store)
+        tournament = Tournament(
+            plan,
+            archive,
+            data,
+            jobs,
+            told=lambda result: progress.advance(task),
+            noted=lambda line: console.print(line, markup=False, highlight=False),
+        )
+        try:
+            await tournament.play(played)
+        finally:
+            await archive.drain()
+
+    try:
+        with progress, asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(play())
+    except KeyboardInterrupt:
+        done = len(store.tournament_results(plan.id))
+        raise Stopped(f"stopped after {done} of {plan.count} matches; the same command goes on from there") from None
+
+
+class Stopped(ArenaFault):
+    """The tournament was interrupted; what was played is stored."""
+
+
+def _progress(console: Console, plan: Plan, done: int) -> tuple[Progress, Any]:
+    progress = Progress(
+        TextColumn(plan.game),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("matches"),
+        TimeRemainingColumn(),
+        console=console,
+    )
+    return progress, progress.add_task(plan.game, total=plan.count, completed=done)
+
+
+def _show(
+    plan: Plan, results: Sequence[Result], rows: Sequence[Row], cross: Mapping[str, Mapping[str, float | None]]
+) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 80)
+    reasons = ", ".join(f"{reason} {count}" for reason, count in _reasons(results))
+    console.print(f"{plan.game} {plan.format}, {len(results)} matches ({reasons}), seed {plan.seed}, id {plan.id}")
+    standing = Table(box=None, pad_edge=False)
+    for column in ("#", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits"):
+        standing.add_column(column, justify="left" if column == "bot" else "right", no_wrap=True)
+    for row in rows:
+        between = f"{row.low:.3f}-{row.high:.3f}"
+        cells = (row.rank, row.bot, row.played, row.won, row.drawn, row.lost, f"{row.score:.3f}", between, row.forfeits)
+        standing.add_row(*map(str, cells))
+    console.print(standing)
+    if 2 < len(rows) <= WIDEST_CROSS_TABLE:
+        console.print()
+        console.print(_cross_table([row.bot for row in rows], cross))
+
+
+def _cross_table(names: Sequence[str], cross: Mapping[str, Mapping[str, float | None]]) -> Table:
+    shown = Table(box=None, pad_edge=False, title="share of points, row against column", title_justify="left")
+    shown.add_column("")
+    for name in names:
+        shown.add_column(name if len(name) <= 9 else name[:8] + "…", justify="right", no_wrap=True)
+    for name in names:
+        shares = [cross[name].get(other) for other in names]
+        shown.add_row(name, *("" if share is None else f"{share:.2f}" for share in shares))
+    return shown
+
+
+def _reasons(results: Sequence[Result]) -> list[tuple[str, int]]:
+    counts: dict[str, int] = {}
+    for result in results:
+        counts[result.reason] = counts.get(result.reason, 0) + 1
+    return sorted(counts.items(), key=lambda item: -item[1])
+
+
+def _write_json(
+    file: Path,
+    plan: Plan,
+    arguments: Mapping[str, Any],
+    results: Sequence[Result],
+    rows: Sequence[Row],
+    cross: Mapping[str, Any],
+) -> None:
+    content = {
+        "tournament": plan.id,
+        "seed": plan.seed,
+        "arguments": arguments,
+        "table": rows,
+        "head_to_head": cross,
+        "matches": results,
+    }
+    data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
+    try:
+        temporary = file.with_name(file.name + ".part")
+        temporary.write_bytes(data)
+        temporary.replace(file)
+    except OSError as exc:
+        raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc

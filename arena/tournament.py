@@ -1,0 +1,281 @@
+"""A local tournament: a schedule that follows from its seed, played by bot processes through an arena of its own.
+
+Everything random is derived from the seed and the tournament's id, so the same arguments give the same matches, and a
+tournament that was stopped goes on with what is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from msgspec import Struct
+
+from arena import pairing
+from arena.archive import Archive
+from arena.contestants import MOST_CRASHES, BotCrashed, BotProcess, Contestant
+from arena.identity import FixedDoor
+from arena.journal import Journal
+from arena.pairing import Pairing
+from arena.result import Ratings, Result
+from arena.server import GOING_AWAY, Arena
+from arena.standings import points
+from arena.store.store import Finished
+from protocol.dice import Dice
+from protocol.errors import ArenaFault
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.messages import Clock
+
+HOST = "127.0.0.1"
+FIRST_HELLO_WITHIN = 60.0
+LOOK_AHEAD = 64
+"""How many matches of the schedule are looked at for one whose bots are free."""
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What is to be played. `id` and `seed` determine every match, seat, die and nonce."""
+
+    id: str
+    seed: str
+    contestants: tuple[Contestant, ...]
+    game: str
+    config: dict[str, Any]
+    format: str
+    rounds: int
+    paired: bool
+    clock: Clock
+
+    def derive(self, what: str) -> bytes:
+        """32 bytes that follow from the seed, the tournament and their purpose."""
+        return hashlib.sha256(f"{self.seed}/{self.id}/{what}".encode()).digest()
+
+    @property
+    def names(self) -> list[str]:
+        """The bots, in the order of the command line."""
+        return [contestant.name for contestant in self.contestants]
+
+    def schedule(self, played: Sequence[Result]) -> list[Pairing]:
+        """Every pairing that is known now: all of them, but only the next round of a swiss tournament."""
+        chance = Random(self.derive("schedule"))
+        if self.format == "round-robin":
+            return pairing.round_robin(self.names, self.rounds, chance, paired=self.paired)
+        if self.format == "gauntlet":
+            return pairing.gauntlet(self.names, self.rounds, chance, paired=self.paired)
+        return self._swiss(played)
+
+    def _swiss(self, played: Sequence[Result]) -> list[Pairing]:
+        """Round after round from the results so far, up to the first that is not finished."""
+        pairings: list[Pairing] = []
+        for number in range(self.rounds):
+            done = played[: len(pairings)]
+            if len(done) < len(pairings):
+                break
+            scores = dict.fromkeys(self.names, 0.0)
+            for result in done:
+                for seat, score in zip(result.seats, points(result), strict=True):
+                    scores[seat.bot] += score
+            for bot, count in pairing.byes(self.names, pairings).items():
+                scores[bot] += count * (2 if self.paired else 1)
+            chance = Random(self.derive(f"swiss/{number}"))
+            pairings += pairing.swiss(self.names, pairings, scores, chance, paired=self.paired)
+        return pairings
+
+    @property
+    def count(self) -> int:
+        """How many matches there will be in all."""
+        if self.format == "swiss":
+            return len(self.contestants) // 2 * self.rounds * (2 if self.paired else 1)
+        return len(self.schedule(()))
+
+    def game_of(self, match: Pairing) -> Game[Any, Any]:
+        """The game of a pairing: with `paired`, both seat orders start from the same deal."""
+        game = load(self.game, self.config)
+        if not self.paired:
+            return game
+        return load(self.game, game.dealt(Dice(self.derive(f"start/{match.start}"), 0)))
+
+
+class InOrder:
+    """Hands finished matches to the archive in the order of the schedule, whatever finished first."""
+
+    def __init__(self, archive: Archive, first: int) -> None:
+        self._archive = archive
+        self._next = first
+        self._early: list[tuple[int, Finished, asyncio.Future[Ratings | None]]] = []
+
+    def __call__(self, finished: Finished) -> asyncio.Future[Ratings | None]:
+        """Store `finished` when every match before it is stored."""
+        place = finished.result.place
+        assert place is not None
+        future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._early, (place, finished, future))
+        while self._early and self._early[0][0] == self._next:
+            _, ready, promised = heapq.heappop(self._early)
+            self._next += 1
+            self._archive.finish(ready).add_done_callback(lambda stored, to=promised: _hand_on(stored, to))
+        return future
+
+    def abandon(self) -> None:
+        """Forget what still waits for a match before it: it will be played again."""
+        for _, _, future in self._early:
+            future.cancel()
+
+
+def _hand_on(stored: asyncio.Future[Ratings | None], to: asyncio.Future[Ratings | None]) -> None:
+    if to.done() or stored.cancelled():
+        return
+    fault = stored.exception()
+    if fault is None:
+        to.set_result(stored.result())
+    else:
+        to.set_exception(fault)
+
+
+class Tournament:
+    """Plays a plan in an arena of its own. `told(result)` follows each match, `noted(line)` what else is worth saying."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        archive: Archive,
+        data: Path,
+        jobs: int,
+        *,
+        told: Callable[[Result], None] = lambda result: None,
+        noted: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.plan = plan
+        self._archive = archive
+        self._data = data
+        self._jobs = jobs
+        self._told = told
+        self._noted = noted
+        self._news = asyncio.Event()
+        self._failure: ArenaFault | None = None
+        self._bots: dict[str, BotProcess] = {}
+        self._restarts: set[asyncio.Task[None]] = set()
+
+    async def play(self, played: Sequence[Result]) -> None:
+        """Play what is missing after `played`, the stored results in the order of the schedule.
+
+        Raises `ArenaFault` when a bot can't go on; what was played is stored.
+        """
+        results = list(played)
+        tokens = {name: self.plan.derive(f"token/{name}").hex() for name in self.plan.names}
+        in_order = InOrder(self._archive, len(results))
+        arena = Arena(
+            self._archive,
+            Journal(self._data / "journal"),
+            FixedDoor(tokens),
+            self.plan.clock,
+            settle=in_order,
+            end_first=True,
+        )
+        arena.changed = self._news.set
+        arena.finished = lambda result: self._finished(result, results)
+        try:
+            port = await arena.listen(HOST, 0)
+            self._arena = arena
+            await self._start_bots(port, tokens)
+            while missing := self.plan.schedule(sorted(results, key=_place))[len(results) :]:
+                await self._play(missing, results)
+        finally:
+            in_order.abandon()
+            stopping = [asyncio.create_task(bot.stop()) for bot in self._bots.values()]
+            await arena.close(GOING_AWAY)
+            if stopping:
+                await asyncio.wait(stopping)
+
+    async def _start_bots(self, port: int, tokens: dict[str, str]) -> None:
+        folder = self._data / "tournaments" / self.plan.id
+        for contestant in self.plan.contestants:
+            environment = {
+                "ARENA_URL": f"ws://{HOST}:{port}",
+                "ARENA_TOKEN": tokens[contestant.name],
+                "ARENA_BOT": contestant.name,
+                "ARENA_GAME": self.plan.game,
+                "ARENA_SEED": self.plan.derive(f"bot/{contestant.name}").hex(),
+                "ARENA_SLOTS": str(self._jobs),
+                "ARENA_ASSIGNED": "1",
+            }
+            bot = BotProcess(contestant, environment, folder / f"{contestant.name}.log", self._crashed)
+            self._bots[contestant.name] = bot
+            await bot.start()
+
+    async def _play(self, missing: Iterable[Pairing], results: list[Result]) -> None:
+        """Play these pairings, as many at once as there are jobs, the next in the schedule whose bots are free."""
+        waiting = deque(missing)
+        self._under_way = 0
+        silence = asyncio.get_running_loop().time() + FIRST_HELLO_WITHIN
+        while waiting or self._under_way:
+            if self._failure is not None:
+                raise self._failure
+            self._news.clear()
+            self._begin_some(waiting)
+            try:
+                async with asyncio.timeout(None if self._under_way else silence - asyncio.get_running_loop().time()):
+                    await self._news.wait()
+            except TimeoutError:
+                absent = [name for name in self.plan.names if not self._arena.lobby.free_slots(name)]
+                words = "".join(f"\n{name}:\n{self._bots[name].last_words()}" for name in absent)
+                raise BotCrashed(
+                    f"{', '.join(absent)} did not say hello within {FIRST_HELLO_WITHIN:.0f} s{words}"
+                ) from None
+
+    def _begin_some(self, waiting: deque[Pairing]) -> None:
+        ahead = [waiting.popleft() for _ in range(min(LOOK_AHEAD, len(waiting)))]
+        later = []
+        for match in ahead:
+            free = self._under_way < self._jobs and all(self._arena.lobby.free_slots(bot) > 0 for bot in match.seats)
+            if free:
+                self._begin(match)
+            else:
+                later.append(match)
+        waiting.extendleft(reversed(later))
+
+    def _begin(self, match: Pairing) -> None:
+        game = self.plan.game_of(match)
+        seed = self.plan.derive(f"dice/{match.place}")
+        header = self._arena.header(
+            f"{self.plan.id}-{match.place:05d}",
+            game,
+            match.seats,
+            seed,
+            rated=game.preset is not None,
+            tournament=self.plan.id,
+            place=match.place,
+        )
+        self._under_way += 1
+        self._arena.begin(header, seed)
+
+    def _finished(self, result: Result, results: list[Result]) -> None:
+        self._under_way -= 1
+        results.append(result)
+        for seat in result.seats:
+            if seat.reason not in ("disconnected", "no_show"):
+                self._bots[seat.bot].crashes = 0
+        self._told(result)
+        self._news.set()
+
+    def _crashed(self, bot: BotProcess, what: str) -> None:
+        """A process ended: its matches are lost at once, and it is started again, but not for ever."""
+        self._noted(what)
+        if bot.crashes >= MOST_CRASHES or not self._arena.lobby.known(bot.name):
+            self._failure = BotCrashed(what)
+            self._news.set()
+            return
+        self._arena.lobby.forfeit(bot.name)
+        task = asyncio.create_task(bot.start())
+        self._restarts.add(task)
+        task.add_done_callback(self._restarts.discard)
+
+
+def _place(result: Result) -> int:
+    return -1 if result.place is None else result.place

@@ -1,0 +1,182 @@
+"""Plies per second through the whole server (journal, digest, records, store) beside a raw echo of equal frames.
+
+Both run in this one program, over the same library and the same number of connections, server and clients in a process
+each. A ply is one frame in and one frame out, as an echo is. Usage: python benchmarks/referee.py [--connections 64]
+[--seconds 10] [--profile FILE]. The last line is `ratio N`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import cProfile
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import msgpack
+import uvloop
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.server import ServerConnection, serve
+
+GAME = "nim"
+CONFIG = {"heaps": [40, 40], "take": [1, 2, 3]}
+"""About 40 plies a match, six legal moves a turn: long enough that plies count, short enough that matches end."""
+MOVE_BYTES, TURN_BYTES = 48, 420
+"""Typical frames of such a match; the echo answers a frame of the first size with one of the second."""
+
+
+def main() -> None:
+    options = _options()
+    if options.serve:
+        job = _serve_echo() if options.serve == "echo" else _serve_arena(options.connections)
+        profile = cProfile.Profile() if options.profile else None
+        if profile:
+            profile.enable()
+        uvloop.run(job)
+        if profile:
+            profile.disable()
+            profile.dump_stats(options.profile)
+        return
+    rates: dict[str, list[float]] = {"echo": [], "arena": []}
+    for _ in range(options.rounds):
+        for kind, runs in rates.items():
+            runs.append(_measure(kind, options))
+    echo, arena = (sorted(runs)[len(runs) // 2] for runs in rates.values())
+    print(f"{options.connections} connections, median of {options.rounds} runs of {options.seconds} s")
+    print(f"echo   {echo:8.0f} round trips/s")
+    print(f"arena  {arena:8.0f} plies/s")
+    print(f"ratio {arena / echo:.2f}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--profile", type=Path, help="write the arena server's cProfile here")
+    parser.add_argument("--serve", choices=("echo", "arena"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _measure(kind: str, options: argparse.Namespace) -> float:
+    """Round trips a second of one server, in a process of its own, under load from this process."""
+    command = [sys.executable, __file__, "--serve", kind, "--connections", str(options.connections)]
+    if options.profile and kind == "arena":
+        command += ["--profile", str(options.profile)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        port = int(server.stdout.readline())
+        try:
+            return uvloop.run(_load(kind, port, options))
+        finally:
+            server.communicate("\n")
+
+
+async def _load(kind: str, port: int, options: argparse.Namespace) -> float:
+    count = 0
+    counting = False
+
+    def tick() -> None:
+        nonlocal count
+        count += counting
+
+    client = _echo_client if kind == "echo" else _playing_client
+    tasks = [asyncio.create_task(client(port, number, tick)) for number in range(options.connections)]
+    loop = asyncio.get_running_loop()
+    await asyncio.sleep(2)
+    began, counting = loop.time(), True
+    await asyncio.sleep(options.seconds)
+    counting = False
+    rate = count / (loop.time() - began)
+    failed = next((task.exception() for task in tasks if task.done() and not task.cancelled()), None)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    if failed is not None:
+        raise failed
+    return rate
+
+
+async def _echo_client(port: int, number: int, tick: Callable[[], None]) -> None:
+    frame = bytes(MOVE_BYTES)
+    async with _connect(port) as wire:
+        while True:
+            await wire.send(frame)
+            await wire.recv()
+            tick()
+
+
+async def _playing_client(port: int, number: int, tick: Callable[[], None]) -> None:
+    """A bot of a dozen lines: ready, then the first legal move."""
+    async with _connect(port) as wire:
+        await wire.send(msgpack.packb({"type": "hello", "bot": f"bot{number}", "token": f"{number:016}"}))
+        while True:
+            message = msgpack.unpackb(await wire.recv())
+            if message["type"] == "turn":
+                match, ply, move = message["match"], message["ply"], message["legal"][0]
+                await wire.send(msgpack.packb({"type": "move", "match": match, "ply": ply, "move": move}))
+                tick()
+            elif message["type"] == "start":
+                await wire.send(msgpack.packb({"type": "ready", "match": message["match"]}))
+
+
+def _connect(port: int) -> connect:
+    return connect(f"ws://127.0.0.1:{port}", compression=None, ping_interval=None, create_connection=ClientConnection)
+
+
+async def _serve_echo() -> None:
+    answer = bytes(TURN_BYTES)
+
+    async def echo(wire: ServerConnection) -> None:
+        async for _ in wire:
+            await wire.send(answer)
+
+    async with serve(echo, "127.0.0.1", 0, compression=None, ping_interval=None) as server:
+        await _until_told(next(iter(server.sockets)).getsockname()[1])
+
+
+async def _serve_arena(connections: int) -> None:
+    from arena.archive import Archive
+    from arena.identity import FixedDoor
+    from arena.journal import Journal
+    from arena.server import Arena
+    from arena.store.store import Store
+    from protocol.games import load
+    from protocol.messages import Clock
+
+    names = [f"bot{number}" for number in range(connections)]
+    game = load(GAME, CONFIG)
+    count = 0
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store.open(Path(folder) / "arena.db")
+        archive = Archive(store)
+        door = FixedDoor({name: f"{number:016}" for number, name in enumerate(names)})
+        arena = Arena(archive, Journal(Path(folder) / "journal"), door, Clock(bank_ms=60_000, increment_ms=500))
+
+        def begin() -> None:
+            nonlocal count
+            for pair in zip(names[::2], names[1::2], strict=True):
+                if all(arena.lobby.free_slots(name) > 0 for name in pair):
+                    count += 1
+                    seed = count.to_bytes(32, "big")
+                    arena.begin(arena.header(f"m-{count}", game, pair, seed, rated=True), seed)
+
+        arena.changed = begin
+        arena.finished = lambda result: begin()
+        await _until_told(await arena.listen("127.0.0.1", 0))
+        await arena.close()
+        await archive.drain()
+        store.close()
+
+
+async def _until_told(port: int) -> None:
+    """Announce the port, then serve until the parent sends a line."""
+    print(port, flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+
+
+if __name__ == "__main__":
+    main()
