@@ -78,7 +78,7 @@ def _read(path: Path) -> dict[str, dict[str, str]]:
         saved = json.loads(text)
     except ValueError:
         saved = None
-    if not isinstance(saved, dict) or not all(isinstance(names, dict) for names in saved.values()):
+    if not isinstance(saved, dict) or not all(map(_is_names, saved.values())):
         raise BadTokenFile(f"{path}: not a file of tokens; move it away, or give the token with --token")
     return saved
 
@@ -94,3 +94,7 @@ def _replace(path: Path, saved: Mapping[str, Mapping[str, str]]) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(token, str) for token in value.values())

@@ -1,0 +1,191 @@
+"""The client over a real socket, against an arena that plays by a script."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from bots.bot import Bot, Turn
+from bots.client import Client
+from bots.settings import Settings
+from protocol.messages import Hello, Move, Ready, Resign, Seek
+
+Begin = Callable[..., "asyncio.Task[int]"]
+
+
+class First(Bot):
+    def choose(self, turn: Turn) -> Any:
+        return turn.legal[0]
+
+
+@pytest.fixture
+async def begin(peer: Any) -> AsyncIterator[Begin]:
+    tasks = []
+
+    def start(bot: Bot | None = None, **settings: Any) -> asyncio.Task[int]:
+        given = Settings(**{"url": peer.url, "game": "nim", **settings})
+        client = Client(bot or First("mine"), given, "t" * 20)
+        tasks.append(asyncio.create_task(client.play()))
+        return tasks[-1]
+
+    yield start
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def seated(peer: Any, script: Any) -> Any:
+    """A connection on which the bot has been told that it is its turn in m-1."""
+    line = await peer.line()
+    await line.expect(Hello)
+    await line.say(script.welcome())
+    seek = await line.expect(Seek)
+    await line.say(script.start(seek=seek.id))
+    await line.expect(Ready)
+    await line.say(script.turn())
+    return line
+
+
+async def test_a_bot_plays_a_match_and_leaves(peer: Any, script: Any, begin: Begin, capsys: Any) -> None:
+    playing = begin(matches=1)
+    line = await seated(peer, script)
+    assert line.connection.subprotocol == "arena.v1.msgpack"
+    assert (await line.expect(Move)).move == {"heap": 0, "take": 1}
+    await line.say(script.end())
+    assert await asyncio.wait_for(playing, 10) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [
+        f"mine: connected to {peer.url}",
+        "mine: won m-1 against random (win), rating 25.0 ± 8.3 -> 29.4 ± 7.2",
+    ]
+    assert err == ""
+
+
+async def test_pings_and_other_matches_are_served_while_a_choice_takes_its_time(
+    peer: Any, script: Any, begin: Begin
+) -> None:
+    may_answer = threading.Event()
+
+    class Slow(Bot):
+        def choose(self, turn: Turn) -> Any:
+            if turn.match == "m-1":
+                assert may_answer.wait(10)
+            return turn.legal[0]
+
+    begin(Slow("mine"), slots=2)
+    line = await peer.line()
+    await line.expect(Hello)
+    await line.say(script.welcome())
+    for match in ("m-1", "m-2"):
+        seek = await line.expect(Seek)
+        await line.say(script.start(match, seek=seek.id), script.turn(match))
+    for _ in range(2):
+        await line.expect(Ready)
+    assert (await line.expect(Move)).match == "m-2"
+    await asyncio.wait_for(await line.connection.ping(), 10)
+    may_answer.set()
+    assert (await line.expect(Move)).match == "m-1"
+
+
+async def test_a_bot_comes_back_with_its_token_and_answers_the_turn_it_is_told_again(
+    peer: Any, script: Any, begin: Begin, capsys: Any
+) -> None:
+    begin()
+    line = await seated(peer, script)
+    move = await line.expect(Move)
+    line.cut()
+    line = await peer.line()
+    assert (await line.expect(Hello)).token == "t" * 20
+    await line.say(script.welcome("m-1"), script.start(resumed=True), script.turn())
+    assert await line.expect(Move) == move
+    assert f"the connection to {peer.url} ended (1006); trying again" in capsys.readouterr().err
+
+
+async def test_a_superseded_bot_stops(peer: Any, script: Any, begin: Begin, capsys: Any) -> None:
+    playing = begin()
+    line = await peer.line()
+    await line.expect(Hello)
+    await line.close(4003)
+    assert await asyncio.wait_for(playing, 10) == 1
+    assert capsys.readouterr().err == "mine: a newer connection of this bot took over; this one stops\n"
+
+
+async def test_a_bot_of_a_tournament_ends_when_the_arena_goes_away(
+    peer: Any, script: Any, begin: Begin, capsys: Any
+) -> None:
+    playing = begin(assigned=True, slots=4)
+    line = await peer.line()
+    assert (await line.expect(Hello)).slots == 4
+    await line.say(script.welcome(), script.start())
+    await line.expect(Ready)
+    await line.close(1001)
+    assert await asyncio.wait_for(playing, 10) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+async def test_a_bot_waits_for_an_arena_that_is_not_there_yet(
+    begin: Begin, listen: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    said: asyncio.Queue[str] = asyncio.Queue()
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    monkeypatch.setattr("sys.stderr.write", said.put_nowait, raising=False)
+    begin(url=f"ws://127.0.0.1:{port}")
+    line = await asyncio.wait_for(said.get(), 10)
+    assert line == f"mine: no arena answers at ws://127.0.0.1:{port}: connection refused; trying again"
+    async with listen(port) as late:
+        line = await late.line()
+        assert (await line.expect(Hello)).bot == "mine"
+
+
+async def test_patience_ends_where_no_arena_answers(begin: Begin, capsys: Any) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"ws://127.0.0.1:{probe.getsockname()[1]}"
+    assert await asyncio.wait_for(begin(url=url, patience=0.01), 10) == 1
+    assert "gave up after 0.01 s" in capsys.readouterr().err
+
+
+async def test_an_arena_that_refuses_the_handshake_is_quoted(begin: Begin, capsys: Any) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 14\r\n\r\nspeak arena.v1")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        assert await asyncio.wait_for(begin(url=url), 10) == 1
+    assert capsys.readouterr().err == f"mine: {url} answered HTTP 400: speak arena.v1\n"
+
+
+async def test_a_frame_that_is_no_message_is_told_and_passed_over(
+    peer: Any, script: Any, begin: Begin, capsys: Any
+) -> None:
+    begin()
+    line = await peer.line()
+    await line.expect(Hello)
+    await line.connection.send(b"\xc1")
+    await line.say(script.welcome())
+    await line.expect(Seek)
+    assert "mine: not understood: not msgpack" in capsys.readouterr().err
+
+
+async def test_a_failing_bot_resigns_and_shows_where_it_failed(
+    peer: Any, script: Any, begin: Begin, capsys: Any
+) -> None:
+    class Broken(Bot):
+        def choose(self, turn: Turn) -> Any:
+            raise ZeroDivisionError("oh")
+
+    begin(Broken("mine"))
+    line = await seated(peer, script)
+    await line.expect(Resign)
+    assert "ZeroDivisionError: oh" in capsys.readouterr().err

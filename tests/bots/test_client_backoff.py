@@ -1,0 +1,24 @@
+"""Waiting before connecting again."""
+
+from __future__ import annotations
+
+import pytest
+
+from bots.backoff import Backoff
+
+
+def test_delays_double_up_to_five_seconds() -> None:
+    backoff = Backoff(lambda: 1.0)
+    assert [backoff.delay() for _ in range(8)] == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0])
+
+
+def test_jitter_takes_off_up_to_half() -> None:
+    assert Backoff(lambda: 0.0).delay() == pytest.approx(0.05)
+
+
+def test_a_connection_that_stood_begins_anew() -> None:
+    backoff = Backoff(lambda: 1.0)
+    backoff.delay()
+    backoff.delay()
+    backoff.reset()
+    assert backoff.delay() == pytest.approx(0.1)

@@ -1,0 +1,407 @@
+"""The client's core in memory: messages and thoughts in, effects out."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import Any
+
+import msgspec
+import pytest
+
+from bots.bot import Bot, Choice, GiveUp, Turn
+from bots.conversation import Conversation
+from bots.effects import Effect, Say, SeekLater, Stop
+from bots.settings import Settings
+from bots.thinking import Choose, Finish, Prepare, think
+from protocol import messages
+
+
+class First(Bot):
+    def choose(self, turn: Turn) -> Any:
+        return turn.legal[0]
+
+
+class Talk:
+    """A conversation with its bot thinking on the spot when told to."""
+
+    def __init__(self, bot: Bot, **settings: Any) -> None:
+        self.bot = bot
+        self.conversation = Conversation(bot, Settings(**{"seed": "7", **settings}), "t" * 20)
+
+    def hears(self, message: messages.FromServer) -> list[Effect]:
+        return self.conversation.receive(message, 0.0)
+
+    def thinks(self, effects: list[Effect]) -> list[Effect]:
+        work = next(e for e in effects if isinstance(e, Choose | Prepare | Finish))
+        return self.conversation.thought(think(self.bot, work))
+
+
+def lines(effects: list[Effect]) -> list[str]:
+    return [effect.line for effect in effects if isinstance(effect, Say)]
+
+
+def of(kind: type[Any], effects: list[Effect]) -> list[Any]:
+    return [effect for effect in effects if isinstance(effect, kind)]
+
+
+@pytest.fixture
+def talk() -> Talk:
+    return Talk(First("mine", "1.2"))
+
+
+def at_its_turn(talk: Talk, script: Any) -> list[Effect]:
+    talk.hears(script.welcome())
+    talk.hears(script.start(seek="s1"))
+    return talk.hears(script.turn())
+
+
+def test_hello_carries_name_token_version_and_slots() -> None:
+    hello = Talk(First("mine", "1.2"), slots=4).conversation.hello()
+    assert (hello.bot, hello.token, hello.version, hello.slots) == ("mine", "t" * 20, "1.2", 4)
+
+
+def test_a_bot_seeks_as_many_matches_as_it_has_slots(script: Any) -> None:
+    effects = Talk(First("mine"), slots=3, game="nim").hears(script.welcome())
+    assert [seek.id for seek in of(messages.Seek, effects)] == ["s1", "s2", "s3"]
+    assert {seek.game for seek in of(messages.Seek, effects)} == {"nim"}
+
+
+def test_the_arena_may_grant_fewer_slots(script: Any) -> None:
+    assert len(of(messages.Seek, Talk(First("mine"), slots=3).hears(script.welcome(slots=2)))) == 2
+
+
+def test_a_bot_never_seeks_more_than_it_still_has_to_play(script: Any) -> None:
+    talk = Talk(First("mine"), slots=2, matches=3)
+    assert len(of(messages.Seek, talk.hears(script.welcome()))) == 2
+    for n in (1, 2):
+        talk.hears(script.start(f"m-{n}", seek=f"s{n}"))
+    assert [seek.id for seek in of(messages.Seek, talk.hears(script.end("m-1")))] == ["s3"]
+    assert of(messages.Seek, talk.hears(script.end("m-2"))) == []
+    talk.hears(script.start("m-3", seek="s3"))
+    assert of(Stop, talk.hears(script.end("m-3"))) == [Stop(0)]
+
+
+def test_a_seek_carries_config_rated_and_opponent(script: Any) -> None:
+    talk = Talk(First("mine"), game="nim", config={"preset": "sticks"}, rated=False, opponent="perfect")
+    (seek,) = of(messages.Seek, talk.hears(script.welcome()))
+    assert (seek.config, seek.rated, seek.opponent) == ({"preset": "sticks"}, False, "perfect")
+
+
+def test_a_bot_whose_matches_are_assigned_never_seeks(script: Any) -> None:
+    talk = Talk(First("mine"), assigned=True, slots=4)
+    assert talk.hears(script.welcome()) == []
+    assert of(messages.Ready, talk.hears(script.start()))
+    assert of(messages.Seek, talk.hears(script.end())) == []
+    assert talk.conversation.lost(1001) == [Stop(0)]
+
+
+def test_a_bot_stops_where_the_arena_plays_none_of_its_games(script: Any) -> None:
+    effects = Talk(First("mine"), game="grundy").hears(script.welcome())
+    assert lines(effects)[-1] == "mine: the arena does not play grundy; it plays nim, tictactoe"
+    assert effects[-1] == Stop(1)
+
+
+def test_the_nonce_follows_from_the_seed_and_the_match(talk: Talk, script: Any) -> None:
+    talk.hears(script.welcome())
+    (ready,) = of(messages.Ready, talk.hears(script.start("m-9")))
+    assert ready.nonce == hmac.new(b"7", b"nonce/m-9", hashlib.sha256).digest()[:16].hex()
+
+
+def test_without_a_seed_the_nonces_of_two_bots_differ(script: Any) -> None:
+    nonces = set()
+    for _ in range(2):
+        talk = Talk(First("mine"), seed=None)
+        talk.hears(script.welcome())
+        nonces |= {ready.nonce for ready in of(messages.Ready, talk.hears(script.start()))}
+    assert len(nonces) == 2
+
+
+def test_a_turn_is_thought_about_and_answered(talk: Talk, script: Any) -> None:
+    answer = talk.thinks(at_its_turn(talk, script))
+    assert answer == [messages.Move(match="m-1", ply=0, move={"heap": 0, "take": 1})]
+
+
+def test_turn_random_is_the_same_for_the_same_seed_match_and_ply(script: Any) -> None:
+    drawn = []
+    for _ in range(2):
+        (choose,) = at_its_turn(Talk(First("mine")), script)
+        assert isinstance(choose, Choose)
+        drawn.append(choose.turn.random.random())
+    assert drawn[0] == drawn[1]
+
+
+def test_matches_keep_their_memories_apart_and_share_the_rules(script: Any) -> None:
+    talk = Talk(First("mine"), slots=2)
+    talk.hears(script.welcome())
+    turns = []
+    for match in ("m-1", "m-2"):
+        talk.hears(script.start(match))
+        (choose,) = talk.hears(script.turn(match))
+        assert isinstance(choose, Choose)
+        turns.append(choose.turn)
+    turns[0].memory["seen"] = 1
+    assert turns[1].memory == {}
+    assert turns[0].rules is turns[1].rules
+
+
+def test_memory_lasts_from_turn_to_turn(talk: Talk, script: Any) -> None:
+    (first,) = at_its_turn(talk, script)
+    assert isinstance(first, Choose)
+    first.turn.memory["plan"] = "left"
+    talk.thinks([first])
+    (second,) = talk.hears(script.turn(ply=2))
+    assert isinstance(second, Choose)
+    assert second.turn.memory == {"plan": "left"}
+
+
+def test_what_a_bot_thought_of_its_move_travels_as_info(script: Any) -> None:
+    class Thoughtful(Bot):
+        def choose(self, turn: Turn) -> Choice:
+            return Choice(turn.legal[0], value=float("inf"), depth=3, nodes=99, note="n" * 300)
+
+    talk = Talk(Thoughtful("mine"))
+    (move,) = talk.thinks(at_its_turn(talk, script))
+    assert isinstance(move, messages.Move)
+    assert move.info == {"depth": 3, "nodes": 99, "note": "n" * 256}
+
+
+def test_a_rejected_move_is_explained_and_chosen_again(talk: Talk, script: Any) -> None:
+    talk.thinks(at_its_turn(talk, script))
+    said, again = talk.hears(script.rejected())
+    assert said == Say(
+        'mine: move {"heap": 0, "take": 1} rejected at ply 0 of m-1: '
+        "heap 0 holds 3: 9 cannot be taken (2 strikes left)",
+        trouble=True,
+    )
+    assert isinstance(again, Choose)
+    assert again.rejected == script.rejected()
+    assert again.turn.clock_ms == [50000, 60000]
+
+
+def test_nothing_is_chosen_after_the_last_strike_or_for_a_ply_that_has_passed(talk: Talk, script: Any) -> None:
+    talk.thinks(at_its_turn(talk, script))
+    assert of(Choose, talk.hears(script.rejected(left=0))) == []
+    stale = messages.Rejected(match="m-1", ply=0, code="stale_ply", message="ply 0 has passed")
+    assert lines(talk.hears(stale)) == ['mine: move {"heap": 0, "take": 1} rejected at ply 0 of m-1: ply 0 has passed']
+    assert of(Choose, talk.hears(stale)) == []
+
+
+def test_an_error_in_the_authors_code_is_shown_and_resigns_that_match_only(script: Any) -> None:
+    class Broken(Bot):
+        def choose(self, turn: Turn) -> Any:
+            return turn.state["no such key"]
+
+    talk = Talk(Broken("mine"), slots=2)
+    said, resign = talk.thinks(at_its_turn(talk, script))
+    assert resign == messages.Resign(match="m-1")
+    assert isinstance(said, Say)
+    assert said.line.startswith("mine: its code failed at ply 0 of m-1; the match is resigned\nTraceback")
+    assert 'return turn.state["no such key"]' in said.line
+    assert "thinking.py" not in said.line
+    assert of(messages.Ready, talk.hears(script.start("m-2")))
+
+
+@pytest.mark.parametrize(
+    ("returned", "says"),
+    [
+        (None, 'choose returned None at ply 0 of m-1: a move is a map like {"heap":0,"take":1}; the match is resigned'),
+        ({"heap": 1j}, "choose returned {'heap': 1j} at ply 0 of m-1, which cannot be sent: "),
+        ({"heap": "x" * 20000}, "choose returned a move of "),
+    ],
+)
+def test_a_choice_that_is_no_move_is_explained(script: Any, returned: Any, says: str) -> None:
+    class Odd(Bot):
+        def choose(self, turn: Turn) -> Any:
+            return returned
+
+    talk = Talk(Odd("mine"))
+    effects = talk.thinks(at_its_turn(talk, script))
+    assert lines(effects)[0].startswith(f"mine: {says}")
+    assert effects[1] == messages.Resign(match="m-1")
+
+
+def test_a_bot_that_gives_up_resigns_without_a_word(script: Any) -> None:
+    class Quitter(Bot):
+        def choose(self, turn: Turn) -> Any:
+            raise GiveUp
+
+    talk = Talk(Quitter("mine"))
+    assert talk.thinks(at_its_turn(talk, script)) == [messages.Resign(match="m-1")]
+
+
+def test_a_bot_that_prepares_is_ready_when_it_has_prepared(script: Any) -> None:
+    class Careful(First):
+        def prepare(self, start: messages.Start) -> None:
+            self.prepared = start.match
+
+    bot = Careful("mine")
+    talk = Talk(bot)
+    talk.hears(script.welcome())
+    effects = talk.hears(script.start())
+    assert of(messages.Ready, effects) == []
+    assert of(messages.Ready, talk.thinks(effects))
+    assert bot.prepared == "m-1"
+
+
+def test_the_end_of_a_match_is_told_to_the_bot_after_its_last_thought(script: Any) -> None:
+    ended = []
+
+    class Curious(First):
+        def ended(self, end: messages.End) -> None:
+            ended.append(end.match)
+
+    talk = Talk(Curious("mine"), matches=1)
+    thinking = at_its_turn(talk, script)
+    assert of(Finish, talk.hears(script.end(reason="timeout", ranks=(2, 1)))) == []
+    finishing = talk.thinks(thinking)
+    assert of(messages.Move, finishing) == []
+    assert talk.thinks(finishing) == [Stop(0)]
+    assert ended == ["m-1"]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "reason", "line"),
+    [
+        ((1, 2), "win", "mine: won m-1 against random (win), rating 25.0 ± 8.3 -> 29.4 ± 7.2"),
+        ((2, 1), "timeout", "mine: lost m-1 against random (timeout), rating 25.0 ± 8.3 -> 29.4 ± 7.2"),
+        ((1, 1), "draw", "mine: drew m-1 against random (draw), rating 25.0 ± 8.3 -> 29.4 ± 7.2"),
+    ],
+)
+def test_every_result_is_one_line(talk: Talk, script: Any, ranks: tuple[int, int], reason: str, line: str) -> None:
+    at_its_turn(talk, script)
+    assert lines(talk.hears(script.end(ranks=ranks, reason=reason))) == [line]
+
+
+def test_places_among_many_and_unrated_or_void_matches_are_told(talk: Talk, script: Any) -> None:
+    players = [messages.Player(bot=name) for name in ("mine", "a", "b")]
+    outcomes = [messages.Outcome(bot=name, rank=rank, reason="win") for name, rank in (("mine", 2), ("a", 1), ("b", 3))]
+    end = msgspec.structs.replace(script.end(), ranks=[2, 1, 3], seats=outcomes)
+    talk.hears(script.welcome())
+    talk.hears(script.start(seats=players))
+    assert lines(talk.hears(end)) == ["mine: came 2nd of 3 in m-1 against a, b (win), unrated"]
+    talk.hears(script.start(seats=players))
+    void = msgspec.structs.replace(end, reason="void")
+    assert lines(talk.hears(void)) == ["mine: had no result in m-1 against a, b (void), unrated"]
+
+
+def test_a_move_chosen_while_the_connection_was_down_is_sent_when_the_turn_comes_again(talk: Talk, script: Any) -> None:
+    thinking = at_its_turn(talk, script)
+    assert talk.conversation.lost(1006) == []
+    assert talk.thinks(thinking) == []
+    talk.hears(script.welcome("m-1"))
+    assert talk.hears(script.start(resumed=True)) == []
+    (move,) = talk.hears(script.turn())
+    assert isinstance(move, messages.Move)
+
+
+def test_a_turn_told_again_while_it_is_being_thought_about_is_thought_about_once(talk: Talk, script: Any) -> None:
+    thinking = at_its_turn(talk, script)
+    talk.conversation.lost(1006)
+    talk.hears(script.welcome("m-1"))
+    talk.hears(script.start(resumed=True))
+    assert talk.hears(script.turn()) == []
+    assert of(messages.Move, talk.thinks(thinking))
+
+
+def test_ready_is_sent_again_only_where_no_turn_has_come(talk: Talk, script: Any) -> None:
+    talk.hears(script.welcome())
+    talk.hears(script.start())
+    talk.conversation.lost(1006)
+    talk.hears(script.welcome("m-1"))
+    assert of(messages.Ready, talk.hears(script.start(resumed=True)))
+    talk.hears(script.turn())
+    talk.conversation.lost(1006)
+    talk.hears(script.welcome("m-1"))
+    assert talk.hears(script.start(resumed=True)) == []
+
+
+def test_a_move_for_a_ply_that_has_passed_is_dropped(talk: Talk, script: Any) -> None:
+    thinking = at_its_turn(talk, script)
+    assert talk.hears(script.turn(ply=2)) == []
+    (choose,) = talk.thinks(thinking)
+    assert isinstance(choose, Choose)
+    assert choose.turn.ply == 2
+
+
+def test_a_resignation_made_while_the_connection_was_down_is_sent_later(script: Any) -> None:
+    class Quitter(Bot):
+        def choose(self, turn: Turn) -> Any:
+            raise GiveUp
+
+    talk = Talk(Quitter("mine"))
+    thinking = at_its_turn(talk, script)
+    talk.conversation.lost(1006)
+    assert talk.thinks(thinking) == []
+    talk.hears(script.welcome("m-1"))
+    assert talk.hears(script.start(resumed=True)) == [messages.Resign(match="m-1")]
+
+
+def test_a_match_that_ended_while_the_connection_was_down_is_dropped_and_told(talk: Talk, script: Any) -> None:
+    at_its_turn(talk, script)
+    talk.conversation.lost(1006)
+    effects = talk.hears(script.welcome())
+    assert "mine: m-1 ended while the connection was down" in lines(effects)
+    assert of(messages.Seek, effects)
+    assert talk.hears(script.turn(ply=2)) == []
+
+
+def test_a_match_of_an_earlier_process_holds_its_slot_and_is_played_on(talk: Talk, script: Any) -> None:
+    assert of(messages.Seek, talk.hears(script.welcome("m-7"))) == []
+    assert of(messages.Ready, talk.hears(script.start("m-7", resumed=True)))
+    assert of(Choose, talk.hears(script.turn("m-7", ply=4)))
+
+
+@pytest.mark.parametrize("code", [4000, 4001, 4002, 4003, 4004])
+def test_a_close_code_that_forbids_coming_back_stops_the_bot(talk: Talk, code: int) -> None:
+    said, stop = talk.conversation.lost(code)
+    assert isinstance(said, Say)
+    assert said.line.startswith("mine: ")
+    assert stop == Stop(1)
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 1006, 1012, 4005])
+def test_after_any_other_close_code_the_bot_comes_back(talk: Talk, code: int) -> None:
+    assert talk.conversation.lost(code) == []
+
+
+def test_a_refused_name_stops_the_bot_with_advice(talk: Talk) -> None:
+    error = messages.Error(code="name_taken", message="the name mine is taken", fatal=True)
+    assert talk.hears(error) == [
+        Say(
+            "mine: the name mine is taken (name_taken); choose another name, or give its token with --token",
+            trouble=True,
+        ),
+        Stop(1),
+    ]
+
+
+def test_a_seek_that_cannot_be_granted_now_is_made_again_later(talk: Talk, script: Any) -> None:
+    talk.hears(script.welcome())
+    effects = talk.hears(messages.Error(code="unavailable", message="perfect is not here", ref="s1"))
+    assert of(SeekLater, effects) == [SeekLater(2.0)]
+    assert [seek.id for seek in of(messages.Seek, talk.conversation.seek())] == ["s2"]
+
+
+def test_a_seek_that_can_never_be_granted_stops_the_bot(talk: Talk, script: Any) -> None:
+    talk.hears(script.welcome())
+    effects = talk.hears(messages.Error(code="bad_config", message="nim has no preset 'x'", ref="s1"))
+    assert lines(effects) == ["mine: nim has no preset 'x' (bad_config)"]
+    assert effects[-1] == Stop(1)
+
+
+def test_other_errors_are_told_and_the_bot_plays_on(talk: Talk, script: Any) -> None:
+    talk.hears(script.welcome())
+    effects = talk.hears(messages.Error(code="bad_message", message="info: note is too long", ref="m-1"))
+    assert effects == [Say("mine: info: note is too long (bad_message)", trouble=True)]
+
+
+def test_a_game_that_this_version_does_not_know_is_resigned(talk: Talk, script: Any) -> None:
+    talk.hears(script.welcome())
+    effects = talk.hears(script.start(game="go", config={}))
+    assert effects[-1] == messages.Resign(match="m-1")
+    assert "there is no game 'go'" in lines(effects)[0]
+
+
+def test_messages_of_types_unknown_to_this_version_are_ignored(talk: Talk) -> None:
+    assert talk.conversation.receive(None, 0.0) == []

@@ -1,0 +1,99 @@
+"""Where the settings of a running bot come from, and what is wrong with bad ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bots.bot import Bot
+from bots.options import from_command_line
+from bots.settings import DEFAULT_URL, Given, from_environment, read_config, read_pairs, settle
+from protocol.errors import UsageFault
+
+
+def test_the_command_line_goes_before_the_environment_and_that_before_the_code() -> None:
+    command_line = from_command_line(Bot("mine"), ["--url", "ws://a:1", "--matches", "3"])
+    environment = from_environment({"ARENA_URL": "ws://b:1", "ARENA_SLOTS": "4", "ARENA_TOKEN": ""})
+    settings = settle(command_line, environment, Given(slots=2, game="nim"))
+    assert (settings.url, settings.matches, settings.slots, settings.game) == ("ws://a:1", 3, 4, "nim")
+    assert settings.token is None
+
+
+def test_without_a_word_a_bot_plays_rated_at_the_local_arena_for_ever() -> None:
+    settings = settle(from_command_line(Bot("mine"), []), from_environment({}))
+    assert (settings.url, settings.matches, settings.slots, settings.rated) == (DEFAULT_URL, None, 1, True)
+
+
+def test_every_variable_is_read() -> None:
+    environ = {
+        "ARENA_URL": "wss://arena.example",
+        "ARENA_TOKEN": "t" * 16,
+        "ARENA_BOT": "mine",
+        "ARENA_GAME": "grundy",
+        "ARENA_MATCHES": "5",
+        "ARENA_SLOTS": "2",
+        "ARENA_SEED": "7",
+        "ARENA_PATIENCE": "1.5",
+        "ARENA_ASSIGNED": "1",
+    }
+    assert from_environment(environ) == {
+        "url": "wss://arena.example",
+        "token": "t" * 16,
+        "name": "mine",
+        "game": "grundy",
+        "matches": 5,
+        "slots": 2,
+        "seed": "7",
+        "patience": 1.5,
+        "assigned": True,
+    }
+
+
+def test_a_bot_of_a_tournament_does_not_wait_for_ever() -> None:
+    assert settle(Given(assigned=True)).patience == 30.0
+
+
+def test_a_config_in_the_code_is_left_out_where_another_game_is_asked_for() -> None:
+    code = Given(game="nim", config={"preset": "sticks"})
+    assert settle(Given(game="tictactoe"), code).config == {}
+    assert settle(Given(game="nim"), code).config == {"preset": "sticks"}
+
+
+def test_config_values_are_json_or_lists_or_text() -> None:
+    pairs = ["heaps=3,5,7", "take=null", "misere=true", "start=p-position"]
+    assert read_config(pairs, None) == {"heaps": [3, 5, 7], "take": None, "misere": True, "start": "p-position"}
+    assert read_config(["misere=true"], "classic") == {"misere": True, "preset": "classic"}
+    assert read_config([], None) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (Given(url="http://a"), "the arena's URL is 'http://a': it looks like ws://127.0.0.1:8765 or wss://"),
+        (Given(url="ws://me:secret@a"), "carries a user or password"),
+        (Given(name="no spaces"), "the bot's name is 'no spaces': 1 to 32 letters"),
+        (Given(opponent="-x"), "the opponent is '-x'"),
+        (Given(slots=65), "slots is 65: 1 to 64"),
+        (Given(matches=0), "matches is 0: 1 or more"),
+        (Given(token="short"), "a token of 5 characters: 16 to 128"),
+        (Given(config={"preset": "sticks"}), "needs a game: add --game NAME"),
+        (Given(game="nmi"), "there is no game 'nmi': one of nim, grundy, tictactoe"),
+        (Given(game="nim", config={"preset": "x"}), "nim has no preset 'x': one of classic, min-nim, sticks"),
+        (Given(game="nim", config={"heaps": [-1]}), "heaps[0] is -1"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_named(given: Any, says: str) -> None:
+    with pytest.raises(UsageFault) as caught:
+        settle(given)
+    assert says in str(caught.value)
+
+
+def test_a_variable_that_is_no_number_is_named() -> None:
+    with pytest.raises(UsageFault, match="ARENA_SLOTS is 'many': it is a number"):
+        from_environment({"ARENA_SLOTS": "many"})
+
+
+def test_a_pair_without_an_equals_sign_is_named() -> None:
+    with pytest.raises(UsageFault, match="--set 'depth': it is key=value"):
+        read_pairs(["depth"], "--set")

@@ -1,0 +1,71 @@
+"""The token file: one token for a name at an arena, and nobody else's business."""
+
+from __future__ import annotations
+
+import json
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bots.tokens import BadTokenFile, default_path, token_for
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "bot-arena" / "tokens.json"
+
+
+def test_a_token_is_made_once_and_found_again(path: Path) -> None:
+    token = token_for("ws://arena:8765", "mine", path)
+    assert 16 <= len(token) <= 128
+    assert token_for("ws://arena:8765/somewhere", "MINE", path) == token
+
+
+def test_each_arena_and_each_name_has_a_token_of_its_own(path: Path) -> None:
+    places = [
+        ("ws://a:1", "mine"),
+        ("ws://a:2", "mine"),
+        ("ws://a:1", "other"),
+        ("wss://a", "mine"),
+        ("ws://a", "mine"),
+    ]
+    assert len({token_for(url, bot, path) for url, bot in places}) == 5
+
+
+def test_only_the_owner_can_read_the_file(path: Path) -> None:
+    token_for("ws://a:1", "mine", path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    path.chmod(0o644)
+    token_for("ws://a:1", "mine", path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_bots_that_start_together_lose_no_token(path: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(lambda n: token_for("ws://a:1", f"bot{n % 8}", path), range(32)))
+    saved = json.loads(path.read_text())["a:1"]
+    assert [saved[f"bot{n % 8}"] for n in range(32)] == made
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"a:1": 5}', '{"a:1": {"mine": 5}}', "\udcff"])
+def test_a_file_that_holds_no_tokens_is_left_alone(path: Path, text: str) -> None:
+    path.parent.mkdir()
+    content = text.encode("utf-8", "surrogateescape")
+    path.write_bytes(content)
+    with pytest.raises(BadTokenFile, match="not a file of tokens"):
+        token_for("ws://a:1", "mine", path)
+    assert path.read_bytes() == content
+
+
+def test_the_file_is_in_the_users_configuration_folder() -> None:
+    assert default_path({"XDG_CONFIG_HOME": "/c", "HOME": "/h"}) == Path("/c/bot-arena/tokens.json")
+    assert default_path({"XDG_CONFIG_HOME": "", "HOME": "/h"}) == Path("/h/.config/bot-arena/tokens.json")
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadTokenFile, match="give the token with --token"):
+        token_for("ws://a:1", "mine", tmp_path / "file" / "tokens.json")
