@@ -26,7 +26,9 @@ MAX_MAP = 128
 MAX_STRING = 4096
 MAX_DEPTH = 8
 _INTEGERS = range(-(2**63), 2**64)
-_SERVER_TYPES = frozenset(cls.__struct_config__.tag for cls in FromServer.__subclasses__())
+# A message is converted to its own struct, found by its tag: msgspec prepares a union anew at every call.
+_CLIENT_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromClient.__subclasses__()}
+_SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__subclasses__()}
 
 Frame = bytes | str
 
@@ -81,7 +83,12 @@ class Codec:
             raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_CLIENT_FRAME}")
         value = self._unpack(frame)
         check_limits(value)
-        return _convert(value, ClientMessage)
+        kind = value.get("type") if type(value) is dict else None
+        cls = _CLIENT_TYPES.get(kind) if type(kind) is str else None
+        if cls is None:
+            raise MalformedMessage(_no_type(value, kind))
+        message: ClientMessage = _convert(value, cls)
+        return message
 
     def decode_server(self, frame: Frame) -> ServerMessage | None:
         """What the server sent; None for a type this version does not know. Raises `MalformedMessage`."""
@@ -94,9 +101,11 @@ class Codec:
                 raise MalformedMessage(f"not msgpack: {_reason(exc)}") from exc
         else:
             value = self._unpack(frame)
-        if isinstance(value, dict) and isinstance(value.get("type"), str) and value["type"] not in _SERVER_TYPES:
-            return None
-        return _convert(value, ServerMessage)
+        kind = value.get("type") if type(value) is dict else None
+        if type(kind) is not str:
+            raise MalformedMessage("a message is a map with a string type")
+        cls = _SERVER_TYPES.get(kind)
+        return None if cls is None else _convert(value, cls)
 
 
 MSGPACK = Codec("arena.v1.msgpack", _pack_msgpack, _unpack_msgpack)
@@ -104,9 +113,18 @@ JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
 CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
 
 
-def _convert(value: Any, union: Any) -> Any:
+def _no_type(value: Any, kind: Any) -> str:
+    if type(value) is not dict:
+        return f"a message is a map, not {type(value).__name__}"
+    known = ", ".join(_CLIENT_TYPES)
+    return (
+        f"the message has no type: one of {known}" if kind is None else f"there is no type {kind!r:.40}: one of {known}"
+    )
+
+
+def _convert(value: Any, cls: type[Any]) -> Any:
     try:
-        return msgspec.convert(value, union)
+        return msgspec.convert(value, cls)
     except (msgspec.ValidationError, UnicodeError, RecursionError) as exc:
         raise MalformedMessage(_named(value, exc)) from exc
 
