@@ -97,7 +97,7 @@ class FromServer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fiel
     """A message that the server sends."""
 
 
-class Hello(FromClient, kw_only=True):
+class Hello(FromClient, frozen=True, kw_only=True):
     """The first message of a connection. Without `bot` the client is a watcher."""
 
     bot: BotName | None = None
@@ -108,7 +108,7 @@ class Hello(FromClient, kw_only=True):
     follow: bool = False
 
 
-class Seek(FromClient, kw_only=True):
+class Seek(FromClient, frozen=True, kw_only=True):
     """Ask for a match. Answered by `start` carrying this id, or by `error` with `ref`."""
 
     id: RequestId
@@ -118,20 +118,20 @@ class Seek(FromClient, kw_only=True):
     opponent: BotName | None = None
 
 
-class Unseek(FromClient, kw_only=True):
+class Unseek(FromClient, frozen=True, kw_only=True):
     """Take a seek back."""
 
     id: RequestId
 
 
-class Ready(FromClient, kw_only=True):
+class Ready(FromClient, frozen=True, kw_only=True):
     """The seat is ready to play; `nonce` is mixed into the dice."""
 
     match: MatchId
     nonce: Nonce | None = None
 
 
-class Move(FromClient, kw_only=True):
+class Move(FromClient, frozen=True, kw_only=True):
     """The answer to the `turn` of the same `ply`. `move` and `info` are checked by the game and the referee."""
 
     match: MatchId
@@ -140,25 +140,25 @@ class Move(FromClient, kw_only=True):
     info: Any = None
 
 
-class Resign(FromClient, kw_only=True):
+class Resign(FromClient, frozen=True, kw_only=True):
     """Give a match up."""
 
     match: MatchId
 
 
-class Watch(FromClient, kw_only=True):
+class Watch(FromClient, frozen=True, kw_only=True):
     """Follow a match, or with "*" hear of every start and end."""
 
     match: Annotated[str, Meta(max_length=40)]
 
 
-class Unwatch(FromClient, kw_only=True):
+class Unwatch(FromClient, frozen=True, kw_only=True):
     """Stop following."""
 
     match: Annotated[str, Meta(max_length=40)]
 
 
-class Welcome(FromServer, kw_only=True):
+class Welcome(FromServer, frozen=True, kw_only=True):
     """The answer to `hello`. `token` is there once, when the arena made it."""
 
     protocol: int = PROTOCOL
@@ -169,13 +169,13 @@ class Welcome(FromServer, kw_only=True):
     resumed: list[str]
 
 
-class Unseeked(FromServer, kw_only=True):
+class Unseeked(FromServer, frozen=True, kw_only=True):
     """The seek is withdrawn."""
 
     id: str
 
 
-class Start(FromServer, kw_only=True):
+class Start(FromServer, frozen=True, kw_only=True):
     """A match begins, or is told again after a reconnect (`resumed`). Answer `ready` within 10 s."""
 
     match: str
@@ -190,7 +190,7 @@ class Start(FromServer, kw_only=True):
     resumed: bool = False
 
 
-class Turn(FromServer, kw_only=True):
+class Turn(FromServer, frozen=True, kw_only=True):
     """The whole state; answer with `move` where `to_move` is your seat."""
 
     match: str
@@ -205,7 +205,7 @@ class Turn(FromServer, kw_only=True):
     nonces: list[str] | None = None
 
 
-class Rejected(FromServer, kw_only=True):
+class Rejected(FromServer, frozen=True, kw_only=True):
     """A move that was not accepted, and why."""
 
     match: str
@@ -216,7 +216,7 @@ class Rejected(FromServer, kw_only=True):
     clock_ms: int | None = None
 
 
-class End(FromServer, kw_only=True):
+class End(FromServer, frozen=True, kw_only=True):
     """The match is over: what happened since the last turn, the result, and the seed that opens the dice."""
 
     match: str
@@ -232,7 +232,7 @@ class End(FromServer, kw_only=True):
     record: str
 
 
-class Error(FromServer, kw_only=True):
+class Error(FromServer, frozen=True, kw_only=True):
     """Something else went wrong; `fatal` says that the connection is about to close."""
 
     code: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
 from protocol.games.base import Game, illegal, integers, move_fields, read_config
@@ -28,7 +28,7 @@ class Grundy(Game[Heaps, Split]):
     """Config: `heaps`, 1 to 16 of 1 to 200. Seat 0 begins."""
 
     name = "grundy"
-    presets: Mapping[str, Mapping[str, Any]] = {"classic": {"heaps": [7]}, "large": {"heaps": [20, 30]}}
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"heaps": [7]}, "large": {"heaps": [20, 30]}}
     draw_probability = 0.0
 
     def __init__(self, config: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig
@@ -36,7 +36,7 @@ class Nim(Game[Position, Take]):
     """
 
     name = "nim"
-    presets: Mapping[str, Mapping[str, Any]] = {
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "classic": {"heaps": [3, 5, 7]},
         "min-nim": {"heaps": [10, 20, 30], "take": [1, 2, 3]},
         "sticks": {"heaps": [21], "take": [1, 2, 3], "misere": True},

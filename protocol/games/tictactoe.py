@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
 from protocol.games.base import Game, illegal, move_fields, read_config
@@ -23,7 +23,7 @@ class TicTacToe(Game[Grid, int]):
     """A move is the index of a cell, 0 to 8, row by row. Seat 0 begins."""
 
     name = "tictactoe"
-    presets: Mapping[str, Mapping[str, Any]] = {"classic": {}}
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {}}
     draw_probability = 0.4
 
     def __init__(self, config: Mapping[str, Any]) -> None:
