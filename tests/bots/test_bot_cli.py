@@ -1,0 +1,85 @@
+"""The `arena-bot` command as a process: what it finds, what it refuses."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bots.cli import choose_settings
+from protocol.errors import UsageFault
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def arena_bot(*args: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    environment = {**{key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}, **environ}
+    command = [sys.executable, "-m", "bots", *args]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, cwd=REPOSITORY)
+
+
+def test_help_names_the_commands() -> None:
+    done = arena_bot("--help")
+    assert done.returncode == 0
+    assert all(command in done.stdout for command in ("run", "analyze", "compare"))
+
+
+def test_help_loads_neither_sockets_nor_search() -> None:
+    program = (
+        "import sys\nfrom bots.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'websockets', 'bots.search', 'bots.client', 'uvloop', 'mpmath', 'rich.console'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, cwd=REPOSITORY)
+    assert done.returncode == 0, done.stderr
+
+
+def test_defining_a_bot_loads_no_sockets() -> None:
+    program = "import sys; from bots import Bot, Choice, Turn; sys.exit('websockets' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], timeout=60, cwd=REPOSITORY).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["run", "nobody"], "arena-bot: there is no bot 'nobody': one of "),
+        (["run", "human", "--set", "depth=3"], "arena-bot: human has no setting 'depth': it has none"),
+        (["run", "human", "--set", "depth"], "arena-bot: --set 'depth': it is key=value"),
+        (["run", "human", "--game", "nmi"], "arena-bot: there is no game 'nmi': one of nim"),
+        (["run", "human", "--game", "nim", "--preset", "x"], "arena-bot: nim has no preset 'x': one of classic"),
+        (["run", "human", "--url", "http://x"], "arena-bot: the arena's URL is 'http://x': it looks like ws://"),
+        (["run", "human", "--name", "a b"], "arena-bot: the bot's name is 'a b': 1 to 32"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(args: list[str], says: str) -> None:
+    done = arena_bot(*args)
+    assert done.returncode == 2
+    assert done.stderr.startswith(says)
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_an_arena_that_never_answers_is_exit_code_1(tmp_path: Path) -> None:
+    began = time.monotonic()
+    done = arena_bot("run", "human", "--url", "ws://127.0.0.1:9", "--patience", "0.1", XDG_CONFIG_HOME=str(tmp_path))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("human: no arena answers at ws://127.0.0.1:9: connection refused")
+    assert time.monotonic() - began < 30
+
+
+def test_settings_go_before_defaults_and_unknown_defaults_are_left_out() -> None:
+    known = {"depth": "plies to look ahead", "nodes": "nodes to visit"}
+    assert choose_settings("minimax", known, {"depth": "3"}, {"depth": "2", "nodes": "9", "other": "1"}) == {
+        "depth": "3",
+        "nodes": "9",
+    }
+
+
+def test_an_unknown_setting_names_those_there_are() -> None:
+    with pytest.raises(UsageFault, match="minimax has no setting 'deep': it has depth"):
+        choose_settings("minimax", {"depth": "plies"}, {"deep": "3"}, {})
