@@ -45,6 +45,10 @@ class Standing(NamedTuple):
     version: str = ""
 
 
+INITIAL = Rating(MU, SIGMA)
+"""What is believed of a bot before its first rated match."""
+
+
 def conservative(mu: float, sigma: float) -> float:
     """What the skill almost certainly exceeds: the leaderboard sorts by it."""
     return mu - 3 * sigma
@@ -64,18 +68,15 @@ def rate(game: str, standings: Sequence[Standing], versions: Sequence[str], rank
 
     `sigma_before` already holds what a new version added. Raises `UnknownGame`.
     """
-    draw_probability = game_class(game).draw_probability
     came = [announced(standing, version) for standing, version in zip(standings, versions, strict=True)]
     before = [Rating(standing.mu, standing.sigma) for standing in came]
-    return Ratings(
-        pool=game,
-        mu=MU,
-        sigma=SIGMA,
-        beta=BETA,
-        tau=TAU,
-        draw_probability=draw_probability,
-        seats=_seat_ratings(before, _updated(before, ranks, BETA, TAU, draw_probability)),
-    )
+    return stated(game, _seat_ratings(before, _updated(before, ranks, BETA, TAU, game_class(game).draw_probability)))
+
+
+def stated(game: str, seats: tuple[SeatRating, ...]) -> Ratings:
+    """Seats' ratings with the constants of the game's pool beside them. Raises `UnknownGame`."""
+    draw_probability = game_class(game).draw_probability
+    return Ratings(pool=game, mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=draw_probability, seats=seats)
 
 
 def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
@@ -86,16 +87,9 @@ def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
 
 def check(game: str, ratings: Ratings, ranks: Sequence[int]) -> None:
     """Compare recorded ratings with the game's constants and the computation. Raises `BadRecord` naming the number."""
-    constants = {
-        "pool": game,
-        "mu": MU,
-        "sigma": SIGMA,
-        "beta": BETA,
-        "tau": TAU,
-        "draw_probability": game_class(game).draw_probability,
-    }
-    for name, right in constants.items():
-        said = getattr(ratings, name)
+    pool = stated(game, ())
+    for name in ("pool", "mu", "sigma", "beta", "tau", "draw_probability"):
+        said, right = getattr(ratings, name), getattr(pool, name)
         if said != right:
             raise BadRecord(f"the ratings' {name} should be {right}, the record says {said}")
     if len(ratings.seats) != len(ranks):
@@ -106,11 +100,11 @@ def check(game: str, ratings: Ratings, ranks: Sequence[int]) -> None:
                 f"seat {number}: mu_before {seat.mu_before}, sigma_before {seat.sigma_before} is no rating: "
                 f"mu is finite, sigma above 0 and at most {SIGMA:.4f}"
             )
-    for number, (said, found) in enumerate(zip(ratings.seats, recompute(ratings, ranks), strict=True)):
+    for number, (seat, again) in enumerate(zip(ratings.seats, recompute(ratings, ranks), strict=True)):
         for name in ("mu_after", "sigma_after"):
-            if not same(getattr(said, name), getattr(found, name)):
-                right = getattr(found, name)
-                raise BadRecord(f"seat {number}: {name} should be {right}, the record says {getattr(said, name)}")
+            said, right = getattr(seat, name), getattr(again, name)
+            if not same(said, right):
+                raise BadRecord(f"seat {number}: {name} should be {right}, the record says {said}")
 
 
 def same(a: float, b: float) -> bool:

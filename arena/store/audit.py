@@ -1,0 +1,79 @@
+"""The ratings computed once more from the results, to be compared with what is stored, or to replace it."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, bindparam, delete, select, update
+
+from arena import ladder
+from arena.result import SeatRating
+from arena.store import finishing, reading
+from arena.store.finishing import Tallies, Tally
+from arena.store.schema import matches, ratings, records, seats
+
+_NUMBERS = ("mu_before", "sigma_before", "mu_after", "sigma_after")
+
+
+def rebuild(connection: Connection) -> int:
+    """Replace all ratings by those that follow from the results. Returns how many rows were different."""
+    tallies, wrong = _again(connection)
+    stale = _stale(connection, tallies)
+    if wrong:
+        connection.execute(
+            update(seats).where(seats.c.match == bindparam("at"), seats.c.seat == bindparam("on")),
+            [
+                {"at": number, "on": seat, **{name: getattr(rating, name) for name in _NUMBERS}}
+                for (number, seat), rating in wrong.items()
+            ],
+        )
+    if stale:
+        connection.execute(delete(ratings))
+        finishing.put(connection, tallies)
+    return len(wrong) + stale
+
+
+def complaints(connection: Connection) -> list[str]:
+    """What is wrong with the database, a line each; empty when all is well."""
+    found = [f"the file is damaged: {row[0]}" for row in connection.exec_driver_sql("PRAGMA integrity_check")]
+    if found == ["the file is damaged: ok"]:
+        found = []
+    for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        found.append(f"table {row[0]}, row {row[1]}: refers to a row of {row[2]} that is not there")
+    missing = select(matches.c.id).where(matches.c.number.not_in(select(records.c.match)))
+    found += [f"match {match} has no record" for match in connection.execute(missing).scalars()]
+    tallies, wrong = _again(connection)
+    names = dict(connection.execute(select(matches.c.number, matches.c.id)).tuples().all()) if wrong else {}
+    for number, seat in wrong:
+        found.append(f"match {names[number]}, seat {seat}: the rating is not what follows from the results")
+    stale = _stale(connection, tallies)
+    if stale:
+        found.append(f"{stale} standings are not what follows from the results: run `arena db rebuild-ratings`")
+    return found
+
+
+def _again(connection: Connection) -> tuple[Tallies, dict[tuple[int, int], SeatRating]]:
+    """All matches rated once more, and the seats, by match number and seat, whose stored ratings differ."""
+    tallies: Tallies = {}
+    wrong: dict[tuple[int, int], SeatRating] = {}
+    for number, result, rows in reading.rated(connection):
+        rated = finishing.rate(tallies, result, [row.bot for row in rows])
+        for row, rating in zip(rows, rated.seats, strict=True):
+            if not all(_same(getattr(row, name), getattr(rating, name)) for name in _NUMBERS):
+                wrong[number, row.seat] = rating
+    return tallies, wrong
+
+
+def _stale(connection: Connection, tallies: Tallies) -> int:
+    """How many standings are missing, superfluous or different."""
+    stored = finishing.tallies_of(connection)
+    return sum(not _equal(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys())
+
+
+def _equal(a: Tally | None, b: Tally | None) -> bool:
+    if a is None or b is None:
+        return False
+    counts = a.standing[2:] == b.standing[2:] and a[1:] == b[1:]
+    return counts and all(_same(x, y) for x, y in zip(a.standing[:2], b.standing[:2], strict=True))
+
+
+def _same(a: float | None, b: float) -> bool:
+    return a is not None and ladder.same(a, b)

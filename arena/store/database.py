@@ -1,0 +1,161 @@
+"""The file itself: found, made, recognised as ours, brought up to date; and SQLite's errors in our own words.
+
+Nothing is ever written to a file that is not ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from arena.store.schema import APPLICATION_ID, REVISIONS, metadata
+from protocol.errors import ArenaFault
+
+BUSY_MS = 10_000
+_MAGIC = b"SQLite format 3\0"
+_HEADER_BYTES = 100
+
+
+class NoDatabase(ArenaFault):
+    """There is no database where one was expected."""
+
+
+class ForeignDatabase(ArenaFault):
+    """A file that is no database, or not one of ours."""
+
+
+class WrongSchema(ArenaFault):
+    """A database of another version of bot-arena."""
+
+
+class StoreFailed(ArenaFault):
+    """SQLite could not do what was asked: a full disk, a folder without permission, a damaged file."""
+
+
+def file_of(where: str | Path) -> Path:
+    """The file of a path or a `sqlite:///` URL. Raises `StoreFailed` for any other URL."""
+    text = str(where)
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return Path(text)
+    if scheme != "sqlite" or not rest.startswith("/") or len(rest) == 1:
+        raise StoreFailed(f"a database URL is sqlite:///FILE (for now the only kind), not {scheme}://…")
+    return Path(rest[1:])
+
+
+def revision_of(file: Path) -> str | None:
+    """The schema revision of our database; None where there is no file yet, or an empty one.
+
+    Raises `ForeignDatabase` having only read the file's first bytes, and `WrongSchema` for a newer one.
+    """
+    try:
+        with file.open("rb") as opened:
+            header = opened.read(_HEADER_BYTES)
+    except FileNotFoundError:
+        return None
+    except OSError as exc:
+        raise StoreFailed(f"{file} can't be read: {exc.strerror}") from exc
+    if not header:
+        return None
+    if not header.startswith(_MAGIC):
+        raise ForeignDatabase(f"{file} is not a database: choose another file with --db")
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise ForeignDatabase(f"{file} is a database, but not Bot Arena's: choose another file with --db")
+    engine = connect(file)
+    try:
+        with failures(file), engine.connect() as connection:
+            revision = str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
+    finally:
+        engine.dispose()
+    if revision not in REVISIONS:
+        raise WrongSchema(f"{file} has schema {revision}, newer than this bot-arena knows: upgrade bot-arena")
+    return revision
+
+
+def connect(file: Path, *, log: bool = True, checkpoint: bool = True) -> Engine:
+    """An engine whose connections wait for locks, sync every commit, and begin as their `begin` option says.
+
+    With `log` the file is written ahead (WAL): readers never wait for the writer. Without `checkpoint` a connection
+    leaves moving pages out of the log to the server that runs on the file.
+    """
+    engine = create_engine(URL.create("sqlite", database=str(file)))
+
+    @event.listens_for(engine, "connect")
+    def _prepare(raw: Any, _: object) -> None:
+        raw.isolation_level = None
+        raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        raw.execute("PRAGMA synchronous = FULL")
+        raw.execute("PRAGMA foreign_keys = ON")
+        if log:
+            raw.execute("PRAGMA journal_mode = WAL")
+        if not checkpoint:
+            raw.execute("PRAGMA wal_autocheckpoint = 0")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+
+    return engine
+
+
+def writing(engine: Engine) -> Engine:
+    """The same engine for transactions that will write: they take the lock first, so they never have to start again."""
+    return engine.execution_options(begin="BEGIN IMMEDIATE")
+
+
+def create(file: Path) -> None:
+    """Make the tables in a file that is absent or empty, all in one transaction: a file is ours whole or not at all.
+
+    Alembic, slow to load, is left out; what its migrations would have written down is written down.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise StoreFailed(f"the folder {file.parent} can't be made: {exc.strerror}") from exc
+    engine = connect(file, log=False)
+    try:
+        with failures(file), writing(engine).begin() as connection:
+            if connection.exec_driver_sql("PRAGMA application_id").scalar_one() == 0:
+                connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+                metadata.create_all(connection, checkfirst=False)
+                connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
+                connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (REVISIONS[-1],))
+    finally:
+        engine.dispose()
+
+
+def upgrade(file: Path) -> tuple[str, str]:
+    """Run the migrations that the file lacks, in one transaction. Returns the revisions before and after."""
+    before = revision_of(file)
+    if before is None:
+        raise NoDatabase(f"there is no database {file}: start `arena serve` or `arena tournament` first")
+    if before != REVISIONS[-1]:
+        from alembic import command
+        from alembic.config import Config
+
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        engine = connect(file)
+        try:
+            with failures(file), writing(engine).begin() as connection:
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+        finally:
+            engine.dispose()
+    return before, REVISIONS[-1]
+
+
+@contextmanager
+def failures(file: Path) -> Iterator[None]:
+    """Turn the database's errors into `StoreFailed`, in one line."""
+    try:
+        yield
+    except DBAPIError as exc:
+        raise StoreFailed(f"{file}: {exc.orig}") from exc
+    except SQLAlchemyError as exc:
+        raise StoreFailed(f"{file}: {str(exc).splitlines()[0]}") from exc

@@ -1,0 +1,185 @@
+"""Finished matches into the tables: rated in the order given, each once, within the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.dialects.sqlite import insert
+
+from arena import ladder
+from arena.ladder import Standing
+from arena.result import Ratings, Result
+from arena.store import reading
+from arena.store.schema import bots, matches, ratings, records, seats
+from protocol.digest import canonical
+
+
+class Finished(NamedTuple):
+    """A result to be stored; `close` makes its record (gzip) once it is rated."""
+
+    result: Result
+    close: Callable[[Ratings | None], bytes]
+
+
+class Tally(NamedTuple):
+    """A bot in a pool: its standing, and how its rated matches went."""
+
+    standing: Standing = Standing()
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+
+Tallies = dict[tuple[int, str], Tally]
+"""By the bot's row and the pool."""
+
+
+def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | None]:
+    """Store a batch. A match that is stored already is left as it is, and its ratings are returned again."""
+    known = reading.ratings_of(connection, [finished.result.match for finished in batch])
+    new = [finished.result for finished in batch if finished.result.match not in known]
+    rows = _rows_of(connection, [seat.bot for result in new for seat in result.seats])
+    tallies = tallies_of(connection, list(rows.values()))
+    before = dict(tallies)
+    number = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
+    stored: list[tuple[int, Result, Ratings | None, bytes]] = []
+    for result, close in batch:
+        if result.match in known:
+            continue
+        ids = [rows[seat.bot.lower()] for seat in result.seats]
+        rated = rate(tallies, result, ids) if result.rated else None
+        number += 1
+        stored.append((number, result, rated, close(rated)))
+        known[result.match] = rated
+    _insert(connection, stored, rows)
+    put(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})
+    return [known[finished.result.match] for finished in batch]
+
+
+def rate(tallies: Tallies, result: Result, ids: Sequence[int]) -> Ratings:
+    """Rate a match and enter it in the tallies. `ids` are the bots' rows in seat order."""
+    places = [(bot, result.game) for bot in ids]
+    before = [tallies.get(place, Tally()) for place in places]
+    ranks = [seat.rank for seat in result.seats]
+    rated = ladder.rate(result.game, [tally.standing for tally in before], [s.version for s in result.seats], ranks)
+    for place, tally, seat, rating in zip(places, before, result.seats, rated.seats, strict=True):
+        shared = ranks.count(seat.rank) > 1
+        tallies[place] = Tally(
+            Standing(
+                rating.mu_after,
+                rating.sigma_after,
+                tally.standing.matches + 1,
+                seat.version or tally.standing.version,
+            ),
+            tally.wins + (seat.rank == 1 and not shared),
+            tally.draws + (seat.rank == 1 and shared),
+            tally.losses + (seat.rank != 1),
+        )
+    return rated
+
+
+def put(connection: Connection, tallies: Tallies) -> None:
+    """Write standings, new or changed."""
+    if not tallies:
+        return
+    rows = [
+        {
+            "bot": bot,
+            "game": game,
+            "mu": tally.standing.mu,
+            "sigma": tally.standing.sigma,
+            "matches": tally.standing.matches,
+            "wins": tally.wins,
+            "draws": tally.draws,
+            "losses": tally.losses,
+            "version": tally.standing.version,
+        }
+        for (bot, game), tally in tallies.items()
+    ]
+    statement = insert(ratings)
+    changed = {name: statement.excluded[name] for name in rows[0] if name not in ("bot", "game")}
+    connection.execute(statement.on_conflict_do_update(index_elements=["bot", "game"], set_=changed), rows)
+
+
+def tallies_of(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
+    """The stored standings of these bots in every pool, or of all."""
+    query = select(ratings) if ids is None else select(ratings).where(ratings.c.bot.in_(ids))
+    return {
+        (row.bot, row.game): Tally(
+            Standing(row.mu, row.sigma, row.matches, row.version), row.wins, row.draws, row.losses
+        )
+        for row in connection.execute(query)
+    }
+
+
+def now() -> str:
+    """The time as it is stored: UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """The rows of bots by name in lower case; bots seen for the first time get one, without a token."""
+    wanted = {name.lower(): name for name in names}
+    query = select(bots.c.key, bots.c.id).where(bots.c.key.in_(wanted))
+    found = dict(connection.execute(query).tuples().all())
+    missing = [
+        {"name": name, "key": key, "revoked": False, "created": now()}
+        for key, name in wanted.items()
+        if key not in found
+    ]
+    if missing:
+        connection.execute(insert(bots), missing)
+        found = dict(connection.execute(query).tuples().all())
+    return found
+
+
+def _insert(
+    connection: Connection, stored: Sequence[tuple[int, Result, Ratings | None, bytes]], rows: dict[str, int]
+) -> None:
+    if not stored:
+        return
+    connection.execute(insert(matches), [_match_row(number, result) for number, result, _, _ in stored])
+    connection.execute(
+        insert(seats),
+        [row for number, result, rated, _ in stored for row in _seat_rows(number, result, rated, rows)],
+    )
+    connection.execute(insert(records), [{"match": number, "data": body} for number, _, _, body in stored])
+
+
+def _match_row(number: int, result: Result) -> dict[str, Any]:
+    return {
+        "number": number,
+        "id": result.match,
+        "game": result.game,
+        "config": canonical(result.config).decode(),
+        "rated": result.rated,
+        "reason": result.reason,
+        "plies": result.plies,
+        "digest": result.digest,
+        "started": result.started,
+        "finished": result.finished,
+        "tournament": result.tournament,
+        "place": result.place,
+    }
+
+
+def _seat_rows(number: int, result: Result, rated: Ratings | None, rows: dict[str, int]) -> list[dict[str, Any]]:
+    ratings = rated.seats if rated else [None] * len(result.seats)
+    return [
+        {
+            "match": number,
+            "seat": place,
+            "bot": rows[seat.bot.lower()],
+            "version": seat.version,
+            "rank": seat.rank,
+            "reason": seat.reason,
+            "mu_before": rating and rating.mu_before,
+            "sigma_before": rating and rating.sigma_before,
+            "mu_after": rating and rating.mu_after,
+            "sigma_after": rating and rating.sigma_after,
+        }
+        for place, (seat, rating) in enumerate(zip(result.seats, ratings, strict=True))
+    ]

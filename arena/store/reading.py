@@ -1,0 +1,134 @@
+"""Rows back into values: results, ratings, the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Connection, Select, select
+
+from arena import ladder
+from arena.result import Ratings, Result, SeatRating, SeatResult
+from arena.store.schema import bots, matches, ratings, seats
+
+MOST_ASKED_AT_ONCE = 500
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A line of the leaderboard. `score` is mu − 3 sigma; with `few` matches it says little yet."""
+
+    bot: str
+    mu: float
+    sigma: float
+    score: float
+    played: int
+    wins: int
+    draws: int
+    losses: int
+    few: bool
+    version: str
+
+
+def leaderboard(connection: Connection, game: str) -> list[Row]:
+    """The rated bots of a pool, best first."""
+    query = select(bots.c.name, ratings).join(bots, bots.c.id == ratings.c.bot).where(ratings.c.game == game)
+    rows = [
+        Row(
+            bot=row.name,
+            mu=row.mu,
+            sigma=row.sigma,
+            score=ladder.conservative(row.mu, row.sigma),
+            played=row.matches,
+            wins=row.wins,
+            draws=row.draws,
+            losses=row.losses,
+            few=row.matches < ladder.FEW,
+            version=row.version,
+        )
+        for row in connection.execute(query)
+    ]
+    return sorted(rows, key=lambda row: (-row.score, row.bot.lower()))
+
+
+def chosen(bot: str | None, game: str | None, tournament: str | None, limit: int | None) -> Select[tuple[int]]:
+    """The numbers of the matches that fit, newest first."""
+    query = select(matches.c.number).order_by(matches.c.number.desc())
+    if bot is not None:
+        sat = select(seats.c.match).join(bots, bots.c.id == seats.c.bot).where(bots.c.key == bot.lower())
+        query = query.where(matches.c.number.in_(sat))
+    if game is not None:
+        query = query.where(matches.c.game == game)
+    if tournament is not None:
+        query = query.where(matches.c.tournament == tournament)
+    return query.limit(limit) if limit is not None else query
+
+
+def results(connection: Connection, numbers: Select[tuple[int]] | None = None) -> Iterator[tuple[int, Result]]:
+    """Results with their numbers, oldest first; all of them, or those chosen."""
+    for number, result, _ in _sat(connection, numbers):
+        yield number, result
+
+
+def rated(connection: Connection) -> Iterator[tuple[int, Result, list[Any]]]:
+    """Every rated match in rating order: its number, its result and the rows of its seats."""
+    yield from _sat(connection, select(matches.c.number).where(matches.c.rated))
+
+
+def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:
+    """The ratings of those of the matches that are stored; None for an unrated one."""
+    found: dict[str, Ratings | None] = {}
+    for at in range(0, len(ids), MOST_ASKED_AT_ONCE):
+        some = select(matches.c.number).where(matches.c.id.in_(ids[at : at + MOST_ASKED_AT_ONCE]))
+        for _, result, rows in _sat(connection, some):
+            found[result.match] = ladder.stated(result.game, seat_ratings(rows)) if result.rated else None
+    return found
+
+
+def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
+    """The ratings as they stand in the rows of a match's seats."""
+    return tuple(
+        SeatRating(
+            mu_before=row.mu_before,
+            sigma_before=row.sigma_before,
+            mu_after=row.mu_after,
+            sigma_after=row.sigma_after,
+        )
+        for row in rows
+    )
+
+
+def _sat(connection: Connection, numbers: Select[tuple[int]] | None) -> Iterator[tuple[int, Result, list[Any]]]:
+    query = (
+        select(matches, seats, seats.c.reason.label("seat_reason"), bots.c.name)
+        .join(seats, seats.c.match == matches.c.number)
+        .join(bots, bots.c.id == seats.c.bot)
+        .order_by(matches.c.number, seats.c.seat)
+    )
+    if numbers is not None:
+        query = query.where(matches.c.number.in_(numbers))
+    for number, group in groupby(connection.execute(query), key=lambda row: row.number):
+        rows = list(group)
+        yield number, _result(rows), rows
+
+
+def _result(rows: Sequence[Any]) -> Result:
+    row = rows[0]
+    return Result(
+        match=row.id,
+        game=row.game,
+        config=msgspec.json.decode(row.config),
+        rated=row.rated,
+        seats=tuple(
+            SeatResult(bot=seat.name, version=seat.version, rank=seat.rank, reason=seat.seat_reason) for seat in rows
+        ),
+        reason=row.reason,
+        plies=row.plies,
+        digest=row.digest,
+        started=row.started,
+        finished=row.finished,
+        tournament=row.tournament,
+        place=row.place,
+    )

@@ -1,0 +1,102 @@
+"""The tables, and the numbers that mark a file as ours. Migrations lead older files here; tests hold both equal."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+APPLICATION_ID = 0x626F7461
+"""In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
+REVISIONS = ("0001",)
+"""The migrations, oldest first."""
+
+metadata = MetaData()
+
+bots = Table(
+    "bots",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(32), nullable=False),
+    Column("key", String(32), nullable=False, unique=True, comment="the name in lower case"),
+    Column("token_hash", String(64), comment="SHA-256; null where no token was ever given"),
+    Column("revoked", Boolean, nullable=False),
+    Column("created", String(32), nullable=False),
+)
+
+tournaments = Table(
+    "tournaments",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("arguments", Text, nullable=False, comment="canonical JSON, without the seed"),
+    Column("seed", Text, nullable=False),
+    Column("started", String(32), nullable=False),
+    Column("finished", String(32)),
+)
+
+matches = Table(
+    "matches",
+    metadata,
+    Column("number", Integer, primary_key=True, comment="the order in which matches are rated"),
+    Column("id", String(40), nullable=False, unique=True),
+    Column("game", String(64), nullable=False),
+    Column("config", Text, nullable=False, comment="canonical JSON"),
+    Column("rated", Boolean, nullable=False),
+    Column("reason", String(32), nullable=False),
+    Column("plies", Integer, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("started", String(32), nullable=False),
+    Column("finished", String(32), nullable=False),
+    Column("tournament", String(40)),
+    Column("place", Integer),
+    UniqueConstraint("tournament", "place", name="one_match_a_place"),
+    Index("matches_by_game", "game", "number"),
+)
+
+seats = Table(
+    "seats",
+    metadata,
+    Column("match", ForeignKey("matches.number"), primary_key=True),
+    Column("seat", Integer, primary_key=True),
+    Column("bot", ForeignKey("bots.id"), nullable=False),
+    Column("version", String(64), nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("reason", String(32), nullable=False),
+    Column("mu_before", Float),
+    Column("sigma_before", Float),
+    Column("mu_after", Float),
+    Column("sigma_after", Float),
+    Index("seats_by_bot", "bot", "match"),
+)
+
+ratings = Table(
+    "ratings",
+    metadata,
+    Column("bot", ForeignKey("bots.id"), primary_key=True),
+    Column("game", String(64), primary_key=True, comment="the pool"),
+    Column("mu", Float, nullable=False),
+    Column("sigma", Float, nullable=False),
+    Column("matches", Integer, nullable=False),
+    Column("wins", Integer, nullable=False),
+    Column("draws", Integer, nullable=False),
+    Column("losses", Integer, nullable=False),
+    Column("version", String(64), nullable=False),
+)
+
+records = Table(
+    "records",
+    metadata,
+    Column("match", ForeignKey("matches.number"), primary_key=True),
+    Column("data", LargeBinary, nullable=False, comment="the closed record, gzip"),
+)

@@ -1,0 +1,213 @@
+"""Everything that is asked of the store: results in, a transaction a batch; bots, ratings, records and results out.
+
+One thread writes. Reading is possible from any thread and from other processes beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from arena.ladder import Standing
+from arena.result import Ratings, Result
+from arena.store import audit, database, finishing, reading
+from arena.store.database import NoDatabase, WrongSchema
+from arena.store.finishing import Finished
+from arena.store.reading import Row
+from arena.store.schema import REVISIONS, bots, matches, ratings, records, tournaments
+from protocol.errors import ArenaFault, UsageFault
+
+__all__ = ["Finished", "Registered", "Row", "Store"]
+
+
+class NameInUse(UsageFault):
+    """The name of a bot is registered already."""
+
+
+class Registered(Struct, frozen=True, kw_only=True):
+    """A bot. `token_hash` is None for one that never had a token (it only played in tournaments) or is `revoked`."""
+
+    name: str
+    token_hash: str | None
+    revoked: bool
+    created: str
+
+
+class Store:
+    """An open database. Every method may raise `StoreFailed`; none leaves half a change behind."""
+
+    def __init__(self, file: Path, engine: Engine) -> None:
+        self.file = file
+        self._engine = engine
+        self._writer = database.writing(engine)
+
+    @classmethod
+    def open(cls, where: str | Path, *, create: bool = True, checkpoint: bool = True) -> Store:
+        """The store in a file or at a `sqlite:///` URL; made if it is not there, unless `create` is off.
+
+        Without `checkpoint` its writes stay out of the way of a server on the same file. Raises `NoDatabase`,
+        `ForeignDatabase`, `WrongSchema` or `StoreFailed`.
+        """
+        file = database.file_of(where)
+        revision = database.revision_of(file)
+        if revision is None:
+            if not create:
+                raise NoDatabase(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
+            database.create(file)
+        elif revision != REVISIONS[-1]:
+            raise WrongSchema(f"{file} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
+        return cls(file, database.connect(file, checkpoint=checkpoint))
+
+    def close(self) -> None:
+        """Give the file up."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with database.failures(self.file), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with database.failures(self.file), self._writer.begin() as connection:
+            yield connection
+
+    def finish(self, batch: Sequence[Finished]) -> list[Ratings | None]:
+        """Rate and store matches, in this order, in one transaction: all of them or none.
+
+        A match whose id is stored already is left alone (its `close` is not called). Returns each match's ratings,
+        None for an unrated one. What `close` raises comes through, and nothing is stored.
+        """
+        with self._writing() as connection:
+            return finishing.finish(connection, batch)
+
+    def bot(self, name: str) -> Registered | None:
+        """The bot registered under a name, in any case; None also for one that only played in tournaments."""
+        with self._reading() as connection:
+            row = connection.execute(select(bots).where(bots.c.key == name.lower())).one_or_none()
+        if row is None or (row.token_hash is None and not row.revoked):
+            return None
+        return Registered(name=row.name, token_hash=row.token_hash, revoked=row.revoked, created=row.created)
+
+    def bots(self) -> list[Registered]:
+        """All bots, by name, with those that only played in tournaments."""
+        with self._reading() as connection:
+            rows = connection.execute(select(bots).order_by(bots.c.key)).all()
+        return [
+            Registered(name=row.name, token_hash=row.token_hash, revoked=row.revoked, created=row.created)
+            for row in rows
+        ]
+
+    def add_bot(self, name: str, token_hash: str) -> None:
+        """Register a bot. One that only played in tournaments so far keeps its ratings. Raises `NameInUse`."""
+        row = {"name": name, "key": name.lower(), "token_hash": token_hash, "revoked": False}
+        statement = insert(bots).values(**row, created=finishing.now())
+        claimed = statement.on_conflict_do_update(
+            index_elements=["key"],
+            set_={"name": name, "token_hash": token_hash},
+            where=bots.c.token_hash.is_(None) & bots.c.revoked.is_(False),
+        )
+        with self._writing() as connection:
+            if connection.execute(claimed).rowcount != 1:
+                raise NameInUse(f"a bot is called {name} already: choose another name, or `arena bot rotate {name}`")
+
+    def rotate(self, name: str, token_hash: str) -> None:
+        """Give a bot a new token; the old one is worth nothing from now on. Raises `UsageFault` for an unknown name."""
+        self._change(name, token_hash=token_hash, revoked=False)
+
+    def revoke(self, name: str) -> None:
+        """Let a bot in no more, until `rotate`. Raises `UsageFault` for an unknown name."""
+        self._change(name, token_hash=None, revoked=True)
+
+    def _change(self, name: str, **values: str | bool | None) -> None:
+        with self._writing() as connection:
+            if connection.execute(update(bots).where(bots.c.key == name.lower()).values(**values)).rowcount != 1:
+                raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
+
+    def standing(self, bot: str, game: str) -> Standing | None:
+        """A bot's place in a game's pool; None before its first rated match."""
+        query = select(ratings).join(bots, bots.c.id == ratings.c.bot)
+        with self._reading() as connection:
+            row = connection.execute(query.where(bots.c.key == bot.lower(), ratings.c.game == game)).one_or_none()
+        return Standing(row.mu, row.sigma, row.matches, row.version) if row else None
+
+    def leaderboard(self, game: str) -> list[Row]:
+        """The rated bots of a game, by mu − 3 sigma."""
+        with self._reading() as connection:
+            return reading.leaderboard(connection, game)
+
+    def games(self) -> list[str]:
+        """The games with rated matches."""
+        with self._reading() as connection:
+            return list(connection.execute(select(ratings.c.game).distinct().order_by(ratings.c.game)).scalars())
+
+    def matches(
+        self,
+        bot: str | None = None,
+        game: str | None = None,
+        tournament: str | None = None,
+        limit: int | None = None,
+    ) -> list[Result]:
+        """The results that fit, newest first."""
+        with self._reading() as connection:
+            found = reading.results(connection, reading.chosen(bot, game, tournament, limit))
+            return [result for _, result in found][::-1]
+
+    def record(self, match: str) -> bytes | None:
+        """A match's record as it was closed, gzip; None if there is no such match."""
+        query = select(records.c.data).join(matches, matches.c.number == records.c.match)
+        with self._reading() as connection:
+            return connection.execute(query.where(matches.c.id == match)).scalar_one_or_none()
+
+    def open_tournament(self, arguments: str, seed: str | None) -> tuple[str, str]:
+        """The id and seed of the tournament with these arguments (canonical JSON without the seed).
+
+        With a seed: that one, finished or not. Without: the newest unfinished one, or a new one under a fresh seed.
+        """
+        with self._writing() as connection:
+            if seed is None:
+                unfinished = connection.execute(
+                    select(tournaments.c.id, tournaments.c.seed)
+                    .where(tournaments.c.arguments == arguments, tournaments.c.finished.is_(None))
+                    .order_by(tournaments.c.started.desc())
+                ).first()
+                if unfinished is not None:
+                    return unfinished.id, unfinished.seed
+                seed = secrets.token_hex(8)
+            name = "t" + hashlib.sha256(f"{arguments}\n{seed}".encode()).hexdigest()[:10]
+            row = {"id": name, "arguments": arguments, "seed": seed, "started": finishing.now()}
+            connection.execute(insert(tournaments).values(row).on_conflict_do_nothing())
+        return name, seed
+
+    def finish_tournament(self, tournament: str) -> None:
+        """Mark a tournament as played to its end."""
+        with self._writing() as connection:
+            connection.execute(
+                update(tournaments).where(tournaments.c.id == tournament).values(finished=finishing.now())
+            )
+
+    def tournament_results(self, tournament: str) -> list[Result]:
+        """The results of a tournament so far, by their place in the schedule."""
+        with self._reading() as connection:
+            found = reading.results(connection, reading.chosen(None, None, tournament, None))
+            return sorted((result for _, result in found), key=lambda result: result.place or 0)
+
+    def rebuild_ratings(self) -> int:
+        """Compute all ratings again from the results, in the order they were rated. Returns how many rows differed."""
+        with self._writing() as connection:
+            return audit.rebuild(connection)
+
+    def check(self) -> list[str]:
+        """What is wrong with the file, its references or its ratings, a line each; empty when all is well."""
+        with self._reading() as connection:
+            try:
+                return audit.complaints(connection)
+            except (TypeError, ValueError) as exc:
+                raise ArenaFault(f"{self.file} is damaged: {exc}") from exc
