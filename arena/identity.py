@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from arena.archive import Archive
+from arena.store.store import NameInUse
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import BotFault
 from protocol.messages import Hello
@@ -56,7 +57,10 @@ class StoreDoor:
             if not self._open:
                 raise RegistrationClosed(f"{hello.bot} is not registered, and registration is closed: ask the operator")
             token = hello.token or new_token()
-            await self._archive.ask(store.add_bot, hello.bot, hash_token(token))
+            try:
+                await self._archive.ask(store.add_bot, hello.bot, hash_token(token))
+            except NameInUse as exc:  # by another connection, a moment ago
+                raise NameTaken(f"the name {hello.bot} is taken: choose another name") from exc
             return hello.bot, None if hello.token else token
         if hello.token is None:
             raise NameTaken(f"the name {hello.bot} is taken: bring its token, or choose another name")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from arena import pairing
 from arena.effects import Played, Ready, Resigned
@@ -55,8 +56,9 @@ class Unavailable(BotFault):
     code = "unavailable"
 
 
-class Sought(NamedTuple):
-    """A seek in force."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Sought:
+    """A seek in force. `kind` is what both sides must agree on: game, config, rated."""
 
     session: Session
     bot: str
@@ -65,16 +67,21 @@ class Sought(NamedTuple):
     rated: bool
     opponent: str | None
     since: float
+    kind: tuple[str, bytes, bool]
 
     @property
-    def key(self) -> tuple[str, bytes, bool]:
-        """Seeks are paired within a key."""
-        return self.game.name, canonical(self.game.config), self.rated
+    def place(self) -> tuple[str, str]:
+        """Whose seek, and which of them."""
+        return self.bot.lower(), self.id
 
     def accepts(self, other: Sought) -> bool:
-        """Whether this seek may be paired with that one."""
-        named = self.opponent is None or self.opponent.lower() == other.bot.lower()
-        return named and self.bot.lower() != other.bot.lower()
+        """Whether this seek may be paired with a bot's."""
+        return self.opponent is None or self.opponent.lower() == other.bot.lower()
+
+    def fits(self, other: Sought) -> bool:
+        """Whether the two may be paired."""
+        two = self.bot.lower() != other.bot.lower()
+        return two and self.kind == other.kind and self.accepts(other) and other.accepts(self)
 
 
 Begin = Callable[[Sequence[Sought]], None]
@@ -182,9 +189,9 @@ class Lobby:
         if message.opponent is not None and message.opponent.lower() == bot.lower():
             raise NotAllowed("seek: a bot does not play itself: name another opponent")
         rated = message.rated and message.opponent is None and game.preset is not None
-        self._seeks[bot.lower(), message.id] = Sought(
-            session, bot, message.id, game, rated, message.opponent, self._loop.time()
-        )
+        kind = (game.name, canonical(game.config), rated)
+        sought = Sought(session, bot, message.id, game, rated, message.opponent, self._loop.time(), kind)
+        self._seeks[sought.place] = sought
         self._look_in(GATHER)
 
     def unseek(self, session: Session, message: Unseek) -> None:
@@ -252,23 +259,33 @@ class Lobby:
         self._look = self._loop.call_later(seconds, self._pair)
 
     def _pair(self) -> None:
-        """Begin every match that the seeks in force allow now."""
+        """Begin every match that the seeks in force allow now: those that name an opponent first."""
         self._look = None
-        by_key: dict[tuple[str, bytes, bool], list[Sought]] = {}
-        for sought in self._seeks.values():
-            by_key.setdefault(sought.key, []).append(sought)
-        for seeks in by_key.values():
-            pairs = pairing.ladder_pairs([self._seeker(sought) for sought in seeks], self._loop.time())
-            for pair in [(seeks[a], seeks[b]) for a, b in pairs]:
+        for find in (self._named_pairs, self._open_pairs):
+            for pair in find():
                 for sought in pair:
-                    del self._seeks[sought.bot.lower(), sought.id]
+                    del self._seeks[sought.place]
                 self._begin(pair)
         if self._seeks:
             self._look_in(LOOK_AGAIN)
 
-    def _seeker(self, sought: Sought) -> pairing.Seeker:
-        mu, sigma = self._rating_of(sought.bot, sought.game.name)
-        return pairing.Seeker(sought.bot, mu, sigma, sought.since, sought.opponent)
+    def _named_pairs(self) -> list[tuple[Sought, Sought]]:
+        pairs: dict[Sought, Sought] = {}
+        for sought in self._seeks.values():
+            if sought.opponent is not None and sought not in pairs:
+                others = (other for other in self._seeks.values() if other not in pairs)
+                other = next((other for other in others if sought.fits(other)), None)
+                if other is not None:
+                    pairs |= {sought: other, other: sought}
+        return [(a, b) for a, b in pairs.items() if a.place < b.place]
+
+    def _open_pairs(self) -> list[tuple[Sought, Sought]]:
+        seekers = []
+        for sought in self._seeks.values():
+            if sought.opponent is None:
+                mu, sigma = self._rating_of(sought.bot, sought.game.name)
+                seekers.append(pairing.Seeker(sought.bot.lower(), mu, sigma, sought.since, sought, sought.kind))
+        return [(a.key, b.key) for a, b in pairing.ladder_pairs(seekers, self._loop.time())]
 
 
 def _name(session: Session) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -119,7 +120,7 @@ class InOrder:
         while self._early and self._early[0][0] == self._next:
             _, ready, promised = heapq.heappop(self._early)
             self._next += 1
-            self._archive.finish(ready).add_done_callback(lambda stored, to=promised: _hand_on(stored, to))
+            self._archive.finish(ready).add_done_callback(partial(_hand_on, promised))
         return future
 
     def abandon(self) -> None:
@@ -128,7 +129,7 @@ class InOrder:
             future.cancel()
 
 
-def _hand_on(stored: asyncio.Future[Ratings | None], to: asyncio.Future[Ratings | None]) -> None:
+def _hand_on(to: asyncio.Future[Ratings | None], stored: asyncio.Future[Ratings | None]) -> None:
     if to.done() or stored.cancelled():
         return
     fault = stored.exception()
@@ -139,7 +140,7 @@ def _hand_on(stored: asyncio.Future[Ratings | None], to: asyncio.Future[Ratings 
 
 
 class Tournament:
-    """Plays a plan in an arena of its own. `told(result)` follows each match, `noted(line)` what else is worth saying."""
+    """Plays a plan in an arena of its own. `told(result)` follows the matches, `noted(line)` what else happens."""
 
     def __init__(
         self,

@@ -126,7 +126,7 @@ def show(target: str, database: str, *, boards: bool, to_json: bool) -> None:
         table.add_column(column, justify="right" if column in ("ply", "clock", "value") else "left")
     for line, course in records.replay(record):
         if line is None:
-            if boards:
+            if boards and course.state is not None:
                 console.print(course.game.board(course.state), markup=False)
             continue
         if boards:
@@ -141,9 +141,9 @@ def show(target: str, database: str, *, boards: bool, to_json: bool) -> None:
 
 
 def _last_board(record: Record) -> str:
+    """The board at the end; nothing for a match that was called off before it began."""
     *_, (_, course) = records.replay(record)
-    board: str = course.game.board(course.state)
-    return board
+    return "" if course.state is None else course.game.board(course.state)
 
 
 def _cells(line: Ply, game: Game[Any, Any], record: Record) -> tuple[str, ...]:

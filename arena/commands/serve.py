@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import logging
 import signal
+from collections.abc import Callable
 from pathlib import Path
-
-from arena.lock import lock
 
 from arena.archive import Archive
 from arena.config import Settings, clock, database
 from arena.identity import StoreDoor
 from arena.journal import Journal
+from arena.lock import lock
 from arena.server import Arena
 from arena.store.store import Store
 
@@ -27,7 +27,7 @@ def run(settings: Settings) -> None:
         runner.run(_serve(settings, data))
 
 
-def loop_factory():  # type: ignore[no-untyped-def]
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """uvloop's, where it exists."""
     try:
         import uvloop

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from arena.lock import lock
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -21,6 +20,7 @@ from arena import config
 from arena.archive import Archive
 from arena.commands.serve import loop_factory
 from arena.contestants import contestants
+from arena.lock import lock
 from arena.result import Result
 from arena.standings import Row, head_to_head, table
 from arena.store.store import Store
