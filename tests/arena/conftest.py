@@ -1,0 +1,131 @@
+"""A running arena on a free port, and a client that knows the protocol only."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from arena.archive import Archive
+from arena.identity import StoreDoor
+from arena.journal import Journal
+from arena.server import Arena
+from arena.store.store import Store
+from protocol.messages import Clock
+
+WITHIN = 10.0
+
+
+class Client:
+    """One connection in msgpack. `expect` reads until a message of a type comes; the others are kept in `passed`."""
+
+    def __init__(self, wire: ClientConnection) -> None:
+        self.wire = wire
+        self.passed: list[dict[str, Any]] = []
+
+    async def send(self, **message: Any) -> None:
+        await self.wire.send(msgpack.packb(message))
+
+    async def receive(self) -> dict[str, Any]:
+        async with asyncio.timeout(WITHIN):
+            message: dict[str, Any] = msgpack.unpackb(await self.wire.recv())
+        return message
+
+    async def expect(self, kind: str) -> dict[str, Any]:
+        while (message := await self.receive())["type"] != kind:
+            self.passed.append(message)
+        return message
+
+    async def closed(self) -> int | None:
+        """The code with which the server closes."""
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                self.passed.append(await self.receive())
+        return self.wire.close_code
+
+    async def play(self) -> dict[str, Any]:
+        """Answer every turn with its first legal move until the match ends."""
+        while (message := await self.receive())["type"] != "end":
+            if message["type"] == "turn":
+                await self.send(type="move", match=message["match"], ply=message["ply"], move=message["legal"][0])
+            elif message["type"] == "start" and not message.get("resumed"):
+                await self.send(type="ready", match=message["match"])
+        return message
+
+
+class Served:
+    """An arena on its data folder; `restart` is what a stop and a new start do."""
+
+    def __init__(self, data: Path, **options: Any) -> None:
+        self.data = data
+        self.options = options
+        self.clients: list[Client] = []
+
+    async def start(self) -> None:
+        self.store = Store.open(self.data / "arena.db")
+        self.archive = Archive(self.store)
+        options = dict(self.options)
+        door = StoreDoor(self.archive, registration=options.pop("registration", "open"))
+        clock = options.pop("clock", Clock(bank_ms=60_000, increment_ms=0))
+        self.arena = Arena(self.archive, Journal(self.data / "journal"), door, clock, **options)
+        await self.arena.restore()
+        self.port = await self.arena.listen("127.0.0.1", 0)
+
+    async def stop(self) -> None:
+        await self.arena.close()
+        await self.archive.drain()
+        self.store.close()
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+    async def connect(self, **options: Any) -> Client:
+        wire = await connect(f"ws://127.0.0.1:{self.port}", compression=None, **options)
+        client = Client(wire)
+        self.clients.append(client)
+        return client
+
+    async def enter(self, bot: str, **hello: Any) -> Client:
+        """A client that has said hello under the name `bot`, with a token made from it."""
+        client = await self.connect()
+        await client.send(type="hello", bot=bot, token=f"{bot:*>16}", **hello)
+        client.passed.append(await client.expect("welcome"))
+        return client
+
+    async def pair(self, game: str = "nim", **seek: Any) -> tuple[Client, Client, dict[str, Any], dict[str, Any]]:
+        """Two bots, `ann` and `bob`, whose match has been told, in seat order, with their `start` messages."""
+        clients = [await self.enter("ann"), await self.enter("bob")]
+        for client in clients:
+            await client.send(type="seek", id="s1", game=game, **seek)
+        starts = [await client.expect("start") for client in clients]
+        (first, start), (second, other) = sorted(zip(clients, starts, strict=True), key=lambda pair: pair[1]["seat"])
+        return first, second, start, other
+
+
+Serve = Callable[..., Awaitable[Served]]
+
+
+@pytest.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    """Start an arena with these options of `Arena`."""
+    started: list[Served] = []
+
+    async def start(**options: Any) -> Served:
+        served = Served(tmp_path / f"data{len(started)}", **options)
+        await served.start()
+        started.append(served)
+        return served
+
+    yield start
+    for served in started:
+        for client in served.clients:
+            await client.wire.close()
+        await served.stop()
