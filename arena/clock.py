@@ -34,7 +34,7 @@ class Clock(NamedTuple):
         seat = self.running
         if seat is None:
             return self
-        used = now - self.since
+        used = max(0.0, now - self.since)
         allowance = min(round_trip, MOST_ALLOWED_A_PLY, self.allowances[seat], used)
         return Clock(
             _put(self.banks, seat, max(0.0, self.banks[seat] - used + allowance) + self.increment),
@@ -48,9 +48,9 @@ class Clock(NamedTuple):
             return self
         return self._replace(banks=_put(self.banks, self.running, self.left(self.running, now)), running=None)
 
-    def delayed(self, by: float) -> Clock:
-        """The clock as if it had been started `by` seconds later: the arena itself was late."""
-        return self if self.running is None else self._replace(since=self.since + by)
+    def delayed(self, by: float, now: float) -> Clock:
+        """The clock as if it had been started `by` seconds later, at most now: the arena itself was late."""
+        return self if self.running is None else self._replace(since=max(self.since, min(self.since + by, now)))
 
     def left(self, seat: int, now: float) -> float:
         """Seconds left in a seat's bank; never negative."""

@@ -17,7 +17,10 @@ CHANCE = -1
 
 
 class Course:
-    """A match from its first state on. `begin` deals; `play` and `leave` go on until `over`."""
+    """A match from before its first state on. `begin` sets up; `play` and `leave` go on until `over`.
+
+    Whatever the rules raise, nothing has changed; `mark` and `back_to` take back what was done without a fault.
+    """
 
     def __init__(
         self,
@@ -33,31 +36,38 @@ class Course:
         self.out: dict[int, str] = {}
         self._key = match_key(match, seed, nonces)
         self._void = False
-        self.state, self._deal = game.initial(Dice(self._key, 0))
-        self._look()
+        self.state: Any = None
+        self.ply = 0
+        self.to_move: int | None = None
+        self.wire: dict[str, Any] = {}
 
     def begin(self) -> Event | None:
-        """The deal, where there is one, entered in the digest chain. Call it once, before anything else."""
-        if self._deal is not None:
-            self._enter(self._deal)
-        return self._deal
+        """Set up the first state. The deal, where there is one, is entered in the digest chain."""
+        state, deal = self.game.initial(Dice(self._key, 0))
+        self._enter(state, deal)
+        return deal
 
     def play(self, move: Any) -> Event:
-        """The move of the seat whose turn it is. Raises `IllegalMove`; then nothing has changed."""
-        self.state, event = self.game.apply(self.state, move, Dice(self._key, self.ply))
-        self._look()
-        self._enter(event)
+        """The move of the seat whose turn it is. Raises `IllegalMove`."""
+        state, event = self.game.apply(self.state, move, Dice(self._key, self.ply))
+        self._enter(state, event)
         return event
 
     def leave(self, seat: int, reason: str) -> Event:
         """A seat drops out; it does not advance the ply."""
         event = Event(ply=self.ply, seat=seat, out=reason)
-        self.out[seat] = reason
-        if self.game.seats > 2 and self.to_move is not None:
-            self.state = self.game.drop(self.state, seat)
-            self._look()
-        self._enter(event)
+        goes_on = self.game.seats > 2 and self.to_move is not None
+        self._enter(self.game.drop(self.state, seat) if goes_on else self.state, event)
+        self.out = {**self.out, seat: reason}
         return event
+
+    def mark(self) -> tuple[Any, ...]:
+        """Where the course is now, for `back_to`."""
+        return self.state, self.ply, self.to_move, self.wire, self.digest, self.out
+
+    def back_to(self, mark: tuple[Any, ...]) -> None:
+        """Forget everything since `mark`."""
+        self.state, self.ply, self.to_move, self.wire, self.digest, self.out = mark
 
     def void(self) -> None:
         """Call the match off: everyone ties, nobody is rated."""
@@ -96,10 +106,9 @@ class Course:
         natural = self.game.reason(self.state) if self.to_move is None else "win"
         return self.out.get(seat, natural)
 
-    def _look(self) -> None:
-        self.ply = self.game.ply(self.state)
-        self.to_move = self.game.to_move(self.state)
-        self.wire: dict[str, Any] = self.game.encode_state(self.state)
-
-    def _enter(self, event: Event) -> None:
-        self.digest = next_digest(self.digest, event, self.wire)
+    def _enter(self, state: Any, event: Event | None) -> None:
+        game = self.game
+        ply, to_move, wire = game.ply(state), game.to_move(state), game.encode_state(state)
+        if event is not None:
+            self.digest = next_digest(self.digest, event, wire)
+        self.state, self.ply, self.to_move, self.wire = state, ply, to_move, wire

@@ -62,6 +62,9 @@ class Delayed(NamedTuple):
 class Voided(NamedTuple):
     """The arena cannot go on with the match."""
 
+    undo: bool = False
+    """Whether to take back what the last event did: the arena failed before it could be recorded."""
+
 
 class Record(NamedTuple):
     """Write this line to the journal before anything that follows."""

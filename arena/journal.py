@@ -5,12 +5,12 @@ Written, not fsynced: `kill -9` loses nothing, a crash of the machine may lose t
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
-from arena.record import AnyLine, read_lines, write_line
-from protocol.errors import ArenaFault
+from arena.record import AnyLine, Header, public, read_lines, write_line
+from protocol.errors import ArenaFault, BadRecord
 
 
 class JournalFault(ArenaFault):
@@ -32,16 +32,27 @@ class Journal:
         """The journal of a match that goes on after a restart."""
         return MatchJournal(self._path(match), 0)
 
-    def unfinished(self) -> Iterator[tuple[str, list[AnyLine]]]:
-        """Every match that was under way, with its lines; a last line that was half-written is cut off.
+    def unfinished(self) -> list[str]:
+        """The matches that were under way."""
+        return sorted(path.stem for path in self.folder.glob("*.jsonl"))
 
-        Raises `BadRecord` for a file that is no journal.
+    def read(self, match: str) -> list[AnyLine]:
+        """The lines of a match that was under way; a last line that was half-written is cut off.
+
+        Raises `BadRecord` for a file that is no journal of this match, `JournalFault` for one that can't be read.
         """
-        for path in sorted(self.folder.glob("*.jsonl")):
+        path = self._path(match)
+        try:
             whole, _, rest = path.read_bytes().rpartition(b"\n")
+            lines = read_lines(whole.split(b"\n") if whole else [], str(path))
             if rest:
                 os.truncate(path, len(whole) + 1 if whole else 0)
-            yield path.stem, read_lines(whole.split(b"\n") if whole else [], str(path))
+        except OSError as exc:
+            raise JournalFault(f"the journal {path} can't be read: {exc.strerror}") from exc
+        for line in lines:
+            if isinstance(line, Header) and line.match != match:
+                raise BadRecord(f"{path} is the journal of another match, {line.match}")
+        return lines
 
     def forget(self, match: str) -> None:
         """Remove a match's journal: its record is stored, or it is not to go on."""
@@ -58,22 +69,30 @@ class MatchJournal:
         self._path = path
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | flags, 0o600)
+            self._size = os.fstat(self._file).st_size
         except OSError as exc:
             raise JournalFault(f"the journal {path} can't be opened: {exc.strerror}") from exc
 
-    def write(self, line: AnyLine) -> None:
-        """Append a line, whole, to the file. Raises `JournalFault`."""
-        data = write_line(line)
+    def write(self, *lines: AnyLine) -> None:
+        """Append lines, all of them or none. Raises `JournalFault`."""
+        data = write_line(lines[0]) if len(lines) == 1 else b"".join(map(write_line, lines))
         try:
-            if os.write(self._file, data) != len(data):
-                raise JournalFault(f"the journal {self._path} took only a part of a line: is the disk full?")
+            written = os.write(self._file, data)
         except OSError as exc:
             raise JournalFault(f"the journal {self._path} can't be written: {exc.strerror}") from exc
+        if written != len(data):
+            with contextlib.suppress(OSError):  # what is beyond `_size` is never read
+                os.ftruncate(self._file, self._size)
+            raise JournalFault(f"the journal {self._path} took {written} of {len(data)} bytes: is the disk full?")
+        self._size += written
 
     def record_lines(self) -> list[bytes]:
-        """The lines that go into the record: all but what only a journal has."""
-        private = (b'{"type":"secret"', b'{"type":"begun"')
-        return [line for line in self._path.read_bytes().splitlines(keepends=True) if not line.startswith(private)]
+        """The lines that go into the record: all but what only a journal has. Raises `JournalFault`."""
+        try:
+            data = self._path.read_bytes()[: self._size]
+        except OSError as exc:
+            raise JournalFault(f"the journal {self._path} can't be read: {exc.strerror}") from exc
+        return [line for line in data.splitlines(keepends=True) if public(line)]
 
     def close(self) -> None:
         """Let go of the file; it stays in the folder until `Journal.forget`."""

@@ -32,7 +32,7 @@ from arena.effects import (
     Tell,
     Voided,
 )
-from arena.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, course_of, step
+from arena.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void, course_of, redo
 from arena.result import Ratings, Result, SeatResult
 from protocol.codec import read_info
 from protocol.errors import BadRecord, IllegalMove, MalformedMessage, MalformedMove
@@ -73,10 +73,12 @@ class Match:
         self._seeks = list(seeks) or [None] * self.game.seats
         self._nonces: dict[int, bytes] = {}
         self._clock = Clock.new(self.game.seats, header.clock.bank_ms / 1000, header.clock.increment_ms / 1000)
-        self._rated = header.rated
+        self._until: float | None = None
+        """When the time to be ready, or to come back after a restart, ends; None once the clocks run."""
         self._strikes = [0] * self.game.seats
-        self._awaited: set[int] = set()
-        self._accepted: dict[int, Event] = {}
+        self._quitting: dict[int, str] = {}
+        self._accepted: dict[int, tuple[int, Any]] = {}
+        self._before: tuple[tuple[Any, ...] | None, int] = (None, 0)
         self._moved: set[int] = set()
         self._answered = [0] * self.game.seats
         self._told = [0] * self.game.seats
@@ -84,31 +86,36 @@ class Match:
 
     def open(self, now: float) -> list[Effect]:
         """The first effects of a new match."""
+        self._until = now + READY_WITHIN
         return [
             Record(Secret(seed=self._seed.hex())),
             Record(self.header),
             *(Tell(seat, self.start(seat)) for seat in range(self.game.seats)),
             Show(self.start()),
-            Deadline(now + READY_WITHIN),
+            Deadline(self._until),
         ]
 
     def resume(self, lines: Iterable[AnyLine], now: float) -> list[Effect]:
-        """Bring a new match to where its journal left it. Clocks stand still until every seat is back, or 30 s."""
-        for line in lines:
-            if isinstance(line, Begun):
-                self._begin([bytes.fromhex(nonce) for nonce in line.nonces])
-            elif isinstance(line, Ply):
-                self._redo(line)
-            elif isinstance(line, Strike):
-                self._strikes[line.seat] += 1
+        """Bring a new match to where its journal left it. Clocks stand still until every seat is back, or 30 s.
+
+        Raises `BadRecord` if the journal does not follow from the rules.
+        """
+        lines = list(lines)
         self.away = set(range(self.game.seats))
-        self._awaited = set(self.away)
-        if self.course is not None and self.course.over:
-            return self._finish(now)
-        return [Deadline(now + RETURN_WITHIN)]
+        self._until = now + RETURN_WITHIN
+        begun = next((line for line in lines if isinstance(line, Begun)), None)
+        events = [line for line in lines if isinstance(line, (Ply, Strike))]
+        if events and begun is None:
+            raise BadRecord(f"{self.id}: the journal holds events of a match that had not begun")
+        effects = self._redo(begun, events, now) if begun else []
+        if any(isinstance(line, Void) for line in lines):
+            return self._voided(Voided(), now)
+        return effects if self.phase is Phase.OVER else [*effects, Deadline(self._until)]
 
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
         """What follows from an event. Legal moves, illegal ones and late ones all end here."""
+        if type(event) is not Voided:
+            self._before = None if self.course is None else self.course.mark(), len(self.events)
         return _TRANSITIONS[self.phase, type(event)](self, event, now)
 
     def start(self, seat: int | None = None, *, resumed: bool = False) -> Start:
@@ -128,21 +135,23 @@ class Match:
 
     def view(self, now: float) -> Turn | None:
         """The current turn for a watcher that comes in now, with all events so far."""
-        if self.course is None or self.course.to_move is None:
+        if self.phase is not Phase.PLAYING:
             return None
         return self._turn(self.events, self._clock.milliseconds(now))
 
     def result(self, finished: str) -> Result:
         """The outcome, for the store; only when the match is over."""
         course = self._playing
+        unrated = {"void", "no_show"}
+        reasons = [course.seat_reason(seat) for seat in range(self.game.seats)]
         return Result(
             match=self.id,
             game=self.game.name,
             config=self.game.config,
-            rated=self._rated,
+            rated=self.header.rated and not unrated & {course.reason, *reasons},
             seats=tuple(
-                SeatResult(bot=player.bot, version=player.version, rank=rank, reason=course.seat_reason(seat))
-                for seat, (player, rank) in enumerate(zip(self.players, course.ranks, strict=True))
+                SeatResult(bot=player.bot, version=player.version, rank=rank, reason=reason)
+                for player, rank, reason in zip(self.players, course.ranks, reasons, strict=True)
             ),
             reason=course.reason,
             plies=course.ply,
@@ -198,44 +207,59 @@ class Match:
     def _hex_nonces(self) -> list[str]:
         return [self._nonces.get(seat, b"").hex() for seat in range(self.game.seats)]
 
-    def _begin(self, nonces: Sequence[bytes]) -> Event | None:
-        self._nonces = dict(enumerate(nonces))
-        self.course = course_of(self.header, self._seed, nonces)
+    def _begin(self) -> Event | None:
+        nonces = [self._nonces.setdefault(seat, b"") for seat in range(self.game.seats)]
+        course = course_of(self.header, self._seed, nonces)
+        deal = course.begin()
+        self.course = course
         self.phase = Phase.PLAYING
-        deal = self.course.begin()
-        if deal is not None:
-            self.events.append(deal)
         return deal
 
-    def _redo(self, line: Ply) -> None:
-        """Enter a journaled event again. Raises `BadRecord` if the rules do not give what the journal says."""
-        course, event = self._playing, line.event
-        if self.events and event == self.events[0] and event.seat < 0:
-            return
-        again = step(course, event)
-        if again != event or course.digest.hex() != line.digest:
-            raise BadRecord(f"{self.id}: ply {event.ply}: the journal does not follow from the rules")
-        if event.out is None:
-            self._enter(event)
-            self._told[event.seat] = self._answered[event.seat]
-        else:
-            self.events.append(event)
-        self._clock = self._clock._replace(banks=tuple(ms / 1000 for ms in line.clock))
+    def _redo(self, begun: Begun, lines: list[Ply | Strike], now: float) -> list[Effect]:
+        """Referee again what the journal holds, and what it was about to hold."""
+        self._nonces = {seat: bytes.fromhex(nonce) for seat, nonce in enumerate(begun.nonces)}
+        self._quitting = begun.out
+        deal = self._begin()
+        course = self._playing
+        for line in redo(course, deal, lines, self.id):
+            if isinstance(line, Strike):
+                self._strikes[line.seat] += 1
+                continue
+            self._clock = self._clock._replace(banks=tuple(ms / 1000 for ms in line.clock))
+            if line.event.out is None and line.event.seat >= 0:
+                self._enter(line.event, line.event.move)
+                self._told[line.event.seat] = self._answered[line.event.seat]
+            else:
+                self.events.append(line.event)
+        effects: list[Effect] = [] if self.events or deal is None else [self._happened(deal, now)]
+        if course.over:
+            return self._finish(now)
+        struck_out = {seat: "illegal" for seat, strikes in enumerate(self._strikes) if strikes >= MAX_STRIKES}
+        for seat, reason in {**self._quitting, **struck_out}.items():
+            if self.phase is Phase.PLAYING:
+                effects += self._leave(seat, reason, now)
+        return effects
 
     def _set_off(self, now: float) -> list[Effect]:
         """Every seat that will come is here: from now on the clocks run."""
-        nonces = [self._nonces.get(seat, b"") for seat in range(self.game.seats)]
-        deal = self._begin(nonces)
-        effects: list[Effect] = [Record(Begun(nonces=self._hex_nonces))]
+        deal = self._begin()
+        self._until = None
+        effects: list[Effect] = [Record(Begun(nonces=self._hex_nonces, out=self._quitting))]
         if deal is not None:
-            effects.append(Record(self._ply_line(deal, self._clock.milliseconds(now))))
-        return effects
+            effects.append(self._happened(deal, now))
+        for seat, reason in self._quitting.items():
+            if not self._playing.over:
+                effects += self._drop(seat, reason, now)
+        return effects + self._next(now)
+
+    def _happened(self, event: Event, now: float) -> Record:
+        """Note an event that is no move."""
+        self.events.append(event)
+        return Record(self._ply_line(event, self._clock.milliseconds(now)))
 
     def _ready(self, event: Ready, now: float) -> list[Effect]:
         self._nonces.setdefault(event.seat, event.nonce)
-        if len(self._nonces) < self.game.seats:
-            return []
-        return self._set_off(now) + self._next(now)
+        return self._set_off(now) if len(self._nonces) == self.game.seats else []
 
     def _played(self, event: Played, now: float) -> list[Effect]:
         course, seat = self._playing, event.seat
@@ -245,17 +269,20 @@ class Match:
             happened = course.play(self.game.decode_move(event.move))
         except (MalformedMove, IllegalMove) as fault:
             return self._strike(event, fault, now)
+        if self._until is not None:  # after a restart time stands still, yet the increment is due
+            self._clock = self._clock.start(seat, now)
         self._clock = self._clock.press(now, event.round_trip)
-        self._enter(happened)
+        self._enter(happened, event.move)
         info, complaint = self._info(event)
         line = self._ply_line(happened, self._clock.milliseconds(now), info)
         return [Record(line), *complaint, *self._next(now, line.clock)]
 
-    def _enter(self, move: Event) -> None:
-        self._moved.add(move.seat)
-        self._answered[move.seat] = len(self.events)
-        self._accepted[move.ply] = move
-        self.events.append(move)
+    def _enter(self, happened: Event, move: Any) -> None:
+        seat = happened.seat
+        self._moved.add(seat)
+        self._answered[seat] = len(self.events)
+        self._accepted[happened.ply] = seat, move
+        self.events.append(happened)
 
     def _info(self, event: Played) -> tuple[Info | None, list[Effect]]:
         try:
@@ -267,8 +294,7 @@ class Match:
     def _misplaced(self, event: Played) -> list[Effect]:
         """A move that answers no turn of this seat; a repeat of an accepted one is nothing new."""
         course = self._playing
-        accepted = self._accepted.get(event.ply)
-        if accepted is not None and accepted.seat == event.seat and accepted.move == event.move:
+        if self._accepted.get(event.ply) == (event.seat, event.move):
             return []
         if event.ply == course.ply:
             code, message = "not_your_turn", f"seat {course.to_move} is to move at ply {event.ply}"
@@ -298,7 +324,11 @@ class Match:
         return self._leave(event.seat, "resigned", now)
 
     def _resigned_early(self, event: Resigned, now: float) -> list[Effect]:
-        return self._set_off(now) + self._leave(event.seat, "resigned", now)
+        """With more than two seats, those that want to play still have their time to be ready."""
+        self._quitting.setdefault(event.seat, "resigned")
+        self._nonces.setdefault(event.seat, b"")
+        alone = len(self._quitting) >= self.game.seats - 1
+        return self._set_off(now) if alone or len(self._nonces) == self.game.seats else []
 
     def _forfeited(self, event: Forfeited, now: float) -> list[Effect]:
         return self._leave(event.seat, "disconnected", now)
@@ -311,72 +341,102 @@ class Match:
     def _returned(self, event: Returned, now: float) -> list[Effect]:
         seat = event.seat
         self.away.discard(seat)
-        self._awaited.discard(seat)
         effects: list[Effect] = [Tell(seat, self.start(seat, resumed=True))]
         course = self.course
-        if course is None or seat in course.out:
+        if course is None or self.phase is Phase.OVER or seat in course.out:
             return effects
-        if not self._awaited and self._clock.running is None:
+        if self._until is not None:
+            self._stop_waiting()
             effects += self._run_clock(now)
         if seat == course.to_move or seat in self.follows:
             self._told[seat] = self._answered[seat]
             effects.append(self._tell_turn(seat, self._clock.milliseconds(now)))
         return effects
 
+    def _stop_waiting(self) -> None:
+        """After a restart the clocks stand still, unless nobody is missing any more."""
+        if not self.away - self._playing.out.keys():
+            self._until = None
+
     def _run_clock(self, now: float) -> list[Effect]:
+        """Let the clock run for whoever is to move, unless it stands still."""
         course = self._playing
-        assert course.to_move is not None
-        self._awaited.clear()
+        if self._until is not None or course.to_move is None:
+            return []
         self._clock = self._clock.start(course.to_move, now)
         return [Deadline(self._clock.deadline)]
 
-    def _no_show(self, event: Expired, now: float) -> list[Effect]:
+    def _too_long(self, event: Expired, now: float) -> list[Effect]:
+        """The time to be ready is over."""
+        if self._until is not None and now < self._until:
+            return [Deadline(self._until)]
         absent = [seat for seat in range(self.game.seats) if seat not in self._nonces]
-        self._rated = False
-        effects = self._set_off(now)
-        if len(absent) == self.game.seats:
-            return effects + self._voided(Voided(), now)
-        for seat in absent:
-            if self.phase is Phase.PLAYING:
-                effects += self._leave(seat, "no_show", now)
-        return effects
+        if len(self._nonces) == len(self._quitting):
+            return self._voided(Voided(), now)
+        self._quitting |= dict.fromkeys(absent, "no_show")
+        return self._set_off(now)
 
     def _expired(self, event: Expired, now: float) -> list[Effect]:
-        course, deadline = self._playing, self._clock.deadline
-        if deadline is None:  # after a restart: the seats had their time to come back
-            return self._voided(Voided(), now) if len(self.away) == self.game.seats else self._run_clock(now)
-        if now < deadline:
+        course = self._playing
+        deadline = self._clock.deadline if self._until is None else self._until
+        if deadline is not None and now < deadline:
             return [Deadline(deadline)]
+        if self._until is not None:  # after a restart: the seats had their time to come back
+            gone = len(self.away | course.out.keys()) == self.game.seats
+            self._until = None
+            return self._voided(Voided(), now) if gone else self._run_clock(now)
         assert course.to_move is not None
         return self._leave(course.to_move, "disconnected" if course.to_move in self.away else "timeout", now)
 
     def _delayed(self, event: Delayed, now: float) -> list[Effect]:
-        self._clock = self._clock.delayed(event.by)
-        return [Deadline(self._clock.deadline)] if self._clock.running is not None else [Deadline(now + event.by)]
+        if self._until is not None:
+            self._until += event.by
+            return [Deadline(self._until)]
+        self._clock = self._clock.delayed(event.by, now)
+        return [Deadline(self._clock.deadline)]
 
     def _voided(self, event: Voided, now: float) -> list[Effect]:
-        effects = [] if self.course else self._set_off(now)
-        self._rated = False
+        mark, events = self._before
+        if event.undo:
+            del self.events[events:]
+        if event.undo and mark is not None:
+            self._playing.back_to(mark)
+        elif event.undo or self.course is None:
+            nonces = [self._nonces.setdefault(seat, b"") for seat in range(self.game.seats)]
+            self.course = course_of(self.header, self._seed, nonces)
         self._playing.void()
-        return effects + self._finish(now)
+        return [Record(Void()), *self._finish(now)]
+
+    def _voided_after_all(self, event: Voided, now: float) -> list[Effect]:
+        """What ended the match was not recorded, so it did not happen."""
+        return self._voided(event, now) if event.undo else []
 
     def _leave(self, seat: int, reason: str, now: float) -> list[Effect]:
         course = self._playing
         if seat in course.out:
             return []
         was = course.to_move
-        happened = course.leave(seat, reason)
         self._clock = self._clock.stop(now)
-        self.events.append(happened)
-        effects: list[Effect] = [Record(self._ply_line(happened, self._clock.milliseconds(now)))]
+        effects = self._drop(seat, reason, now)
         if course.over:
             return effects + self._finish(now)
-        effects.append(Tell(seat, self.farewell(seat)))
-        if course.to_move == was:
-            return effects + self._run_clock(now)
-        return effects + self._next(now)
+        self._stop_waiting()
+        if course.to_move != was:
+            return effects + self._next(now)
+        return effects + self._run_clock(now)
+
+    def _drop(self, seat: int, reason: str, now: float) -> list[Effect]:
+        """A seat drops out; where the match goes on without it, it is told its own end at once."""
+        course = self._playing
+        effects: list[Effect] = [self._happened(course.leave(seat, reason), now)]
+        if not course.over:
+            effects.append(Tell(seat, self.farewell(seat)))
+            self._told[seat] = len(self.events)
+        return effects
 
     def _finish(self, now: float) -> list[Effect]:
+        course = self._playing
+        assert len(course.ranks) == self.game.seats
         self.phase = Phase.OVER
         self._clock = self._clock.stop(now)
         return [Deadline(None), Finish()]
@@ -388,8 +448,7 @@ class Match:
         if course.over or seat is None:
             return self._finish(now)
         clock_ms = clock_ms or self._clock.milliseconds(now)
-        self._clock = self._clock.start(seat, now)
-        effects: list[Effect] = [Deadline(self._clock.deadline), self._tell_turn(seat, clock_ms)]
+        effects = [*self._run_clock(now), self._tell_turn(seat, clock_ms)]
         effects += [self._tell_turn(other, clock_ms) for other in self.follows if other not in {seat, *course.out}]
         if self.watched:
             effects.append(Show(self._turn(self.events[self._shown :], clock_ms)))
@@ -441,7 +500,7 @@ _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float],
     (Phase.WAITING, Left): Match._left,
     (Phase.WAITING, Returned): Match._returned,
     (Phase.WAITING, Forfeited): Match._nothing,
-    (Phase.WAITING, Expired): Match._no_show,
+    (Phase.WAITING, Expired): Match._too_long,
     (Phase.WAITING, Delayed): Match._delayed,
     (Phase.WAITING, Voided): Match._voided,
     (Phase.PLAYING, Ready): Match._nothing,
@@ -457,10 +516,10 @@ _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float],
     (Phase.OVER, Played): Match._too_late,
     (Phase.OVER, Resigned): Match._nothing,
     (Phase.OVER, Left): Match._left,
-    (Phase.OVER, Returned): Match._nothing,
+    (Phase.OVER, Returned): Match._returned,
     (Phase.OVER, Forfeited): Match._nothing,
     (Phase.OVER, Expired): Match._nothing,
     (Phase.OVER, Delayed): Match._nothing,
-    (Phase.OVER, Voided): Match._nothing,
+    (Phase.OVER, Voided): Match._voided_after_all,
 }
 """Which event does what in which phase; a `ready` once more, or anything after the end, is no news."""

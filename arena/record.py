@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from arena.course import Course
 from arena.result import Ratings, SeatResult
@@ -19,11 +19,16 @@ from protocol import VERSION
 from protocol.dice import commitment
 from protocol.errors import BadRecord, BotFault
 from protocol.games import load
-from protocol.messages import Clock, Event, Info
+from protocol.messages import MAX_STRIKES, Clock, Event, Info, MatchId
 
 FORMAT = 1
-MOST_BYTES = 256 * 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
 """What a record may unpack to."""
+LEAVING = ("resigned", "timeout", "illegal", "disconnected", "no_show")
+"""Why a seat may drop out."""
+
+_Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+_Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]
 
 
 class RecordedSeat(Struct, frozen=True, kw_only=True):
@@ -42,11 +47,11 @@ class Header(Line, frozen=True, kw_only=True):
 
     format: int
     version: str
-    match: str
+    match: MatchId
     game: str
     config: dict[str, Any]
     seats: list[RecordedSeat]
-    commitment: str
+    commitment: _Hex32
     rated: bool
     clock: Clock
     started: str
@@ -59,7 +64,7 @@ class Ply(Line, frozen=True, kw_only=True):
 
     event: Event
     clock: list[int]
-    digest: str
+    digest: _Hex32
     info: Info | None = None
 
 
@@ -79,9 +84,9 @@ class Footer(Line, frozen=True, kw_only=True):
     reason: str
     reasons: list[str]
     plies: int
-    digest: str
-    seed: str
-    nonces: list[str]
+    digest: _Hex32
+    seed: _Hex32
+    nonces: list[_Nonce]
     finished: str
     ratings: Ratings | None = None
 
@@ -89,18 +94,35 @@ class Footer(Line, frozen=True, kw_only=True):
 class Secret(Line, frozen=True, kw_only=True):
     """Only in a journal: the seed, before it may be told."""
 
-    seed: str
+    seed: _Hex32
 
 
 class Begun(Line, frozen=True, kw_only=True):
-    """Only in a journal: every seat is ready and these nonces are mixed in."""
+    """Only in a journal: the clocks run, these nonces are mixed in, and these seats drop out at once, for a reason."""
 
-    nonces: list[str]
+    nonces: list[_Nonce]
+    out: dict[int, str] = {}
 
 
-AnyLine = Header | Ply | Strike | Footer | Secret | Begun
+class Void(Line, frozen=True, kw_only=True):
+    """Only in a journal: the match was called off."""
+
+
+AnyLine = Header | Ply | Strike | Footer | Secret | Begun | Void
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(AnyLine).decode
+_PRIVATE = tuple(b'{"type":"%s"' % tag for tag in (b"secret", b"begun", b"void"))
+
+
+class _Opening(Struct, frozen=True):
+    """What the first line of a record of any format says."""
+
+    type: str
+    format: int
+    version: str = "an unknown version"
+
+
+_decode_opening = msgspec.json.Decoder(_Opening).decode
 
 
 class Record(NamedTuple):
@@ -121,6 +143,11 @@ def write_line(line: AnyLine) -> bytes:
     return _encode(line) + b"\n"
 
 
+def public(line: bytes) -> bool:
+    """Whether a line of a journal goes into the record."""
+    return not line.startswith(_PRIVATE)
+
+
 def read_lines(lines: Iterable[bytes], name: str) -> list[AnyLine]:
     """The lines of a record or journal. Raises `BadRecord` with the line's number."""
     read: list[AnyLine] = []
@@ -128,8 +155,22 @@ def read_lines(lines: Iterable[bytes], name: str) -> list[AnyLine]:
         try:
             read.append(_decode(line))
         except (msgspec.DecodeError, UnicodeError, RecursionError) as exc:
-            raise BadRecord(f"{name} is not a match record: line {number}: {exc}") from exc
+            raise _refusal(line, f"{name} is not a match record: line {number}: {exc or type(exc).__name__}") from exc
+        if isinstance(read[-1], Header) and read[-1].format != FORMAT:
+            raise _refusal(line, f"{name}: line {number}")
     return read
+
+
+def _refusal(line: bytes, otherwise: str) -> BadRecord:
+    """Why a line can't be read: a header of another format may be anything but for its first fields."""
+    try:
+        opening = _decode_opening(line)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return BadRecord(otherwise)
+    if opening.type != "header" or opening.format == FORMAT:
+        return BadRecord(otherwise)
+    name = otherwise.partition(" is not a match record")[0]
+    return BadRecord(f"{name} has format {opening.format}, written by {opening.version}: this version reads {FORMAT}")
 
 
 def pack(lines: Iterable[bytes], footer: Footer) -> bytes:
@@ -145,33 +186,45 @@ def unpack(data: bytes, name: str) -> bytes:
     try:
         text = stream.decompress(data, MOST_BYTES)
     except zlib.error as exc:
-        raise BadRecord(f"{name} is not a match record: {exc}") from exc
+        raise BadRecord(f"{name} is damaged: {exc}") from exc
+    if stream.unconsumed_tail:
+        raise BadRecord(f"{name} unpacks to more than {MOST_BYTES} bytes: a match record is smaller")
     if not stream.eof:
         raise BadRecord(f"{name} is cut short: its gzip stream has no end")
+    if stream.unused_data:
+        raise BadRecord(f"{name} goes on for {len(stream.unused_data)} bytes after the end of its gzip stream")
     return text
 
 
 def read(data: bytes, name: str) -> Record:
     """A record from its bytes, gzipped or not; `name` goes into messages. Raises `BadRecord`."""
-    rows = unpack(data, name).split(b"\n")
-    if rows[-1] == b"":
-        rows.pop()
-    if not rows:
+    *rows, torn = unpack(data, name).split(b"\n")
+    if not rows and not torn:
         raise BadRecord(f"{name} is empty: a match record begins with a header line")
-    header, *_ = read_lines(rows[:1], name)
+    header = read_lines(rows[:1] or [torn], name)[0]  # alone first: it tells a newer format and a foreign file
     if not isinstance(header, Header):
         raise BadRecord(f"{name} is not a match record: line 1 is no header")
-    if header.format != FORMAT:
-        raise BadRecord(f"{name} has format {header.format}, written by {header.version}: this version reads {FORMAT}")
-    *middle, last = read_lines(rows, name)[1:] or [header]
-    for number, line in enumerate(middle, 2):
-        if not isinstance(line, (Ply, Strike)):
-            raise BadRecord(f"{name}: line {number} is a second {type(line).__name__.lower()}")
+    if torn:
+        raise BadRecord(f"{name} is cut short in line {len(rows) + 1}, which has no end")
+    *lines, last = read_lines(rows, name)
+    between = _between(lines[1:], name)
     if not isinstance(last, Footer):
-        plies = [line for line in (*middle, last) if isinstance(line, Ply)]
-        after = f"after ply {plies[-1].event.ply}" if plies else "after its header"
+        plies = [line.event.ply for line in (*between, last) if isinstance(line, Ply)]
+        after = f"after ply {plies[-1]}" if plies else "after its header"
         raise BadRecord(f"{name} is cut short {after}: it has no footer")
-    return Record(header, [line for line in middle if isinstance(line, (Ply, Strike))], last)
+    for what, count in (("ranks", len(last.ranks)), ("reasons", len(last.reasons))):
+        if count != len(header.seats):
+            raise BadRecord(f"{name}: the footer has {count} {what}, the header {len(header.seats)} seats")
+    return Record(header, between, last)
+
+
+def _between(lines: Iterable[AnyLine], name: str) -> list[Ply | Strike]:
+    between = []
+    for number, line in enumerate(lines, 2):
+        if not isinstance(line, (Ply, Strike)):
+            raise BadRecord(f"{name}: line {number} is a {type(line).__name__.lower()}, where only events may be")
+        between.append(line)
+    return between
 
 
 def header_of(
@@ -205,22 +258,18 @@ def header_of(
 
 
 def course_of(header: Header, seed: bytes, nonces: Sequence[bytes]) -> Course:
-    """The match of a header, at its beginning. Raises `BotFault` for a game or config that this version can't play."""
-    return Course(
-        header.match,
-        load(header.game, header.config),
-        [seat.bot for seat in header.seats],
-        bytes.fromhex(header.commitment),
-        seed,
-        nonces,
-    )
-
-
-def step(course: Course, event: Event) -> Event:
-    """Do again what a recorded event says was done. Raises `BotFault` for a move that the rules refuse."""
-    if event.out is not None:
-        return course.leave(event.seat, event.out)
-    return course.play(course.game.decode_move(event.move))
+    """The match of a header, before it begins. Raises `BadRecord` where header, seed and nonces don't fit together."""
+    if commitment(header.match, seed).hex() != header.commitment:
+        raise BadRecord(f"{header.match}: the seed is not the one that the header's commitment promised before ply 0")
+    try:
+        game = load(header.game, header.config)
+    except BotFault as exc:
+        raise BadRecord(f"{header.match}: the header: {exc}") from exc
+    for what, count in (("seats", len(header.seats)), ("nonces", len(nonces))):
+        if count != game.seats:
+            raise BadRecord(f"{header.match}: {count} {what}, but {header.game} has {game.seats} seats")
+    names = [seat.bot for seat in header.seats]
+    return Course(header.match, game, names, bytes.fromhex(header.commitment), seed, nonces)
 
 
 def result_of(record: Record) -> tuple[SeatResult, ...]:
@@ -231,32 +280,41 @@ def result_of(record: Record) -> tuple[SeatResult, ...]:
     )
 
 
-def replay(record: Record) -> Iterable[tuple[Ply | None, Course]]:
+def replay(record: Record) -> Iterator[tuple[Ply | None, Course]]:
     """The course before the first event (with None) and after every event. It is one course that goes on.
 
     Raises `BadRecord`, naming the ply, where a recorded event or digest is not what the rules and the dice give.
     """
     header, footer = record.header, record.footer
-    seed = _hex(footer.seed, "the footer's seed")
-    if commitment(header.match, seed).hex() != header.commitment:
-        raise BadRecord(f"{header.match}: the seed is not the one that the header's commitment promised before ply 0")
-    try:
-        course = course_of(header, seed, [_hex(nonce, "a nonce") for nonce in footer.nonces])
-    except BotFault as exc:
-        raise BadRecord(f"{header.match}: the header: {exc}") from exc
+    course = course_of(header, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])
+    began = record.lines or footer.reason != "void"
+    deal = course.begin() if began else None
     yield None, course
-    deal = course.begin()
-    for line in record.plies:
-        where = f"{header.match}: ply {line.event.ply}"
-        if deal is not None:
-            event, deal = deal, None
+    for line in redo(course, deal, record.lines, header.match):
+        if isinstance(line, Ply):
+            yield line, course
+
+
+def redo(course: Course, deal: Event | None, lines: Iterable[Ply | Strike], match: str) -> Iterator[Ply | Strike]:
+    """Referee again, on a course that has just begun, what the lines say; each comes out when it is done.
+
+    Raises `BadRecord`, naming the ply, where a line is not what the rules and the dice give.
+    """
+    strikes = [0] * course.game.seats
+    for line in lines:
+        if isinstance(line, Strike):
+            where = f"{match}: ply {line.ply}"
+            if course.over or (line.ply, line.seat) != (course.ply, course.to_move):
+                raise BadRecord(f"{where}: a strike of seat {line.seat}, which was not to move")
+            strikes[line.seat] += 1
         else:
-            event = _again(course, line.event, where)
-        if event != line.event:
-            raise BadRecord(f"{where}: {_difference(line.event, event)}")
-        if course.digest.hex() != line.digest:
-            raise BadRecord(f"{where}: the digest does not follow: a bot, the config or a nonce was changed")
-        yield line, course
+            where = f"{match}: ply {line.event.ply}"
+            event, deal = deal or _again(course, line.event, strikes, where), None
+            if event != line.event:
+                raise BadRecord(f"{where}: {_difference(line.event, event)}")
+            if course.digest.hex() != line.digest:
+                raise BadRecord(f"{where}: the digest does not follow: a bot, the config or a nonce was changed")
+        yield line
 
 
 def verify(record: Record) -> None:
@@ -265,6 +323,8 @@ def verify(record: Record) -> None:
     *_, (_, course) = replay(record)
     end = f"{header.match}: after ply {record.plies[-1].event.ply if record.plies else 0}"
     if footer.reason == "void":
+        if record.lines and course.over:
+            raise BadRecord(f"{end}: the match was over by {course.reason!r}, yet the footer says 'void'")
         course.void()
     if not course.over:
         raise BadRecord(f"{end}: seat {course.to_move} is to move, yet the footer says {footer.reason!r}")
@@ -298,17 +358,26 @@ def _verify_ratings(record: Record, end: str) -> None:
         raise BadRecord(f"{end}: {exc}") from exc
 
 
-def _again(course: Course, event: Event, where: str) -> Event:
-    try:
-        if course.over:
-            raise BadRecord(f"{where}: the match was over before this event")
-        if event.out is None and event.seat != course.to_move:
-            raise BadRecord(f"{where}: seat {event.seat} moves, but seat {course.to_move} is to move")
-        if event.out is not None and (event.seat in course.out or not 0 <= event.seat < course.game.seats):
-            raise BadRecord(f"{where}: seat {event.seat} is not in the match and cannot leave it")
-        return step(course, event)
-    except BotFault as exc:
-        raise BadRecord(f"{where}: {exc}") from exc
+def _again(course: Course, event: Event, strikes: Sequence[int], where: str) -> Event:
+    seat = event.seat
+    if course.over:
+        raise BadRecord(f"{where}: the match was over before this event")
+    if event.out is None:
+        if seat != course.to_move:
+            raise BadRecord(f"{where}: seat {seat} moves, but seat {course.to_move} is to move")
+        if strikes[seat] >= MAX_STRIKES:
+            raise BadRecord(f"{where}: seat {seat} moves after its strike number {MAX_STRIKES}")
+        try:
+            return course.play(course.game.decode_move(event.move))
+        except BotFault as exc:
+            raise BadRecord(f"{where}: {exc}") from exc
+    if seat in course.out or not 0 <= seat < course.game.seats:
+        raise BadRecord(f"{where}: seat {seat} is not in the match and cannot leave it")
+    if event.out not in LEAVING:
+        raise BadRecord(f"{where}: seat {seat} leaves by {event.out!r}: one of {', '.join(LEAVING)}")
+    if (event.out == "illegal") != (strikes[seat] >= MAX_STRIKES):
+        raise BadRecord(f"{where}: seat {seat} leaves by {event.out!r} after {strikes[seat]} strikes of {MAX_STRIKES}")
+    return course.leave(seat, event.out)
 
 
 def _difference(said: Event, found: Event) -> str:
@@ -316,10 +385,3 @@ def _difference(said: Event, found: Event) -> str:
         if getattr(said, field) != getattr(found, field):
             return f"{field} should be {getattr(found, field)}, the record says {getattr(said, field)}"
     return "the event differs"
-
-
-def _hex(text: str, what: str) -> bytes:
-    try:
-        return bytes.fromhex(text)
-    except ValueError as exc:
-        raise BadRecord(f"{what} is not hex: {text[:80]!r}") from exc

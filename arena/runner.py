@@ -11,6 +11,7 @@ from arena.effects import (
     Deadline,
     Effect,
     Expired,
+    Finish,
     Forfeited,
     Left,
     MatchEvent,
@@ -20,14 +21,14 @@ from arena.effects import (
     Tell,
     Voided,
 )
-from arena.journal import MatchJournal
+from arena.journal import JournalFault, MatchJournal
 from arena.match import Match
 from arena.record import AnyLine
 from arena.result import Ratings
 from protocol.messages import FromServer, Start
 
-HEARTBEAT = 0.25
-LATE = 0.1
+HEARTBEAT = 0.05
+LATE = 0.05
 """A timer that fires later than this many seconds shows that the arena's own loop was held up."""
 
 log = logging.getLogger("arena.runner")
@@ -53,17 +54,24 @@ class Runner:
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._stopped = False
+        self._ended = False
 
     def open(self) -> None:
-        """Begin: journal, `start` to every seat."""
+        """Begin: journal, then `start` to every seat. Raises `JournalFault`; then nobody has been told anything."""
         self._perform(self.match.open(self._loop.time()))
 
     def resume(self, lines: list[AnyLine]) -> None:
-        """Go on from a journal. Raises `BadRecord` or `BotFault` if it does not follow from the rules."""
+        """Go on from a journal. Raises `BadRecord` if it does not follow from the rules, and `JournalFault`."""
         self._perform(self.match.resume(lines, self._loop.time()))
+        for seat, peer in enumerate(self.seats):
+            if peer is not None:
+                self.receive(Returned(seat))
 
     def receive(self, event: MatchEvent) -> None:
         """Pass an event to the referee and do what it says. A fault of the arena voids the match."""
+        if self._stopped and not self._ended:
+            return
         try:
             self._perform(self.match.receive(event, self._loop.time()))
         except Exception:
@@ -114,37 +122,53 @@ class Runner:
         """Tell everyone the end."""
         for seat, peer in enumerate(self.seats):
             if peer is not None:
-                peer.send(self.match.farewell(seat, ratings))
-        for peer in self.watchers:
-            peer.send(self.match.farewell(None, ratings))
+                self._send(peer, self.match.farewell(seat, ratings))
+        for peer in list(self.watchers):
+            self._send(peer, self.match.farewell(None, ratings))
 
     def stop(self) -> None:
-        """Let go of timer and journal; the match can go on from its journal later."""
+        """Let go of timer and journal; a match that is not over hears no more and can go on from its journal later."""
+        self._stopped = True
         self._arm(None)
         self.journal.close()
 
     def _perform(self, effects: list[Effect]) -> None:
+        """Do what the referee wants. What it wants recorded comes first, whole; only that may fail."""
+        lines = [effect.line for effect in effects if type(effect) is Record]
+        if lines:
+            self.journal.write(*lines)
         for effect in effects:
             if isinstance(effect, Tell):
                 peer = self.seats[effect.seat]
                 if peer is not None:
-                    peer.send(effect.message)
+                    self._send(peer, effect.message)
             elif isinstance(effect, Deadline):
                 self._arm(effect.at)
-            elif isinstance(effect, Record):
-                self.journal.write(effect.line)
             elif isinstance(effect, Show):
-                for watcher, every in self.watchers.items():
+                for watcher, every in list(self.watchers.items()):
                     if every or isinstance(effect.message, Start):
-                        watcher.send(effect.message)
-            else:
+                        self._send(watcher, effect.message)
+            elif isinstance(effect, Finish):
+                self._ended = True
                 self._finish(self)
 
+    def _send(self, peer: Peer, message: FromServer) -> None:
+        """One peer's trouble is nobody else's."""
+        try:
+            peer.send(message)
+        except Exception:
+            log.exception("match %s: a %s could not be sent", self.match.id, type(message).__name__.lower())
+
     def _void(self) -> None:
-        """End the match without its journal, which may be what failed."""
-        for effect in self.match.receive(Voided(), self._loop.time()):
-            if not isinstance(effect, Record):
-                self._perform([effect])
+        """End the match as it is recorded, with or without its journal, which may be what failed."""
+        if self._ended:
+            return
+        effects = self.match.receive(Voided(undo=True), self._loop.time())
+        try:
+            self._perform(effects)
+        except JournalFault as fault:
+            log.error("match %s: %s", self.match.id, fault)
+            self._perform([effect for effect in effects if type(effect) is not Record])
 
     def _arm(self, at: float | None) -> None:
         """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
 
-from websockets.asyncio.server import Request, Response, Server, serve
+from websockets.asyncio.server import Server, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from arena.archive import Archive
@@ -38,6 +39,7 @@ from protocol.messages import (
     MAX_STRIKES,
     Clock,
     End,
+    Error,
     Hello,
     Limits,
     Player,
@@ -136,19 +138,23 @@ class Arena:
     async def restore(self) -> int:
         """Go on with the matches of the journal; how many there are. A tournament's matches are left to it."""
         count = 0
-        for match, lines in self._journal.unfinished():
+        for match in self._journal.unfinished():
             try:
-                count += await self._restore(match, lines)
+                count += await self._restore(match, self._journal.read(match))
             except Fault as fault:
                 log.warning("match %s can't go on, its journal is left as it is: %s", match, fault)
         return count
 
     def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = ()) -> Runner:
-        """Start a match between bots that are here."""
+        """Start a match between bots that are here. Raises `JournalFault`; then there is no match."""
         match = Match(header, seed, self._players(header), seeks)
         runner = Runner(match, self._journal.begin(match.id), self._over)
         self._add(runner)
-        runner.open()
+        try:
+            runner.open()
+        except ArenaFault:
+            self._withdraw(runner)
+            raise
         return runner
 
     def header(
@@ -203,8 +209,17 @@ class Arena:
         resumed = Match(header, bytes.fromhex(lines[0].seed), self._players(header))
         runner = Runner(resumed, self._journal.proceed(match), self._over)
         self._add(runner)
-        runner.resume(lines[2:])
+        try:
+            runner.resume(lines[2:])
+        except Fault:
+            self._withdraw(runner)
+            raise
         return True
+
+    def _withdraw(self, runner: Runner) -> None:
+        """Take back a match that nobody has been told of."""
+        runner.stop()
+        self.lobby.remove(runner)
 
     def _players(self, header: Header) -> list[Player]:
         players = []
@@ -227,7 +242,13 @@ class Arena:
         seed = secrets.token_bytes(SEED_BYTES)
         bots = [sought.bot for sought in seated]
         header = self.header(match, seated[0].game, bots, seed, rated=seated[0].rated)
-        self.begin(header, seed, [sought.id for sought in seated])
+        try:
+            self.begin(header, seed, [sought.id for sought in seated])
+        except ArenaFault as fault:
+            log.error("match %s can't begin: %s", match, fault)
+            for sought in seated:
+                text = "the arena can't begin a match now: seek again later"
+                sought.session.send(Error(code="unavailable", message=text, ref=sought.id))
 
     def _rating_of(self, bot: str, game: str) -> tuple[float, float]:
         return self._ratings.get((bot.lower(), game), (INITIAL.mu, INITIAL.sigma))

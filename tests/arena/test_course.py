@@ -1,0 +1,122 @@
+"""The course of a match: events, digests, standings; whatever the rules raise, nothing has changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from referee_table import SEED, WHERE, Dibs
+
+import protocol.games
+from arena.course import Course
+from protocol.digest import first_digest, next_digest
+from protocol.errors import IllegalMove
+from protocol.games import load
+
+
+@pytest.fixture(autouse=True)
+def three_seats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(protocol.games._WHERE, "dibs", WHERE)
+
+
+def course(game: str = "nim", config: dict[str, Any] | None = None, names: tuple[str, ...] = ("ann", "bob")) -> Course:
+    return Course("m-1", load(game, config), names, b"c" * 32, SEED, [b""] * len(names))
+
+
+def three() -> Course:
+    found = course("dibs", names=("ann", "bob", "cas"))
+    found.begin()
+    return found
+
+
+def test_the_digest_chain_is_that_of_the_protocol() -> None:
+    nim = course()
+    assert nim.begin() is None
+    first = first_digest("m-1", "nim", nim.game.config, ["ann", "bob"], b"c" * 32, [b"", b""])
+    assert nim.digest == first
+    event = nim.play(nim.game.decode_move({"heap": 0, "take": 3}))
+    assert nim.digest == next_digest(first, event, {"heaps": [0, 5, 7], "to_move": 1, "ply": 1})
+
+
+def test_a_deal_is_an_event_at_ply_0_and_the_first_turn_is_ply_1() -> None:
+    nim = course("nim", {"heaps": [9, 9, 9], "start": "p-position"})
+    before = nim.digest
+    deal = nim.begin()
+    assert deal is not None
+    assert (deal.ply, deal.seat) == (0, -1)
+    assert (nim.ply, nim.to_move) == (1, 0)
+    assert nim.digest == next_digest(before, deal, nim.wire)
+
+
+def test_an_illegal_move_changes_nothing() -> None:
+    nim = course()
+    nim.begin()
+    before = nim.mark()
+    with pytest.raises(IllegalMove):
+        nim.play(nim.game.decode_move({"heap": 0, "take": 4}))
+    assert nim.mark() == before
+
+
+@pytest.mark.parametrize("fails", ["apply", "ply", "to_move", "encode_state", "drop"])
+def test_rules_that_fail_in_any_step_change_nothing(fails: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dibs = three()
+    before = dibs.mark()
+
+    def fail(*args: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(Dibs, fails, fail)
+    with pytest.raises(RuntimeError):
+        _ = dibs.leave(0, "resigned") if fails == "drop" else dibs.play(1)
+    assert dibs.mark() == before
+    assert dibs.out == {}
+
+
+def test_going_back_to_a_mark_forgets_moves_and_leavers() -> None:
+    dibs = three()
+    mark, digest = dibs.mark(), dibs.digest
+    dibs.play(1)
+    dibs.leave(2, "timeout")
+    dibs.back_to(mark)
+    assert (dibs.ply, dibs.to_move, dibs.out, dibs.digest) == (0, 0, {}, digest)
+
+
+def test_a_seat_that_leaves_a_match_of_two_loses_it() -> None:
+    nim = course()
+    nim.begin()
+    event = nim.leave(0, "resigned")
+    assert (event.ply, event.seat, event.out) == (0, 0, "resigned")
+    assert nim.over
+    assert nim.ranks == (2, 1)
+    assert nim.reason == "resigned"
+    assert [nim.seat_reason(seat) for seat in (0, 1)] == ["resigned", "win"]
+
+
+def test_of_three_the_first_to_leave_is_last_and_the_others_go_on() -> None:
+    dibs = three()
+    dibs.leave(0, "timeout")
+    assert not dibs.over
+    assert (dibs.ply, dibs.to_move) == (0, 1)
+    assert dibs.ranks == (3, 1, 1)
+    dibs.leave(2, "illegal")
+    assert dibs.over
+    assert dibs.ranks == (3, 1, 2)
+    assert [dibs.seat_reason(seat) for seat in range(3)] == ["timeout", "win", "illegal"]
+
+
+def test_a_game_that_ends_by_its_rules_is_won_by_them() -> None:
+    nim = course("nim", {"heaps": [1]})
+    nim.begin()
+    nim.play(nim.game.decode_move({"heap": 0, "take": 1}))
+    assert nim.over
+    assert nim.reason == nim.seat_reason(0) == "win"
+    assert nim.ranks == (1, 2)
+
+
+def test_a_void_match_is_a_tie_for_all() -> None:
+    dibs = three()
+    dibs.leave(0, "timeout")
+    dibs.void()
+    assert dibs.over
+    assert dibs.ranks == (1, 1, 1)
+    assert dibs.reason == dibs.seat_reason(0) == "void"

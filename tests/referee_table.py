@@ -1,0 +1,239 @@
+"""A referee's table in memory for tests: a match, its journal and what every seat was told; and a game for three."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from arena import ladder
+from arena import record as records
+from arena.effects import Deadline, Effect, Expired, Finish, Played, Ready, Record, Show, Tell
+from arena.match import Match, Phase
+from arena.record import AnyLine, Header, Ply, RecordedSeat, Strike, header_of, public, write_line
+from protocol.dice import Dice
+from protocol.games.base import Game, illegal, integers, move_fields, one_of, read_config
+from protocol.messages import Clock, End, Event, Player, Rejected, Start, Turn
+
+SEED = bytes(range(32))
+NONCES = (b"\x11" * 16, b"", b"\x22" * 16)
+
+
+class Pile(NamedTuple):
+    """Sticks left, the seat to move, the ply, the seats that dropped out and the one that took the last stick."""
+
+    sticks: int
+    seat: int
+    at: int
+    out: tuple[int, ...] = ()
+    winner: int | None = None
+
+
+class Dibs(Game[Pile, int]):
+    """Three seats take 1 to 3 sticks of a pile in turn; a six on the die takes one more. Who takes the last wins."""
+
+    name = "dibs"
+    presets: Mapping[str, Mapping[str, Any]] = {"classic": {}}
+    draw_probability = 0.0
+    seats = 3
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        given = read_config(Dibs, config, {"sticks": [12], "dealt": False})
+        self.sticks = integers("dibs", "sticks", given["sticks"], count=(1, 1), each=(1, 100))[0]
+        self.config = {"sticks": [self.sticks], "dealt": one_of("dibs", "dealt", given["dealt"], (False, True))}
+
+    def initial(self, dice: Dice) -> tuple[Pile, Event | None]:
+        if not self.config["dealt"]:
+            return Pile(self.sticks, 0, 0), None
+        sticks = dice.choice("deal", self.sticks) + 1
+        return Pile(sticks, 0, 1), Event(ply=0, seat=-1, move={"sticks": sticks})
+
+    def to_move(self, state: Pile) -> int | None:
+        return None if state.winner is not None else state.seat
+
+    def ply(self, state: Pile) -> int:
+        return state.at
+
+    def key(self, state: Pile) -> Pile:
+        return state._replace(at=0)
+
+    def legal_moves(self, state: Pile) -> list[int]:
+        return [] if state.winner is not None else list(range(1, min(3, state.sticks) + 1))
+
+    def apply(self, state: Pile, move: int, dice: Dice) -> tuple[Pile, Event]:
+        if not 1 <= move <= min(3, state.sticks):
+            illegal(f"take is {move}: 1 to {min(3, state.sticks)} may be taken")
+        die = dice.die("luck")
+        left = max(0, state.sticks - move - (die == 6))
+        event = Event(ply=state.at, seat=state.seat, move={"take": move}, dice=[[die]], result={"left": left})
+        winner = None if left else state.seat
+        return state._replace(
+            sticks=left, seat=self._after(state.seat, state.out), at=state.at + 1, winner=winner
+        ), event
+
+    def _after(self, seat: int, out: tuple[int, ...]) -> int:
+        return next(s % 3 for s in range(seat + 1, seat + 4) if s % 3 not in out)
+
+    def drop(self, state: Pile, seat: int) -> Pile:
+        out = (*state.out, seat)
+        left = [s for s in range(3) if s not in out]
+        if len(left) == 1:
+            return state._replace(out=out, winner=left[0])
+        return state._replace(out=out, seat=self._after(seat, out) if state.seat == seat else state.seat)
+
+    def ranks(self, state: Pile) -> tuple[int, ...]:
+        late = {seat: place for place, seat in enumerate(reversed(state.out))}
+        staying = 3 - len(late)
+        return tuple(1 if s == state.winner else staying + 1 + late[s] if s in late else 2 for s in range(3))
+
+    def encode_state(self, state: Pile) -> dict[str, Any]:
+        return {"sticks": state.sticks, "out": list(state.out), "to_move": self.to_move(state), "ply": state.at}
+
+    def decode_state(self, wire: Mapping[str, Any]) -> Pile:
+        return Pile(wire["sticks"], wire["to_move"], wire["ply"], tuple(wire["out"]))
+
+    def encode_move(self, move: int) -> dict[str, Any]:
+        return {"take": move}
+
+    def decode_move(self, wire: Any) -> int:
+        return move_fields(wire, '{"take": 1}', "take")[0]
+
+    def board(self, state: Pile) -> str:
+        return "|" * state.sticks
+
+    def notation(self, move: int) -> str:
+        return str(move)
+
+
+WHERE = "referee_table:Dibs"
+
+
+def header(
+    game: str = "nim",
+    config: Mapping[str, Any] | None = None,
+    *,
+    match: str = "m-1",
+    rated: bool = False,
+    bank: float = 60.0,
+    increment: float = 0.5,
+    bots: Iterable[str] = ("ann", "bob"),
+) -> Header:
+    clock = Clock(bank_ms=round(bank * 1000), increment_ms=round(increment * 1000))
+    from protocol.games import load
+
+    return header_of(
+        match=match,
+        game=game,
+        config=load(game, config).config,
+        seats=[RecordedSeat(bot=bot, version="1") for bot in bots],
+        seed=SEED,
+        rated=rated,
+        clock=clock,
+        started="2026-01-01T00:00:00.000Z",
+    )
+
+
+class Table:
+    """A match that is performed on paper. Every effect is checked: nothing is told before it is recorded."""
+
+    def __init__(self, game: str = "nim", config: Mapping[str, Any] | None = None, **fixed: Any) -> None:
+        bots = ("ann", "bob", "cas") if game == "dibs" else ("ann", "bob")
+        self.header = fixed.pop("header", None) or header(game, config, bots=bots, **fixed)
+        self.match = Match(self.header, SEED, [Player(bot=seat.bot, version="1") for seat in self.header.seats])
+        self.seats = range(self.match.game.seats)
+        self.now = 100.0
+        self.lines: list[AnyLine] = []
+        self.told: list[list[Any]] = [[] for _ in self.seats]
+        self.shown: list[Any] = []
+        self.deadline: float | None = None
+        self.finishes = 0
+
+    def open(self) -> list[Effect]:
+        return self.perform(self.match.open(self.now))
+
+    def begin(self, nonces: Iterable[bytes] = NONCES) -> Table:
+        """Let every seat be ready; open the match before, if it is not."""
+        if not self.lines:
+            self.open()
+        for seat, nonce in zip(self.seats, nonces, strict=False):
+            self.send(Ready(seat, nonce))
+        return self
+
+    def resume(self, lines: Iterable[AnyLine]) -> Table:
+        """Go on from these lines of a journal."""
+        self.lines = list(lines)
+        self.perform(self.match.resume(self.lines[2:], self.now))
+        return self
+
+    def send(self, event: Any, after: float = 0.0) -> list[Effect]:
+        self.now += after
+        return self.perform(self.match.receive(event, self.now))
+
+    def play(self, move: Any, after: float = 0.0, **more: Any) -> list[Effect]:
+        """The seat to move answers its turn."""
+        return self.send(Played(self.to_move, self.ply, move, **more), after)
+
+    def expire(self) -> list[Effect]:
+        """Wait until the deadline."""
+        assert self.deadline is not None
+        return self.send(Expired(), max(0.0, self.deadline - self.now))
+
+    def finish_at_random(self) -> Table:
+        """Play the first legal move until the end."""
+        while self.match.phase is Phase.PLAYING:
+            self.play(self.match.game.offer(self.match.course.state)[0][0])
+        return self
+
+    @property
+    def ply(self) -> int:
+        return self.match.course.ply
+
+    @property
+    def to_move(self) -> int:
+        return self.match.course.to_move
+
+    def banks(self) -> list[int]:
+        return self.match._clock.milliseconds(self.now)
+
+    def last(self, seat: int) -> Any:
+        return self.told[seat][-1]
+
+    def perform(self, effects: list[Effect]) -> list[Effect]:
+        for effect in effects:
+            if isinstance(effect, Record):
+                self.lines.append(effect.line)
+            elif isinstance(effect, Tell):
+                self._check(effect.message)
+                self.told[effect.seat].append(effect.message)
+            elif isinstance(effect, Show):
+                self._check(effect.message)
+                self.shown.append(effect.message)
+            elif isinstance(effect, Deadline):
+                self.deadline = effect.at
+            elif isinstance(effect, Finish):
+                self.finishes += 1
+        return effects
+
+    def _check(self, message: Any) -> None:
+        assert not (isinstance(message, End) and message.seed), "the seed may be told only after Finish"
+        if isinstance(message, Start):
+            assert self.header in self.lines
+        elif isinstance(message, Rejected) and message.strikes_left is not None:
+            assert any(isinstance(line, Strike) and line.message == message.message for line in self.lines)
+        elif isinstance(message, (Turn, End)):
+            plies = [line for line in self.lines if isinstance(line, Ply)]
+            assert all(any(event == line.event for line in plies) for event in message.events)
+            assert not plies or message.digest in [line.digest for line in plies]
+
+    def record(self) -> records.Record:
+        """The record of the finished match, through its bytes."""
+        return records.read(self.packed(), "m-1.jsonl.gz")
+
+    def packed(self) -> bytes:
+        result = self.match.result("2026-01-01T00:01:00.000Z")
+        ratings = None
+        if result.rated:
+            ranks = [seat.rank for seat in result.seats]
+            versions = [seat.version for seat in result.seats]
+            ratings = ladder.rate(result.game, [ladder.Standing()] * len(ranks), versions, ranks)
+        lines = [line for line in map(write_line, self.lines) if public(line)]
+        return records.pack(lines, self.match.footer(result, ratings))
