@@ -1,0 +1,153 @@
+"""What all searches share: how a game is seen from MAX, what is counted, when to stop, and what comes out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from protocol.errors import Fault
+from protocol.games.base import Game
+
+S = TypeVar("S")
+M = TypeVar("M", bound=Hashable)
+
+Evaluate = Callable[[Game[Any, Any], Any, int], float]
+"""(rules, state, seat): how good an unfinished state is for the seat, strictly between −1 and 1."""
+
+WIN = 1_000_000.0
+"""The value of a win now; one after n plies is worth WIN − n, so that the quicker win is chosen."""
+_WINS = {"tictactoe": 10.0}
+ENDLESS = 1_000_000
+"""A depth that no game reaches: search to the end."""
+
+
+def win_value(rules: Game[Any, Any]) -> float:
+    """WIN for a game: above its longest play. Seed 004 gives 10 for tic-tac-toe."""
+    return _WINS.get(rules.name, WIN)
+
+
+def no_opinion(rules: Game[Any, Any], state: Any, seat: int) -> float:
+    """The evaluation that calls every unfinished state a draw."""
+    return 0.0
+
+
+class HasChance(Fault):
+    """A search for games without chance was given a game with chance."""
+
+
+class Stop(Exception):
+    """The time or the nodes of a search are used up."""
+
+
+class Limit:
+    """What a search may spend. It may be shared by several searches, which then spend from one purse."""
+
+    def __init__(
+        self,
+        *,
+        nodes: int | None = None,
+        deadline: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._left = nodes
+        self._deadline = deadline
+        self._clock = clock
+        self._count = 0
+
+    def spend(self) -> None:
+        """Account for one node. Raises `Stop` when `nodes` were spent or, looking now and then, `deadline` is past."""
+        self._count += 1
+        if self._left is not None:
+            self._left -= 1
+            if self._left < 0:
+                raise Stop
+        if self._deadline is not None and not self._count & 31 and self._clock() >= self._deadline:
+            raise Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[M]):
+    """What a search found."""
+
+    value: float
+    """For the seat to move: WIN − plies if it wins, plies − WIN if it loses, 0 for a draw, else an evaluation."""
+    move: M | None
+    """The best move; None only where the game is over."""
+    line: tuple[M, ...]
+    """The principal variation, up to the first move that chance has a say in."""
+    nodes: int
+    """Positions visited, the root included."""
+    leaves: int
+    """Those among them that were finished or at the horizon."""
+    deepest: int
+    """Plies from the root to the deepest node."""
+    depth: int
+    """How deep it was asked to look; where a search deepens, the last depth it finished."""
+    complete: bool
+    """The value is that of the whole game: no evaluation entered it."""
+
+
+class Tree(Generic[S, M]):
+    """A game seen from MAX, the seat to move at the root (every other seat is MIN), and the count of visits."""
+
+    def __init__(
+        self,
+        rules: Game[S, M],
+        root: S,
+        *,
+        evaluate: Evaluate = no_opinion,
+        win: float | None = None,
+        limit: Limit | None = None,
+    ) -> None:
+        self.rules = rules
+        self.win = win_value(rules) if win is None else win
+        self.seat = rules.to_move(root)
+        self._evaluate = evaluate
+        self._limit = limit
+        self.nodes = self.leaves = self.estimates = self.deepest = 0
+
+    def enter(self, ply: int) -> None:
+        """Count a visit, `ply` plies below the root. Raises `Stop`."""
+        self.nodes += 1
+        if ply > self.deepest:
+            self.deepest = ply
+        if self._limit is not None:
+            self._limit.spend()
+
+    def final(self, state: S, ply: int) -> float:
+        """The value of a finished state: a shared first place is a draw, any other place but the first a loss."""
+        self.leaves += 1
+        if self.seat is None:
+            return 0.0
+        ranks = self.rules.ranks(state)
+        if ranks[self.seat] > 1:
+            return ply - self.win
+        return self.win - ply if ranks.count(1) == 1 else 0.0
+
+    def estimate(self, state: S) -> float:
+        """The value of an unfinished state at the horizon."""
+        self.leaves += 1
+        self.estimates += 1
+        return self._evaluate(self.rules, state, self.seat or 0)
+
+    def only(self, state: S, move: M) -> S:
+        """The one result of a move. Raises `HasChance` where there are more."""
+        outcomes = self.rules.outcomes(state, move)
+        if len(outcomes) > 1:
+            raise HasChance(f"{self.rules.name} has chance: search it with expectiminimax or star1")
+        return outcomes[0][1]
+
+    def found(self, value: float, line: tuple[M, ...], depth: int) -> Found[M]:
+        """The result, with the counts."""
+        return Found(
+            value=value,
+            move=line[0] if line else None,
+            line=line,
+            nodes=self.nodes,
+            leaves=self.leaves,
+            deepest=self.deepest,
+            depth=depth,
+            complete=self.estimates == 0,
+        )

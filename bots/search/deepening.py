@@ -1,0 +1,35 @@
+"""Iterative deepening: one ply deeper each time, until time or nodes run out; there is always a legal answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from bots.search.base import Found, Limit, M, S, Stop, win_value
+from protocol.games.base import Game
+
+DEEPEST = 200
+
+
+def deepen(
+    rules: Game[S, M], root: S, search: Callable[..., Found[M]], *, limit: Limit, deepest: int = DEEPEST, **options: Any
+) -> Found[M]:
+    """`search` (any of this package that takes a depth) with `options` at depth 1, 2, 3… up to `deepest`.
+
+    It stops where `limit` is spent, the whole game is seen, or a win or loss is forced. The result is that of the last
+    depth that was finished, with the nodes and leaves of all; when none was, the move is the first legal one.
+    """
+    moves = rules.legal_moves(root)
+    found: Found[M] = Found(0.0, moves[0] if moves else None, tuple(moves[:1]), 0, 0, 0, 0, False)
+    nodes = leaves = 0
+    win = win_value(rules)
+    for depth in range(1, deepest + 1):
+        try:
+            found = search(rules, root, depth=depth, limit=limit, **options)
+        except Stop:
+            break
+        nodes, leaves = nodes + found.nodes, leaves + found.leaves
+        if found.complete or abs(found.value) == win - len(found.line):
+            break
+    return replace(found, nodes=nodes, leaves=leaves)

@@ -1,0 +1,115 @@
+"""Searches that visit everything down to a depth: minimax, negamax, expectiminimax.
+
+Those that prune are in pruning.py.
+"""
+
+from __future__ import annotations
+
+from bots.search.base import ENDLESS, Evaluate, Found, Limit, M, S, Tree, no_opinion
+from protocol.games.base import Game
+
+
+def minimax(
+    rules: Game[S, M],
+    root: S,
+    *,
+    depth: int = ENDLESS,
+    evaluate: Evaluate = no_opinion,
+    limit: Limit | None = None,
+) -> Found[M]:
+    """The textbook search (seeds 001, 004): MAX takes the greatest value, MIN the least.
+
+    Raises `HasChance` in a game with chance, and `Stop` when `limit` is spent.
+    """
+    tree = Tree(rules, root, evaluate=evaluate, limit=limit)
+
+    def visit(state: S, ply: int) -> tuple[float, tuple[M, ...]]:
+        tree.enter(ply)
+        mover = rules.to_move(state)
+        if mover is None:
+            return tree.final(state, ply), ()
+        if ply == depth:
+            return tree.estimate(state), ()
+        best = -tree.win if mover == tree.seat else tree.win
+        line: tuple[M, ...] = ()
+        for move in rules.legal_moves(state):
+            value, rest = visit(tree.only(state, move), ply + 1)
+            if value > best if mover == tree.seat else value < best:
+                best, line = value, (move, *rest)
+        return best, line
+
+    return tree.found(*visit(root, 0), depth)
+
+
+def negamax(
+    rules: Game[S, M],
+    root: S,
+    *,
+    depth: int = ENDLESS,
+    evaluate: Evaluate = no_opinion,
+    limit: Limit | None = None,
+) -> Found[M]:
+    """Minimax with one rule for both sides: a state is worth to MIN what it is not worth to MAX.
+
+    Raises `HasChance` in a game with chance, and `Stop` when `limit` is spent.
+    """
+    tree = Tree(rules, root, evaluate=evaluate, limit=limit)
+
+    def visit(state: S, ply: int, sign: int) -> tuple[float, tuple[M, ...]]:
+        """The value for the side of `sign`, 1 for MAX and −1 for MIN."""
+        tree.enter(ply)
+        mover = rules.to_move(state)
+        if mover is None:
+            return sign * tree.final(state, ply), ()
+        if ply == depth:
+            return sign * tree.estimate(state), ()
+        best = -tree.win
+        line: tuple[M, ...] = ()
+        for move in rules.legal_moves(state):
+            following = tree.only(state, move)
+            side = 1 if rules.to_move(following) == tree.seat else -1
+            value, rest = visit(following, ply + 1, side)
+            value *= sign * side
+            if value > best:
+                best, line = value, (move, *rest)
+        return best, line
+
+    return tree.found(*visit(root, 0, 1), depth)
+
+
+def expectiminimax(
+    rules: Game[S, M],
+    root: S,
+    *,
+    depth: int = ENDLESS,
+    evaluate: Evaluate = no_opinion,
+    limit: Limit | None = None,
+) -> Found[M]:
+    """Minimax where a move is worth what its results are worth on average.
+
+    The results of chance are nodes; the throw itself is none. Raises `Stop` when `limit` is spent.
+    """
+    tree = Tree(rules, root, evaluate=evaluate, limit=limit)
+
+    def visit(state: S, ply: int) -> tuple[float, tuple[M, ...]]:
+        tree.enter(ply)
+        mover = rules.to_move(state)
+        if mover is None:
+            return tree.final(state, ply), ()
+        if ply == depth:
+            return tree.estimate(state), ()
+        best = -tree.win if mover == tree.seat else tree.win
+        line: tuple[M, ...] = ()
+        for move in rules.legal_moves(state):
+            value, rest = expect(state, move, ply + 1)
+            if value > best if mover == tree.seat else value < best:
+                best, line = value, (move, *rest)
+        return best, line
+
+    def expect(state: S, move: M, ply: int) -> tuple[float, tuple[M, ...]]:
+        outcomes = rules.outcomes(state, move)
+        if len(outcomes) == 1:
+            return visit(outcomes[0][1], ply)
+        return sum(float(chance) * visit(result, ply)[0] for chance, result in outcomes), ()
+
+    return tree.found(*visit(root, 0), depth)

@@ -1,0 +1,172 @@
+"""Alpha-beta and Star1: the value of minimax and expectiminimax without a look at what cannot change it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Generic
+
+from bots.search.base import ENDLESS, Evaluate, Found, HasChance, Limit, M, S, Tree, no_opinion
+from bots.search.table import Bound, Entry, Table, from_here, from_root
+from protocol.games.base import Game
+
+INFINITY = float("inf")
+Line = tuple[M, ...]
+
+
+def alphabeta(
+    rules: Game[S, M],
+    root: S,
+    *,
+    depth: int = ENDLESS,
+    evaluate: Evaluate = no_opinion,
+    limit: Limit | None = None,
+    table: Table | None = None,
+) -> Found[M]:
+    """Alpha-beta, fail-soft (seed 004): a bound it returns may lie outside the window.
+
+    Moves that cut elsewhere are tried first. With a `table` positions met again are not searched again. Raises
+    `HasChance` in a game with chance, and `Stop` when `limit` is spent.
+    """
+    return _Pruning(rules, root, evaluate, limit, table, chance=False).search(root, depth)
+
+
+def star1(
+    rules: Game[S, M],
+    root: S,
+    *,
+    depth: int = ENDLESS,
+    evaluate: Evaluate = no_opinion,
+    limit: Limit | None = None,
+    table: Table | None = None,
+) -> Found[M]:
+    """Alpha-beta that also prunes under chance (Ballard 1983): the results still unseen are worth no more than a win
+    and no less than a loss, so a throw can be given up half-way. Without chance it is `alphabeta`.
+
+    Raises `Stop` when `limit` is spent.
+    """
+    return _Pruning(rules, root, evaluate, limit, table, chance=True).search(root, depth)
+
+
+class _Pruning(Generic[S, M]):
+    """One search."""
+
+    def __init__(
+        self,
+        rules: Game[S, M],
+        root: S,
+        evaluate: Evaluate,
+        limit: Limit | None,
+        table: Table | None,
+        *,
+        chance: bool,
+    ) -> None:
+        self._tree = Tree(rules, root, evaluate=evaluate, limit=limit)
+        self._rules = rules
+        self._table = table
+        self._chance = chance
+        self._cuts: dict[tuple[int, M], int] = {}
+        if table is not None and table.chance:
+            table.clear()
+
+    def search(self, root: S, depth: int) -> Found[M]:
+        value, line = self._visit(root, depth, 0, -INFINITY, INFINITY)
+        return self._tree.found(value, line, depth)
+
+    def _visit(self, state: S, left: int, ply: int, alpha: float, beta: float) -> tuple[float, Line[M]]:
+        """The value between `alpha` and `beta`, or a bound on it beyond them; `left` plies are searched below."""
+        tree = self._tree
+        tree.enter(ply)
+        mover = self._rules.to_move(state)
+        if mover is None:
+            return tree.final(state, ply), ()
+        if left == 0:
+            return tree.estimate(state), ()
+        known = self._recall(state, left, ply) if self._table is not None else None
+        if known is not None and _answers(known, left):
+            value = known.value if self._keyed_by_ply else from_root(known.value, ply)
+            if known.bound == "exact" or (value >= beta if known.bound == "lower" else value <= alpha):
+                tree.estimates += not known.complete
+                return value, known.line
+        estimates = tree.estimates
+        best, line = self._best(state, mover, left, ply, (alpha, beta), known.line[:1] if known else ())
+        if self._table is not None:
+            bound: Bound = "upper" if best <= alpha else "lower" if best >= beta else "exact"
+            value = best if self._keyed_by_ply else from_here(best, ply)
+            self._table.put(self._key(state, ply), Entry(value, bound, left, estimates == tree.estimates, line))
+        return best, line
+
+    def _best(
+        self, state: S, mover: int, left: int, ply: int, window: tuple[float, float], first: Line[M]
+    ) -> tuple[float, Line[M]]:
+        """The best move for the mover, until one is so good that the other side would not let it come to this."""
+        alpha, beta = window
+        sign = 1 if mover == self._tree.seat else -1
+        best = -sign * INFINITY
+        line: Line[M] = ()
+        for move in self._ordered(state, mover, first):
+            value, rest = self._expect(state, move, left - 1, ply + 1, alpha, beta)
+            if sign * value > sign * best:
+                best, line = value, (move, *rest)
+            if sign > 0:
+                alpha = max(alpha, best)
+            else:
+                beta = min(beta, best)
+            if alpha >= beta:
+                self._cuts[mover, move] = self._cuts.get((mover, move), 0) + min(left, 100) ** 2
+                break
+        return best, line
+
+    def _ordered(self, state: S, mover: int, first: Line[M]) -> list[M]:
+        """The remembered move first, then those that cut most elsewhere; else in the order of the rules."""
+        cuts = self._cuts
+        moves = sorted(self._rules.legal_moves(state), key=lambda move: -cuts.get((mover, move), 0))
+        if first and first[0] in moves:
+            moves.remove(first[0])
+            moves.insert(0, first[0])
+        return moves
+
+    def _expect(self, state: S, move: M, left: int, ply: int, alpha: float, beta: float) -> tuple[float, Line[M]]:
+        outcomes = self._rules.outcomes(state, move)
+        if len(outcomes) == 1:
+            return self._visit(outcomes[0][1], left, ply, alpha, beta)
+        if not self._chance:
+            raise HasChance(f"{self._rules.name} has chance: search it with expectiminimax or star1")
+        if self._table is not None and not self._table.chance:
+            self._table.chance = True
+            self._table.clear()
+        return self._throw(outcomes, left, ply, alpha, beta), ()
+
+    def _throw(self, outcomes: Sequence[tuple[Fraction, S]], left: int, ply: int, alpha: float, beta: float) -> float:
+        """The mean over the results, given up when the unseen ones cannot bring it back into the window."""
+        win = self._tree.win
+        seen, unseen = 0.0, 1.0
+        for probability, result in outcomes:
+            chance = float(probability)
+            unseen -= chance
+            low = (alpha - seen - win * unseen) / chance
+            high = (beta - seen + win * unseen) / chance
+            value, _ = self._visit(result, left, ply, max(low, -win), min(high, win))
+            seen += chance * value
+            if value >= high:
+                return seen - win * unseen
+            if value <= low:
+                return seen + win * unseen
+        return seen
+
+    @property
+    def _keyed_by_ply(self) -> bool:
+        """Below a throw wins of different lengths are mixed, so a value cannot be moved to another distance."""
+        return self._table is not None and self._table.chance
+
+    def _key(self, state: S, ply: int) -> Hashable:
+        key = self._rules.key(state)
+        return (key, ply) if self._keyed_by_ply else key
+
+    def _recall(self, state: S, left: int, ply: int) -> Entry | None:
+        return self._table.get(self._key(state, ply)) if self._table is not None else None
+
+
+def _answers(entry: Entry, left: int) -> bool:
+    """Whether a search of `left` plies would find what is remembered, so that a table never changes a value."""
+    return entry.depth == left or (entry.complete and entry.depth <= left)
