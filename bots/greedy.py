@@ -1,0 +1,49 @@
+"""`greedy`: the move after which the position looks best, without a thought for the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from bots.bot import Bot, Choice, Turn
+from bots.evaluation import check_name
+from bots.search.base import Evaluate, win_value
+from bots.thought import EVAL, evaluation_for
+from protocol.games.base import Game
+
+
+class Greedy(Bot):
+    """Takes the best expected evaluation after one move; equal ones are drawn by lot."""
+
+    settings: ClassVar[Mapping[str, str]] = {"eval": EVAL}
+
+    def __init__(self, name: str, version: str = "", *, eval: str | None = None) -> None:  # noqa: A002
+        super().__init__(name, version)
+        self._evaluation = None if eval is None else check_name(eval)
+
+    def choose(self, turn: Turn) -> Choice:
+        rules = turn.rules
+        evaluate = evaluation_for(rules.name, self._evaluation)
+        best = -win_value(rules)
+        equals: list[Any] = []
+        moves = rules.legal_moves(turn.position)
+        for move in moves:
+            value = sum(
+                float(chance) * worth(rules, result, turn.seat, evaluate)
+                for chance, result in rules.outcomes(turn.position, move)
+            )
+            if value > best:
+                best, equals = value, []
+            if value == best:
+                equals.append(move)
+        return Choice(rules.encode_move(turn.random.choice(equals)), value=best, depth=1, nodes=len(moves))
+
+
+def worth(rules: Game[Any, Any], state: Any, seat: int, evaluate: Evaluate) -> float:
+    """What a state is worth to `seat`: WIN or −WIN where it has won or lost, 0 for a draw, else its evaluation."""
+    if rules.to_move(state) is not None:
+        return evaluate(rules, state, seat)
+    ranks = rules.ranks(state)
+    if ranks[seat] > 1:
+        return -win_value(rules)
+    return win_value(rules) if ranks.count(1) == 1 else 0.0

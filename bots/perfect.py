@@ -1,0 +1,46 @@
+"""`perfect`: nim and Grundy's game by theory; from a lost position seed 003's hardest move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bots.bot import Bot, Choice, Turn
+from protocol.games.base import Game
+from protocol.games.nim import Nim
+from protocol.games.theory.heaps import SPLIT, Heap, taking
+from protocol.games.theory.impartial import Move, hardest_moves, winning_moves
+
+
+class Perfect(Bot):
+    """Never loses from a won position.
+
+    From a lost one it leaves the opponent the least share of right replies and, among such moves, the most objects
+    in nim: the longer the game, the more often the opponent must be right.
+    """
+
+    games = ("nim", "grundy")
+
+    def choose(self, turn: Turn) -> Choice:
+        heaps: tuple[int, ...] = turn.position.heaps
+        rule, misere = theory_of(turn.rules)
+        winning = winning_moves(heaps, rule, misere=misere)
+        move = winning[0] if winning else longest(hardest_moves(heaps, rule, misere=misere))
+        return Choice(as_sent(heaps, move), value=1.0 if winning else -1.0)
+
+
+def theory_of(rules: Game[Any, Any]) -> tuple[Heap, bool]:
+    """The rule for one heap of a nim or Grundy game, and whether it is misère."""
+    return (taking(rules.take), rules.misere) if isinstance(rules, Nim) else (SPLIT, False)
+
+
+def longest(moves: list[Move]) -> Move:
+    """The move that takes the fewest; the first of equals."""
+    return min(moves, key=lambda move: move.heap - sum(move.parts))
+
+
+def as_sent(heaps: tuple[int, ...], move: Move) -> dict[str, int]:
+    """A move of theory on the first heap of its size, as it travels."""
+    heap = heaps.index(move.heap)
+    if len(move.parts) == 1:
+        return {"heap": heap, "take": move.heap - move.parts[0]}
+    return {"heap": heap, "split": move.parts[0]}
