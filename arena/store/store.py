@@ -105,6 +105,11 @@ class Store:
             for row in rows
         ]
 
+    def seen(self, name: str) -> bool:
+        """Whether a bot of this name, in any case, was ever registered or played."""
+        with self._reading() as connection:
+            return connection.execute(select(bots.c.id).where(bots.c.key == name.lower())).first() is not None
+
     def add_bot(self, name: str, token_hash: str) -> None:
         """Register a bot. One that only played in tournaments so far keeps its ratings. Raises `NameInUse`."""
         row = {"name": name, "key": name.lower(), "token_hash": token_hash, "revoked": False}

@@ -1,0 +1,249 @@
+"""The `arena` command: its words only. What a command does is in arena/commands, loaded when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from protocol import VERSION
+from protocol.errors import BotFault, Fault, UsageFault
+
+
+def _words(name: str, says: str) -> typer.Typer:
+    return typer.Typer(
+        name=name, help=says, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
+
+
+app = _words("arena", "A networked referee for games between programs.")
+replay_app = _words("replay", "Show, verify and export match records.")
+bot_app = _words("bot", "Register bots and their tokens.")
+db_app = _words("db", "Look after the database.")
+for _group in (replay_app, bot_app, db_app):
+    app.add_typer(_group)
+
+Data = Annotated[Path | None, typer.Option(help="The data folder [ARENA_DATA; ./arena-data].")]
+Database = Annotated[str | None, typer.Option(metavar="URL", help="The database [ARENA_DB; DATA/arena.db].")]
+Game = Annotated[str | None, typer.Option(help="Only this game.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+BotName = Annotated[str, typer.Argument(metavar="NAME")]
+Target = Annotated[str, typer.Argument(metavar="ID|FILE")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"bot-arena {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say it.")] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port to listen on; 0: any free one.")] = None,
+    data: Annotated[str | None, typer.Option(help="The data folder.")] = None,
+    db: Annotated[str | None, typer.Option(metavar="URL", help="The database.")] = None,
+    clock: Annotated[str | None, typer.Option(help="Seconds and increment, like 60+0.5.")] = None,
+    mqtt: Annotated[str | None, typer.Option(metavar="URL", help="mqtt://host:1883/prefix for live events.")] = None,
+    registration: Annotated[str | None, typer.Option(help="open or closed.")] = None,
+    max_connections: Annotated[int | None, typer.Option(help="Connections at once.")] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None,
+) -> None:
+    """Serve until stopped. Every option may also come as ARENA_… from the environment."""
+    from arena.commands.serve import run
+    from arena.config import settings
+
+    flags = {"host": host, "port": port, "data": data, "db": db, "clock": clock, "mqtt": mqtt}
+    run(settings({**flags, "registration": registration, "max_connections": max_connections}, config))
+
+
+@app.command()
+def tournament(
+    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…")],
+    game: Annotated[str, typer.Option(help="The game to play.")],
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Of the game or the bots.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="round-robin, gauntlet or swiss.")] = "round-robin",
+    rounds: Annotated[int, typer.Option(help="How often everyone meets; of a swiss: the rounds.")] = 1,
+    paired: Annotated[bool, typer.Option("--paired", help="Every start twice, with the seats swapped.")] = False,
+    clock: Annotated[str, typer.Option(help="Seconds and increment.")] = "10+0.1",
+    seed: Annotated[str | None, typer.Option(help="The same seed gives the same tournament.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Matches at once.")] = None,
+    db: Database = None,
+    data: Data = None,
+    to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")] = None,
+) -> None:
+    """Play a tournament of local bots, or what is missing of it."""
+    from arena.commands.tournament import run
+    from arena.config import data_folder
+
+    run(
+        bots,
+        game=game,
+        sets=set_ or (),
+        form=form,
+        rounds=rounds,
+        paired=paired,
+        clock=clock,
+        seed=seed,
+        jobs=jobs,
+        db=db,
+        data=data_folder(data),
+        to_json=to_json,
+    )
+
+
+@app.command()
+def leaderboard(game: Game = None, to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """Who stands where, by mu - 3 sigma."""
+    from arena.commands import data as commands
+
+    commands.leaderboard(_database(db, data), game, to_json=to_json)
+
+
+@app.command()
+def matches(
+    bot: Annotated[str | None, typer.Option(metavar="NAME", help="Only this bot's.")] = None,
+    game: Game = None,
+    limit: Annotated[int | None, typer.Option(help="How many [50; with --json all].")] = None,
+    to_json: Json = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """The matches played, newest first."""
+    from arena.commands import data as commands
+
+    commands.matches(_database(db, data), bot, game, limit, to_json=to_json)
+
+
+@replay_app.command("show")
+def replay_show(
+    target: Target,
+    boards: Annotated[bool, typer.Option("--boards", help="The board after every ply.")] = False,
+    to_json: Json = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Print a match."""
+    from arena.commands.replay import show
+
+    show(target, _database(db, data), boards=boards, to_json=to_json)
+
+
+@replay_app.command("verify")
+def replay_verify(
+    targets: Annotated[list[str] | None, typer.Argument(metavar="[ID|FILE]...", help="None: all there are.")] = None,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Referee matches again from their records."""
+    from arena.commands.replay import verify
+
+    verify(targets or (), _database(db, data))
+
+
+@replay_app.command("export")
+def replay_export(
+    target: Target,
+    to: Annotated[Path, typer.Option(metavar="FILE", help="Its name ends in .jsonl, .jsonl.gz or .json.")],
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Write a match's record to a file."""
+    from arena.commands.replay import export
+
+    export(target, to, _database(db, data))
+
+
+@bot_app.command("add")
+def bot_add(name: BotName, db: Database = None, data: Data = None) -> None:
+    """Register a bot and print its token, this once."""
+    from arena.commands.data import add_bot
+
+    add_bot(_database(db, data), name)
+
+
+@bot_app.command("list")
+def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """The bots known, and whether they have a token."""
+    from arena.commands.data import list_bots
+
+    list_bots(_database(db, data), to_json=to_json)
+
+
+@bot_app.command("rotate")
+def bot_rotate(name: BotName, db: Database = None, data: Data = None) -> None:
+    """Give a bot a new token and print it, this once."""
+    from arena.commands.data import rotate_bot
+
+    rotate_bot(_database(db, data), name)
+
+
+@bot_app.command("revoke")
+def bot_revoke(name: BotName, db: Database = None, data: Data = None) -> None:
+    """Let a bot in no more, until rotate."""
+    from arena.commands.data import revoke_bot
+
+    revoke_bot(_database(db, data), name)
+
+
+@db_app.command("upgrade")
+def db_upgrade(db: Database = None, data: Data = None) -> None:
+    """Bring the schema up to date."""
+    from arena.commands.data import upgrade
+    from arena.config import data_folder
+
+    upgrade(_database(db, data), data_folder(data))
+
+
+@db_app.command("rebuild-ratings")
+def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
+    """Compute all ratings again from the results."""
+    from arena.commands.data import rebuild_ratings
+    from arena.config import data_folder
+
+    rebuild_ratings(_database(db, data), data_folder(data))
+
+
+@db_app.command("check")
+def db_check(db: Database = None, data: Data = None) -> None:
+    """Whether the file, its references and its ratings are sound."""
+    from arena.commands.data import check
+
+    check(_database(db, data))
+
+
+def _database(flag: str | None, data: Path | None) -> str:
+    from arena.config import data_folder, database
+
+    return database(flag, data_folder(data))
+
+
+def main() -> None:
+    """Run the command: exit code 0 done, 1 the work failed, 2 wrong usage, 130 interrupted."""
+    code: object = 0
+    try:
+        app()
+    except Fault as fault:
+        print(f"arena: {fault}", file=sys.stderr)
+        code = 2 if isinstance(fault, (BotFault, UsageFault)) else 1
+    except KeyboardInterrupt:
+        code = 130
+    except SystemExit as stop:
+        code = stop.code
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(code)

@@ -1,0 +1,32 @@
+"""Tables for a terminal, in plain text, within 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+WIDTH = 80
+_GAP = "  "
+_NARROWEST = 8
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, elastic: int, left: Iterable[int] = ()) -> str:
+    """Rows under their headers, aligned right but for the columns in `left`; column `elastic` gives way if need be."""
+    cells = [list(headers), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
+    over = sum(widths) + len(_GAP) * (len(widths) - 1) - WIDTH
+    if over > 0:
+        widths[elastic] = max(_NARROWEST, widths[elastic] - over)
+    to_left = {elastic, *left}
+    lines = []
+    for row in cells:
+        shown = [_cut(cell, width) for cell, width in zip(row, widths, strict=True)]
+        aligned = [
+            cell.ljust(width) if column in to_left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(shown, widths, strict=True))
+        ]
+        lines.append(_GAP.join(aligned).rstrip())
+    return "\n".join(lines)
+
+
+def _cut(cell: str, width: int) -> str:
+    return cell if len(cell) <= width else cell[: width - 1] + "…"
