@@ -153,24 +153,26 @@ def read_lines(lines: Iterable[bytes], name: str) -> list[AnyLine]:
     read: list[AnyLine] = []
     for number, line in enumerate(lines, 1):
         try:
-            read.append(_decode(line))
+            decoded = _decode(line)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as exc:
-            raise _refusal(line, f"{name} is not a match record: line {number}: {exc or type(exc).__name__}") from exc
-        if isinstance(read[-1], Header) and read[-1].format != FORMAT:
-            raise _refusal(line, f"{name}: line {number}")
+            _check_format(line, name)
+            raise BadRecord(f"{name} is not a match record: line {number}: {exc}") from exc
+        if isinstance(decoded, Header):
+            _check_format(line, name)
+        read.append(decoded)
     return read
 
 
-def _refusal(line: bytes, otherwise: str) -> BadRecord:
-    """Why a line can't be read: a header of another format may be anything but for its first fields."""
+def _check_format(line: bytes, name: str) -> None:
+    """Refuse a header of another format, in which anything but its first fields may have changed."""
     try:
         opening = _decode_opening(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return BadRecord(otherwise)
-    if opening.type != "header" or opening.format == FORMAT:
-        return BadRecord(otherwise)
-    name = otherwise.partition(" is not a match record")[0]
-    return BadRecord(f"{name} has format {opening.format}, written by {opening.version}: this version reads {FORMAT}")
+        return
+    if opening.type == "header" and opening.format != FORMAT:
+        raise BadRecord(
+            f"{name} has format {opening.format}, written by {opening.version}: this version reads {FORMAT}"
+        )
 
 
 def pack(lines: Iterable[bytes], footer: Footer) -> bytes:
@@ -381,7 +383,5 @@ def _again(course: Course, event: Event, strikes: Sequence[int], where: str) -> 
 
 
 def _difference(said: Event, found: Event) -> str:
-    for field in ("ply", "seat", "move", "dice", "result", "out"):
-        if getattr(said, field) != getattr(found, field):
-            return f"{field} should be {getattr(found, field)}, the record says {getattr(said, field)}"
-    return "the event differs"
+    field = next(field for field in Event.__struct_fields__ if getattr(said, field) != getattr(found, field))
+    return f"{field} should be {getattr(found, field)}, the record says {getattr(said, field)}"

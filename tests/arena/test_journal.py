@@ -1,0 +1,191 @@
+"""Journals on a real file system: torn lines, foreign files, a disk that is full."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from referee_table import Table
+
+from arena.journal import Journal, JournalFault
+from arena.record import Begun, Header, Secret, write_line
+from protocol.errors import BadRecord
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table().begin().finish_at_random()
+
+
+def filled(folder: Path, table: Table) -> Journal:
+    journal = Journal(folder)
+    journal.begin("m-1").write(*table.lines)
+    return journal
+
+
+def test_what_was_written_is_read_back(tmp_path: Path, table: Table) -> None:
+    journal = filled(tmp_path / "deep" / "journal", table)
+    assert journal.unfinished() == ["m-1"]
+    assert journal.read("m-1") == table.lines
+
+
+def test_a_journal_that_goes_on_is_appended_to(tmp_path: Path, table: Table) -> None:
+    journal = Journal(tmp_path)
+    journal.begin("m-1").write(*table.lines[:3])
+    again = journal.proceed("m-1")
+    for line in table.lines[3:]:
+        again.write(line)
+    assert journal.read("m-1") == table.lines
+    assert b"".join(again.record_lines()) == b"".join(map(write_line, [table.lines[1], *table.lines[3:]]))
+
+
+def test_a_journal_that_begins_again_is_written_over(tmp_path: Path, table: Table) -> None:
+    journal = filled(tmp_path, table)
+    journal.begin("m-1").write(table.lines[0])
+    assert journal.read("m-1") == table.lines[:1]
+
+
+def test_the_seed_and_the_nonces_stay_out_of_the_record_lines(tmp_path: Path, table: Table) -> None:
+    match = Journal(tmp_path).begin("m-1")
+    match.write(*table.lines)
+    assert any(isinstance(line, (Secret, Begun)) for line in table.lines)
+    assert table.match._seed.hex().encode() not in b"".join(match.record_lines())
+
+
+def test_only_its_owner_can_read_a_journal(tmp_path: Path) -> None:
+    Journal(tmp_path).begin("m-1")
+    assert (tmp_path / "m-1.jsonl").stat().st_mode & 0o077 == 0
+
+
+def test_a_last_line_that_is_torn_is_cut_off_wherever_it_was_torn(tmp_path: Path, table: Table) -> None:
+    journal = filled(tmp_path, table)
+    path = tmp_path / "m-1.jsonl"
+    whole = path.read_bytes()
+    for length in range(len(whole) - len(write_line(table.lines[-1])) + 1, len(whole)):
+        path.write_bytes(whole[:length])
+        assert journal.read("m-1") == table.lines[:-1]
+        assert path.read_bytes() == b"".join(map(write_line, table.lines[:-1]))
+    path.write_bytes(whole[:5])
+    assert journal.read("m-1") == []
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "data", [b"PNG\r\n\x1a\n", b"\xff\xfe\x00\n", b"{}\n", b'{"type":"ply"}\n', b'["secret"]\n', b"\n\n", b"[" * 9999]
+)
+def test_a_foreign_file_is_refused_by_name_and_left_as_it_is(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_bytes(data + b"x\n")
+    with pytest.raises(BadRecord, match=r"notes\.jsonl is not a match record: line 1: ") as caught:
+        Journal(tmp_path).read("notes")
+    assert "\n" not in str(caught.value)
+    assert path.read_bytes() == data + b"x\n"
+
+
+def test_a_journal_under_another_name_is_refused(tmp_path: Path, table: Table) -> None:
+    journal = filled(tmp_path, table)
+    (tmp_path / "m-1.jsonl").rename(tmp_path / "m-2.jsonl")
+    with pytest.raises(BadRecord, match="the journal of another match, m-1"):
+        journal.read("m-2")
+
+
+def test_a_journal_of_a_newer_format_is_refused(tmp_path: Path, table: Table) -> None:
+    header = table.lines[1]
+    assert isinstance(header, Header)
+    (tmp_path / "m-1.jsonl").write_bytes(b'{"type":"header","format":2,"version":"9.0","match":7}\n')
+    with pytest.raises(BadRecord, match=r"m-1\.jsonl has format 2, written by 9\.0: this version reads 1"):
+        Journal(tmp_path).read("m-1")
+
+
+def test_a_forgotten_journal_is_gone_and_may_be_forgotten_again(tmp_path: Path, table: Table) -> None:
+    journal = filled(tmp_path, table)
+    journal.forget("m-1")
+    journal.forget("m-1")
+    assert journal.unfinished() == []
+    with pytest.raises(JournalFault, match="can't be read: No such file"):
+        journal.read("m-1")
+
+
+def test_a_folder_that_is_gone_is_a_fault_of_the_journal(tmp_path: Path, table: Table) -> None:
+    journal = Journal(tmp_path / "journal")
+    match = journal.begin("m-1")
+    (tmp_path / "journal" / "m-1.jsonl").unlink()
+    with pytest.raises(JournalFault, match="can't be read"):
+        match.record_lines()
+    (tmp_path / "journal").rmdir()
+    with pytest.raises(JournalFault, match="can't be opened: No such file"):
+        journal.begin("m-2")
+
+
+def test_a_closed_journal_can_not_be_written(tmp_path: Path, table: Table) -> None:
+    match = Journal(tmp_path).begin("m-1")
+    match.close()
+    match.close()
+    with pytest.raises(JournalFault, match="can't be written: Bad file descriptor"):
+        match.write(table.lines[0])
+
+
+def test_lines_that_fit_only_in_part_are_not_written_at_all(
+    tmp_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path)
+    match = journal.begin("m-1")
+    match.write(*table.lines[:4])
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[: len(data) // 2 + 40]))
+    with pytest.raises(JournalFault, match=r"took \d+ of \d+ bytes: is the disk full\?"):
+        match.write(*table.lines[4:])
+    monkeypatch.undo()
+    assert journal.read("m-1") == table.lines[:4]
+    assert match.record_lines() == [write_line(line) for line in (table.lines[1], table.lines[3])]
+    match.write(*table.lines[4:])
+    assert journal.read("m-1") == table.lines
+
+
+def test_a_part_that_can_not_be_cut_off_is_never_taken_for_the_record(
+    tmp_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    match = Journal(tmp_path).begin("m-1")
+    match.write(*table.lines[:3])
+    write = os.write
+
+    def fail(file: int, size: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:-1]))
+    monkeypatch.setattr(os, "ftruncate", fail)
+    with pytest.raises(JournalFault):
+        match.write(*table.lines[3:])
+    assert match.record_lines() == [write_line(table.lines[1])]
+
+
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from arena.journal import Journal, JournalFault
+from arena.record import Secret, write_line
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+line = Secret(seed="0" * 64)
+resource.setrlimit(resource.RLIMIT_FSIZE, (3 * len(write_line(line)) + 10, resource.RLIM_INFINITY))
+match = Journal(Path(sys.argv[1])).begin("m-1")
+written = 0
+for _ in range(5):
+    try:
+        match.write(line)
+        written += 1
+    except JournalFault as fault:
+        print(fault)
+print(written, Path(sys.argv[1], "m-1.jsonl").read_bytes() == 3 * write_line(line))
+"""
+
+
+def test_a_real_limit_on_the_file_is_a_fault_and_leaves_whole_lines(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FULL_DISK, str(tmp_path)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout.splitlines()
+    assert said[-1] == "3 True"
+    assert len(said) == 3
+    assert all("is the disk full?" in line or "can't be written" in line for line in said[:2])

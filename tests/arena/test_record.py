@@ -1,0 +1,445 @@
+"""Records: what was written is read back; whatever was changed, cut or is foreign is told in one line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from referee_table import WHERE, Table
+
+import protocol.games
+from arena import record as records
+from arena.effects import Resigned, Voided
+from protocol.errors import BadRecord
+
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(autouse=True)
+def three_seats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(protocol.games._WHERE, "dibs", WHERE)
+
+
+@pytest.fixture
+def packed() -> bytes:
+    """A rated match of nim from a dealt position, with a strike and a word of the bot in it."""
+    table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}, rated=True).begin()
+    table.play({"heap": 0, "take": 99})
+    table.play(legal(table), info={"depth": 2})
+    return table.finish_at_random().packed()
+
+
+def legal(table: Table) -> dict[str, Any]:
+    return table.match.game.offer(table.match.course.state)[0][0]
+
+
+def with_dice() -> bytes:
+    return Table("dibs", {"sticks": [20]}, rated=False).begin().finish_at_random().packed()
+
+
+def rows_of(packed: bytes) -> Rows:
+    return [json.loads(line) for line in gzip.decompress(packed).splitlines()]
+
+
+def bytes_of(rows: Rows) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def refusal(data: bytes, name: str = "m-1.jsonl.gz") -> str:
+    """The one line with which a record is refused."""
+    with pytest.raises(BadRecord) as caught:
+        records.verify(records.read(data, name))
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(("m-1", name)), message
+    return message
+
+
+def plies_of(rows: Rows) -> Rows:
+    return [row for row in rows if row["type"] == "ply"]
+
+
+# Writing and reading
+
+
+def test_a_record_is_read_back_as_it_was_written(packed: bytes) -> None:
+    record = records.read(packed, "x")
+    lines = [records.write_line(line) for line in (record.header, *record.lines)]
+    assert records.pack(lines, record.footer) == packed
+    assert records.read(records.unpack(packed, "x"), "x") == record
+    assert records.unpack(records.unpack(packed, "x"), "x") == records.unpack(packed, "x")
+
+
+def test_the_same_record_gives_the_same_bytes(packed: bytes) -> None:
+    assert packed[4:8] == bytes(4), "no time stamp in the gzip header"
+    record = records.read(packed, "x")
+    lines = [records.write_line(line) for line in (record.header, *record.lines)]
+    assert records.pack(lines, record.footer) == records.pack(lines, record.footer)
+
+
+def test_a_record_begins_with_its_header_and_ends_with_its_footer(packed: bytes) -> None:
+    rows = rows_of(packed)
+    assert [row["type"] for row in rows[:3]] == ["header", "ply", "strike"]
+    assert rows[0]["format"] == records.FORMAT
+    assert rows[1]["event"]["seat"] == -1
+    assert rows[3]["info"] == {"depth": 2}
+    assert rows[-1]["type"] == "footer"
+    assert set(rows[-1]["ratings"]) == {"pool", "mu", "sigma", "beta", "tau", "draw_probability", "seats"}
+
+
+def test_how_each_seat_fared_is_read_from_the_record(packed: bytes) -> None:
+    seats = records.result_of(records.read(packed, "x"))
+    assert [seat.bot for seat in seats] == ["ann", "bob"]
+    assert sorted(seat.rank for seat in seats) == [1, 2]
+
+
+def test_a_true_record_verifies(packed: bytes) -> None:
+    for data in (packed, gzip.decompress(packed), with_dice()):
+        records.verify(records.read(data, "x"))
+
+
+def test_fields_that_a_later_version_adds_are_ignored(packed: bytes) -> None:
+    rows = rows_of(packed)
+    rows[0]["room"] = "b"
+    rows[-1]["weather"] = "fine"
+    records.verify(records.read(bytes_of(rows), "x"))
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_match_that_was_called_off_verifies(when: str) -> None:
+    table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}, rated=True)
+    table.open()
+    if when == "after":
+        table.begin()
+        table.play(legal(table))
+    table.send(Voided())
+    records.verify(table.record())
+
+
+# Files that are no records
+
+
+def test_a_record_cut_after_any_line_is_refused_with_what_is_missing(packed: bytes) -> None:
+    lines = gzip.decompress(packed).splitlines(keepends=True)
+    for count in range(len(lines)):
+        message = refusal(b"".join(lines[:count]))
+        if count == 0:
+            assert message == "m-1.jsonl.gz is empty: a match record begins with a header line"
+        elif count == 1:
+            assert message == "m-1.jsonl.gz is cut short after its header: it has no footer"
+        else:
+            assert "is cut short after ply" in message
+
+
+def test_a_record_cut_at_any_byte_is_refused_by_name(packed: bytes) -> None:
+    text = gzip.decompress(packed)
+    for data in (text, packed):
+        for length in range(0, len(data), 3):
+            message = refusal(data[:length])
+            assert message.startswith("m-1.jsonl.gz ")
+            assert len(message) < 300
+
+
+def test_a_record_with_any_byte_changed_is_read_or_refused_in_one_line(packed: bytes) -> None:
+    chance = random.Random(5)
+    text = gzip.decompress(packed)
+    refused = []
+    for data in (text, packed):
+        for _ in range(400):
+            at = chance.randrange(len(data))
+            changed = data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :]
+            try:
+                records.verify(records.read(changed, "m-1.jsonl.gz"))
+            except BadRecord as fault:
+                refused.append(str(fault))
+    assert len(refused) > 600
+    assert not [message for message in refused if "\n" in message]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\n", "is not a match record: line 1: "),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "is not a match record: line 1: "),
+        (b"\xff" * 50, "is not a match record: line 1: "),
+        (b"SQLite format 3\x00", "is not a match record: line 1: "),
+        (b'{"a": 1}\n', "is not a match record: line 1: "),
+        (b"[]\n", "is not a match record: line 1: "),
+        (b"[" * 100_000, "is not a match record: line 1: "),
+        (b'{"type":"secret","seed":"' + b"0" * 64 + b'"}\n', "is not a match record: line 1 is no header"),
+        (b"\x1f\x8b nothing", "is damaged: "),
+        (gzip.compress(b"hello"), "is not a match record: line 1: "),
+        (gzip.compress(b""), "is empty"),
+    ],
+)
+def test_a_foreign_file_is_refused_by_name(data: bytes, said: str) -> None:
+    assert said in refusal(data)
+
+
+def test_a_newer_format_is_named_whatever_else_changed_in_it() -> None:
+    said = "m-1.jsonl.gz has format 2, written by 3.1: this version reads 1"
+    assert refusal(b'{"type":"header","format":2,"version":"3.1","seats":5}\n') == said
+    table = Table()
+    head = json.loads(records.write_line(table.header)) | {"format": 2, "version": "3.1"}
+    assert refusal(json.dumps(head).encode() + b"\n") == said
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused_and_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MOST_BYTES", 1_000_000)
+    bomb = gzip.compress(b"0" * 5_000_000)
+    assert refusal(bomb) == "m-1.jsonl.gz unpacks to more than 1000000 bytes: a match record is smaller"
+
+
+def test_a_record_of_exactly_the_most_bytes_is_read(packed: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MOST_BYTES", len(gzip.decompress(packed)))
+    records.verify(records.read(packed, "x"))
+    monkeypatch.setattr(records, "MOST_BYTES", len(gzip.decompress(packed)) - 1)
+    assert "unpacks to more than" in refusal(packed)
+
+
+def test_whatever_follows_the_gzip_stream_is_refused(packed: bytes) -> None:
+    assert "goes on for 3 bytes after the end of its gzip stream" in refusal(packed + b"abc")
+    assert "goes on for" in refusal(packed + packed)
+
+
+def test_a_gzip_stream_whose_check_sum_is_wrong_is_refused(packed: bytes) -> None:
+    wrong = packed[:-8] + zlib.crc32(b"x").to_bytes(4, "little") + packed[-4:]
+    assert "m-1.jsonl.gz is damaged" in refusal(wrong)
+
+
+@pytest.mark.parametrize("tag", ["header", "footer", "secret", "begun", "void"])
+def test_a_line_that_only_a_journal_has_or_a_second_header_is_refused(packed: bytes, tag: str) -> None:
+    rows = rows_of(packed)
+    extra = {
+        "header": rows[0],
+        "footer": rows[-1],
+        "secret": {"type": "secret", "seed": "0" * 64},
+        "begun": {"type": "begun", "nonces": ["", ""]},
+        "void": {"type": "void"},
+    }[tag]
+    assert f"line 3 is a {tag}, where only events may be" in refusal(bytes_of([*rows[:2], extra, *rows[2:]]))
+
+
+def test_a_footer_for_more_seats_than_there_are_is_refused_before_it_is_used(packed: bytes) -> None:
+    for field in ("ranks", "reasons"):
+        rows = rows_of(packed)
+        rows[-1][field].append(rows[-1][field][0])
+        assert f"the footer has 3 {field}, the header 2 seats" in refusal(bytes_of(rows))
+
+
+# Records that lie
+
+
+def change_move(rows: Rows) -> None:
+    move = plies_of(rows)[3]["event"]["move"]
+    move["take"] += 1 if move["take"] == 1 else -1
+
+
+def change_deal(rows: Rows) -> None:
+    plies_of(rows)[0]["event"]["move"]["heaps"][1] += 1
+
+
+def change_state_digest(rows: Rows) -> None:
+    digest = plies_of(rows)[2]["digest"]
+    plies_of(rows)[2]["digest"] = ("0" if digest[0] != "0" else "1") + digest[1:]
+
+
+def swap_ranks(rows: Rows) -> None:
+    rows[-1]["ranks"].reverse()
+
+
+def change_one_rank(rows: Rows) -> None:
+    rows[-1]["ranks"][0] = 3
+
+
+def change_footer(field: str, value: Any) -> Callable[[Rows], None]:
+    def change(rows: Rows) -> None:
+        assert rows[-1][field] != value
+        rows[-1][field] = value
+
+    return change
+
+
+def change_rating(field: str) -> Callable[[Rows], None]:
+    def change(rows: Rows) -> None:
+        rows[-1]["ratings"]["seats"][1][field] += 0.001
+
+    return change
+
+
+def change_constant(field: str, value: Any) -> Callable[[Rows], None]:
+    def change(rows: Rows) -> None:
+        assert rows[-1]["ratings"][field] != value
+        rows[-1]["ratings"][field] = value
+
+    return change
+
+
+def change_header(field: str, value: Any) -> Callable[[Rows], None]:
+    def change(rows: Rows) -> None:
+        assert rows[0][field] != value
+        rows[0][field] = value
+
+    return change
+
+
+def change_config(rows: Rows) -> None:
+    rows[0]["config"]["heaps"][0] += 1
+
+
+def change_name(rows: Rows) -> None:
+    rows[0]["seats"][1]["bot"] = "eve"
+
+
+def change_nonce(rows: Rows) -> None:
+    rows[-1]["nonces"][0] = "ab" * 16
+
+
+def remove(at: int) -> Callable[[Rows], None]:
+    def change(rows: Rows) -> None:
+        del rows[rows.index(plies_of(rows)[at])]
+
+    return change
+
+
+def swap(a: int, b: int) -> Callable[[Rows], None]:
+    def change(rows: Rows) -> None:
+        plies = plies_of(rows)
+        i, j = rows.index(plies[a]), rows.index(plies[b])
+        rows[i], rows[j] = rows[j], rows[i]
+
+    return change
+
+
+def move_the_strike(rows: Rows) -> None:
+    rows.insert(4, rows.pop(2))
+
+
+def drop_ratings(rows: Rows) -> None:
+    del rows[-1]["ratings"]
+
+
+def claim_another_seat(rows: Rows) -> None:
+    plies_of(rows)[2]["event"]["seat"] = 0
+
+
+def leave_too_late(rows: Rows) -> None:
+    last = plies_of(rows)[-1]
+    rows.insert(-1, {**last, "event": {"ply": last["event"]["ply"] + 1, "seat": 0, "out": "resigned"}})
+
+
+def call_it_off(rows: Rows) -> None:
+    rows[-1] |= {"reason": "void", "reasons": ["void", "void"], "ranks": [1, 1], "ratings": None}
+
+
+LIES: list[tuple[str, Callable[[Rows], None], str]] = [
+    ("a move", change_move, "m-1: ply 3: "),
+    ("the deal", change_deal, "m-1: ply 0: move should be "),
+    ("a digest", change_state_digest, "m-1: ply 2: the digest does not follow"),
+    ("the ranks", swap_ranks, "ranks should be "),
+    ("one rank", change_one_rank, "ranks should be "),
+    ("the reason", change_footer("reason", "draw"), "reason should be win, the footer says draw"),
+    ("a seat's reason", change_footer("reasons", ["win", "timeout"]), "reasons should be "),
+    ("the plies", change_footer("plies", 1), "plies should be "),
+    ("the last digest", change_footer("digest", "0" * 64), "digest should be "),
+    ("the seed", change_footer("seed", "0" * 64), "promised before ply 0"),
+    ("a nonce", change_nonce, "m-1: ply 0: "),
+    ("a nonce too many", change_footer("nonces", ["", "", ""]), "3 nonces, but nim has 2 seats"),
+    ("mu after", change_rating("mu_after"), "seat 1: mu_after should be "),
+    ("sigma after", change_rating("sigma_after"), "seat 1: sigma_after should be "),
+    ("mu before", change_rating("mu_before"), "seat 0: mu_after should be "),
+    ("sigma before", change_rating("sigma_before"), "sigma_before"),
+    ("beta", change_constant("beta", 5.0), "the ratings' beta should be "),
+    ("the pool", change_constant("pool", "grundy"), "the ratings' pool should be nim"),
+    ("the ratings' seats", change_constant("seats", []), "ratings of 0 seats in a match of 2"),
+    ("no ratings", drop_ratings, "the match is rated, but the footer has no ratings"),
+    ("the config", change_config, "m-1: ply 0: "),
+    ("a config that cannot be", change_header("config", {"heaps": [-1]}), "m-1: the header: nim: heaps[0] is -1"),
+    ("the game", change_header("game", "chess"), "m-1: the header: there is no game 'chess'"),
+    ("another game", change_header("game", "tictactoe"), "m-1: the header: tictactoe has no config key 'heaps'"),
+    ("the match id", change_header("match", "m-12"), "promised before ply 0"),
+    ("the commitment", change_header("commitment", "0" * 64), "promised before ply 0"),
+    ("rated", change_header("rated", False), "the match is not rated, but the footer has ratings"),
+    ("the number of seats", change_header("seats", [{"bot": "ann"}]), "the footer has 2 ranks, the header 1 seats"),
+    ("a name", change_name, "m-1: ply 0: the digest does not follow"),
+    ("the deal removed", remove(0), "m-1: ply 1: "),
+    ("a ply removed", remove(2), "m-1: ply 3: "),
+    ("the last ply removed", remove(-1), "is to move, yet the footer says 'win'"),
+    ("two plies swapped", swap(1, 2), "m-1: ply 2: "),
+    ("the strike moved", move_the_strike, "m-1: ply 1: a strike of seat 0, which was not to move"),
+    ("another seat's move", claim_another_seat, "m-1: ply 2: seat 0 moves, but seat 1 is to move"),
+    ("an event after the end", leave_too_late, "the match was over before this event"),
+    ("a win called off", call_it_off, "the match was over by 'win', yet the footer says 'void'"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), [lie[1:] for lie in LIES], ids=[lie[0] for lie in LIES])
+def test_a_record_with_one_thing_changed_is_refused_naming_the_ply(
+    packed: bytes, change: Callable[[Rows], None], said: str
+) -> None:
+    rows = rows_of(packed)
+    change(rows)
+    message = refusal(bytes_of(rows))
+    assert said in message
+    assert "ply" in message or "header" in message or "seats" in message
+
+
+def test_a_die_that_was_not_rolled_is_refused_naming_the_ply() -> None:
+    rows = rows_of(with_dice())
+    for at, row in enumerate(plies_of(rows)):
+        changed = json.loads(json.dumps(rows))
+        die = row["event"]["dice"][0][0]
+        plies_of(changed)[at]["event"]["dice"] = [[die % 6 + 1]]
+        message = refusal(bytes_of(changed))
+        assert message == f"m-1: ply {at}: dice should be [[{die}]], the record says [[{die % 6 + 1}]]"
+
+
+def test_a_result_that_did_not_happen_is_refused_naming_the_ply() -> None:
+    rows = rows_of(with_dice())
+    plies_of(rows)[1]["event"]["result"]["left"] += 1
+    assert refusal(bytes_of(rows)).startswith("m-1: ply 1: result should be ")
+
+
+def leaving(change: Callable[[dict[str, Any]], None], *, strikes: int = 0) -> str:
+    table = Table("nim", {"heaps": [3, 3]}).begin()
+    for _ in range(strikes):
+        table.play(None)
+    if not strikes:
+        table.play({"heap": 0, "take": 1})
+        table.send(Resigned(0))
+    rows = rows_of(table.packed())
+    change(plies_of(rows)[-1]["event"])
+    return refusal(bytes_of(rows))
+
+
+def test_a_seat_that_leaves_for_no_reason_known_or_from_nowhere_is_refused() -> None:
+    assert "m-1: ply 1: seat 0 leaves by 'boredom': one of resigned, " in leaving(lambda e: e.update(out="boredom"))
+    assert "m-1: ply 1: seat 5 is not in the match" in leaving(lambda e: e.update(seat=5))
+    assert "m-1: ply 1: seat -1 is not in the match" in leaving(lambda e: e.update(seat=-1))
+    assert "m-1: ply 1: ply should be 1, the record says 2".replace("ply 1: ", "ply 2: ", 1) in leaving(
+        lambda e: e.update(ply=2)
+    )
+
+
+def test_a_loss_by_bad_moves_needs_three_strikes_and_three_strikes_lose() -> None:
+    assert "leaves by 'illegal' after 0 strikes of 3" in leaving(lambda e: e.update(out="illegal"))
+    assert "leaves by 'timeout' after 3 strikes of 3" in leaving(lambda e: e.update(out="timeout"), strikes=3)
+    table = Table("nim", {"heaps": [3, 3]}).begin()
+    table.play(None)
+    table.play(None)
+    rows = rows_of(table.finish_at_random().packed())
+    rows.insert(1, rows[1])
+    assert "moves after its strike number 3" in refusal(bytes_of(rows))
+
+
+def test_a_header_with_seats_that_the_game_does_not_have_is_refused() -> None:
+    rows = rows_of(Table("tictactoe").begin().finish_at_random().packed())
+    rows[0]["seats"].append({"bot": "cas"})
+    rows[-1]["ranks"].append(2)
+    rows[-1]["reasons"].append("win")
+    assert "3 seats, but tictactoe has 2 seats" in refusal(bytes_of(rows))
