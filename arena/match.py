@@ -109,12 +109,13 @@ class Match:
             raise BadRecord(f"{self.id}: the journal holds events of a match that had not begun")
         effects = self._redo(begun, events, now) if begun else []
         if any(isinstance(line, Void) for line in lines):
-            return self._voided(Voided(), now)
+            _recorded, *finish = self._voided(Voided(), now)
+            return finish
         return effects if self.phase is Phase.OVER else [*effects, Deadline(self._until)]
 
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
         """What follows from an event. Legal moves, illegal ones and late ones all end here."""
-        if type(event) is not Voided:
+        if type(event) is not Voided or not event.undo:
             self._before = None if self.course is None else self.course.mark(), len(self.events)
         return _TRANSITIONS[self.phase, type(event)](self, event, now)
 

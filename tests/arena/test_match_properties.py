@@ -1,0 +1,251 @@
+"""Whatever happens in whatever order: the referee never fails, ends once, and leaves a record that verifies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from referee_table import WHERE, Table
+
+import protocol.games
+from arena import record as records
+from arena.effects import Delayed, Expired, Forfeited, Left, Played, Ready, Resigned, Returned, Voided
+from arena.match import Match, Phase
+from arena.record import Begun, Ply
+from protocol.messages import End, Turn
+
+
+@pytest.fixture(autouse=True, scope="module")
+def three_seats() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(protocol.games._WHERE, "dibs", WHERE)
+        yield
+
+
+GAMES: list[tuple[str, dict[str, Any]]] = [
+    ("nim", {"heaps": [3, 4]}),
+    ("nim", {"heaps": [5, 5, 5], "start": "p-position", "misere": True}),
+    ("tictactoe", {}),
+    ("grundy", {}),
+    ("dibs", {"sticks": [9]}),
+    ("dibs", {"sticks": [15], "dealt": True}),
+]
+GARBAGE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["heap", "take", "cell", "x"]), inner),
+    max_leaves=4,
+)
+INFO = st.none() | GARBAGE | st.fixed_dictionaries({"value": st.floats(-1, 1), "depth": st.integers(0, 9)})
+SEATS = st.integers(0, 2)
+STEPS = st.one_of(
+    st.tuples(st.just("legal"), st.integers(0, 30), INFO),
+    st.tuples(st.just("legal"), st.integers(0, 30), st.none()),
+    st.tuples(st.just("garbage"), GARBAGE, INFO),
+    st.tuples(st.just("elsewhere"), SEATS, st.integers(-1, 12), GARBAGE),
+    st.tuples(st.just("repeat"), st.integers(0, 12)),
+    st.tuples(st.just("ready"), SEATS, st.binary(min_size=16, max_size=16) | st.just(b"")),
+    st.tuples(st.sampled_from(["resign", "leave", "return", "forfeit", "follow"]), SEATS),
+    st.tuples(st.sampled_from(["expire", "early", "void", "undo"])),
+    st.tuples(st.just("delay"), st.floats(0, 5)),
+)
+OFTEN = st.tuples(st.just("legal"), st.integers(0, 30), st.none())
+BAD = st.tuples(st.just("garbage"), st.none(), st.none())
+SCRIPTS = st.lists(st.tuples(OFTEN | BAD | STEPS, st.floats(0, 4)), max_size=40)
+READY = st.lists(SEATS, max_size=4)
+MOST = settings(max_examples=300, deadline=None)
+
+
+def step(table: Table, what: tuple[Any, ...]) -> None:
+    kind, match = what[0], table.match
+    seat = what[1] % len(table.seats) if kind in _OF_A_SEAT else 0
+    if kind in ("legal", "garbage", "repeat"):
+        if match.course is None or match.course.to_move is None:
+            return
+        if kind == "legal":
+            offered = match.game.offer(match.course.state)[0]
+            table.play(offered[what[1] % len(offered)], info=what[2], round_trip=0.03)
+        elif kind == "garbage":
+            table.play(what[1], info=what[2])
+        else:
+            for event in match.events:
+                if event.ply == what[1] and event.move is not None and event.seat >= 0:
+                    assert table.send(Played(event.seat, event.ply, event.move)) == [] or match.phase is Phase.OVER
+    elif kind == "elsewhere":
+        table.send(Played(seat, what[2], what[3]))
+    elif kind == "ready":
+        table.send(Ready(seat, what[2]))
+    elif kind == "follow":
+        match.follows.add(seat)
+    elif kind in _OF_A_SEAT:
+        table.send(_OF_A_SEAT[kind](seat))
+    elif kind == "expire":
+        if table.deadline is not None:
+            table.expire()
+    elif kind == "delay":
+        table.send(Delayed(what[1]))
+    else:
+        table.send({"early": Expired(), "void": Voided(), "undo": Voided()}[kind])
+
+
+_OF_A_SEAT: dict[str, Any] = {
+    "elsewhere": None,
+    "ready": Ready,
+    "follow": None,
+    "resign": Resigned,
+    "leave": Left,
+    "return": Returned,
+    "forfeit": Forfeited,
+}
+
+
+def played(game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]) -> Table:
+    """A match under this script, to its end: what is missing ends by time."""
+    table = Table(*game, rated=True, bank=8, increment=0.25)
+    table.match.watched = True
+    table.open()
+    for seat in ready:
+        table.send(Ready(seat % len(table.seats), bytes([seat]) * 16))
+    for what, after in script:
+        table.now += after
+        step(table, what)
+    for _ in range(200):
+        if table.deadline is None:
+            break
+        table.expire()
+    return table
+
+
+def check(table: Table) -> None:
+    match = table.match
+    assert match.phase is Phase.OVER
+    assert table.finishes == 1
+    result = match.result("x")
+    ranks = [seat.rank for seat in result.seats]
+    assert min(ranks) == 1
+    assert all(rank == 1 or sum(other < rank for other in ranks) >= rank - 1 for rank in ranks)
+    for seat in result.seats:
+        assert (seat.reason == "void") == (result.reason == "void")
+        if seat.reason in records.LEAVING:
+            assert seat.rank > 1
+    assert result.rated == (not {"void", "no_show"} & {seat.reason for seat in result.seats})
+    records.verify(table.record())
+    assert [line.event for line in table.lines if isinstance(line, Ply)] == match.events
+    assert all(ms >= 0 for line in table.lines if isinstance(line, Ply) for ms in line.clock)
+
+
+def check_told(table: Table) -> None:
+    """Every `turn` that a seat answered was its own, with a move to send, and each event is told once, in order."""
+    for seat in table.seats:
+        for message in table.told[seat]:
+            if isinstance(message, Turn):
+                assert (message.legal is not None) == (message.to_move == seat)
+                assert message.legal is None or message.legal
+                assert all(ms >= 0 for ms in message.clock)
+        assert sum(isinstance(message, End) for message in table.told[seat]) <= 1
+        end = table.match.farewell(seat)
+        assert end.seed == table.match._seed.hex()
+        assert table.match.events[len(table.match.events) - len(end.events) :] == end.events
+    shown = [event for message in table.shown if isinstance(message, Turn) for event in message.events]
+    assert shown + table.match.farewell(None).events == table.match.events
+
+
+@MOST
+@given(st.sampled_from(GAMES), READY, SCRIPTS)
+def test_no_sequence_of_events_makes_the_referee_fail_or_end_twice(
+    game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]
+) -> None:
+    table = played(game, ready, script)
+    check(table)
+    check_told(table)
+
+
+@MOST
+@given(st.sampled_from(GAMES), SCRIPTS)
+def test_a_match_that_everyone_is_ready_for_holds_too(game: tuple[str, dict[str, Any]], script: list[Any]) -> None:
+    table = played(game, [0, 1, 2], script)
+    check(table)
+    check_told(table)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(GAMES), READY, SCRIPTS)
+def test_a_match_resumed_from_any_cut_of_its_journal_is_the_match_that_was_cut(
+    game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]
+) -> None:
+    script = [(what, after) for what, after in script if what[0] not in ("void", "undo")]
+    table = played(game, [0, 1, 2] if len(ready) > 1 else ready, script)
+    begun = next((at for at, line in enumerate(table.lines) if isinstance(line, Begun)), len(table.lines) - 1)
+    for cut in range(begun + 1, len(table.lines) + 1):
+        check_resumed(table, cut)
+
+
+def check_resumed(table: Table, cut: int) -> None:
+    again = Table(header=table.header)
+    again.match.watched = True
+    again.now = 900.0
+    again.resume(table.lines[:cut])
+    expected = table.lines[: len(again.lines)]
+    assert [line for line in again.lines if not isinstance(line, Ply)] == [
+        line for line in expected if not isinstance(line, Ply)
+    ]
+    lines = [line for line in again.lines if isinstance(line, Ply)]
+    before = [line for line in expected if isinstance(line, Ply)]
+    assert [line.event for line in lines] == [line.event for line in before]
+    assert [line.digest for line in lines] == [line.digest for line in before]
+    if lines and before and cut == len(again.lines):
+        assert all(abs(a - b) <= 1 for a, b in zip(again.banks(), before[-1].clock, strict=True))
+    if again.match.phase is Phase.PLAYING:
+        for seat in again.seats:
+            again.send(Returned(seat))
+        to_move = again.to_move
+        turn = again.last(to_move)
+        assert isinstance(turn, Turn)
+        mine = [at for at, event in enumerate(again.match.events) if event.seat == to_move and event.move]
+        assert turn.events == again.match.events[mine[-1] if mine else 0 :]
+        assert turn.legal == again.match.game.offer(again.match.course.state)[0]
+        again.finish_at_random()
+    check(again)
+
+
+@pytest.mark.parametrize(("game", "config"), GAMES)
+def test_the_same_events_give_the_same_match(game: str, config: dict[str, Any]) -> None:
+    script = [(("legal", n * 7, None), 0.5) for n in range(12)]
+    first, second = (played((game, config), [0, 1, 2], script) for _ in range(2))
+    assert first.lines == second.lines
+    assert first.told == second.told
+
+
+@MOST
+@given(st.sampled_from(GAMES), SCRIPTS, st.integers(0, 40))
+def test_a_match_voided_because_its_last_event_was_not_recorded_verifies(
+    game: tuple[str, dict[str, Any]], script: list[Any], fails_at: int
+) -> None:
+    table = Table(*game, rated=True, bank=8)
+    table.begin()
+    seen = 0
+    receive = Match.receive
+
+    class Lost(Exception):
+        pass
+
+    def lossy(match: Match, event: Any, now: float) -> list[Any]:
+        nonlocal seen
+        effects = receive(match, event, now)
+        seen += 1
+        if seen > fails_at and any(type(effect).__name__ == "Record" for effect in effects):
+            raise Lost
+        return effects
+
+    table.match.receive = lossy.__get__(table.match)  # type: ignore[method-assign]
+    try:
+        for what, after in [*script, *[(("expire",), 0.0)] * 5]:
+            table.now += after
+            step(table, what)
+    except Lost:
+        table.perform(receive(table.match, Voided(undo=True), table.now))
+        assert table.match.course.reason == "void"
+    if table.match.phase is Phase.OVER:
+        check(table)
