@@ -78,7 +78,8 @@ class Match:
         self._strikes = [0] * self.game.seats
         self._quitting: dict[int, str] = {}
         self._accepted: dict[int, tuple[int, Any]] = {}
-        self._before: tuple[tuple[Any, ...] | None, int] = (None, 0)
+        self._before: tuple[tuple[Any, ...] | None, int, list[int], int] = (None, 0, [], 0)
+        """The course's mark before the last event, and how many events there were and had been told and shown."""
         self._moved: set[int] = set()
         self._answered = [0] * self.game.seats
         self._told = [0] * self.game.seats
@@ -116,7 +117,8 @@ class Match:
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
         """What follows from an event. Legal moves, illegal ones and late ones all end here."""
         if type(event) is not Voided or not event.undo:
-            self._before = None if self.course is None else self.course.mark(), len(self.events)
+            mark = None if self.course is None else self.course.mark()
+            self._before = mark, len(self.events), self._told[:], self._shown
         return _TRANSITIONS[self.phase, type(event)](self, event, now)
 
     def start(self, seat: int | None = None, *, resumed: bool = False) -> Start:
@@ -397,16 +399,22 @@ class Match:
         return [Deadline(self._clock.deadline)]
 
     def _voided(self, event: Voided, now: float) -> list[Effect]:
-        mark, events = self._before
         if event.undo:
-            del self.events[events:]
-        if event.undo and mark is not None:
-            self._playing.back_to(mark)
-        elif event.undo or self.course is None:
+            self._undo()
+        if self.course is None:
             nonces = [self._nonces.setdefault(seat, b"") for seat in range(self.game.seats)]
             self.course = course_of(self.header, self._seed, nonces)
-        self._playing.void()
+        self.course.void()
         return [Record(Void()), *self._finish(now)]
+
+    def _undo(self) -> None:
+        """Take back what the last event did."""
+        mark, events, self._told, self._shown = self._before
+        del self.events[events:]
+        if mark is None:
+            self.course = None
+        else:
+            self._playing.back_to(mark)
 
     def _voided_after_all(self, event: Voided, now: float) -> list[Effect]:
         """What ended the match was not recorded, so it did not happen."""

@@ -1,0 +1,437 @@
+"""A match under way with its timer, journal and peers, on a real event loop; peers are lists of messages."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from referee_table import NONCES, WHERE, Dibs, Table, header
+
+import protocol.games
+from arena import record as records
+from arena.effects import Delayed, Played, Ready, Resigned, Voided
+from arena.journal import Journal, JournalFault
+from arena.match import Match, Phase
+from arena.record import Ply
+from arena.runner import Runner
+from protocol.errors import BadRecord
+from protocol.messages import End, FromServer, Rejected, Start, Turn
+
+A_MOVE = {"heap": 2, "take": 1}
+
+
+class Friend:
+    """A peer that remembers what it was told, and can be waited for."""
+
+    def __init__(self) -> None:
+        self.told: list[FromServer] = []
+        self._news = asyncio.Event()
+
+    def send(self, message: FromServer) -> None:
+        self.told.append(message)
+        self._news.set()
+
+    async def until(self, kind: type[FromServer]) -> Any:
+        """The next message of a kind that has not been looked at."""
+        async with asyncio.timeout(5):
+            while True:
+                for at, message in enumerate(self.told):
+                    if isinstance(message, kind):
+                        return self.told.pop(at)
+                self._news.clear()
+                await self._news.wait()
+
+
+class Room:
+    """A runner with two seats taken, and what became of it."""
+
+    def __init__(self, folder: Path, game: str = "nim", config: Any = None, **more: Any) -> None:
+        bots = ("ann", "bob", "cas") if game == "dibs" else ("ann", "bob")
+        self.header = header(game, config, bots=bots, **more)
+        self.journal = Journal(folder)
+        self.finished = asyncio.Event()
+        self.finishes = 0
+        self.runner = self.made(self.journal.begin("m-1"))
+        self.match = self.runner.match
+        self.friends = [Friend() for _ in bots]
+        for seat, friend in enumerate(self.friends):
+            self.runner.sit(seat, friend, follow=False)
+
+    def made(self, journal: Any) -> Runner:
+        match = Match(self.header, Table(header=self.header).match._seed, Table(header=self.header).match.players)
+        return Runner(match, journal, self.finish)
+
+    def finish(self, runner: Runner) -> None:
+        self.finishes += 1
+        self.finished.set()
+
+    def begin(self) -> Room:
+        self.runner.open()
+        for seat in range(len(self.friends)):
+            self.runner.receive(Ready(seat, NONCES[seat]))
+        return self
+
+    def play(self, move: Any = None) -> None:
+        course = self.runner.match.course
+        self.runner.receive(Played(course.to_move, course.ply, move or A_MOVE))
+
+    async def end(self) -> list[End]:
+        """Wait for the end, tell it, and check what the journal holds."""
+        async with asyncio.timeout(5):
+            await self.finished.wait()
+        assert self.finishes == 1
+        self.runner.farewell(None)
+        match = self.runner.match
+        data = records.pack(self.runner.journal.record_lines(), match.footer(match.result("x"), None))
+        records.verify(records.read(data, "m-1"))
+        return [await friend.until(End) for friend in self.friends]
+
+
+@pytest.fixture(autouse=True)
+def three_seats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(protocol.games._WHERE, "dibs", WHERE)
+
+
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(file: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", fail)
+
+
+async def test_a_match_is_journaled_told_and_finished_once(tmp_path: Path) -> None:
+    room = Room(tmp_path, "nim", {"heaps": [1, 1]}).begin()
+    assert isinstance(room.friends[0].told[0], Start)
+    room.play({"heap": 0, "take": 1})
+    turn = await room.friends[1].until(Turn)
+    assert turn.events == [room.journal.read("m-1")[-1].event]
+    room.play({"heap": 1, "take": 1})
+    ends = await room.end()
+    assert [end.reason for end in ends] == ["win", "win"]
+    assert ends[0].seed == ends[1].seed
+    room.runner.stop()
+
+
+async def test_what_is_told_is_in_the_journal_before(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    seen: list[int] = []
+
+    class Reader(Friend):
+        def send(self, message: FromServer) -> None:
+            if isinstance(message, Turn):
+                recorded = [line.event for line in room.journal.read("m-1") if isinstance(line, Ply)]
+                assert recorded[-len(message.events) :] == message.events or not message.events
+                seen.append(message.ply)
+
+    for seat in (0, 1):
+        room.runner.sit(seat, Reader(), follow=True)
+    room.begin()
+    for _ in range(4):
+        room.play()
+    assert seen == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    room.runner.stop()
+
+
+async def test_a_seat_that_does_not_answer_loses_when_its_bank_ends(tmp_path: Path) -> None:
+    room = Room(tmp_path, bank=0.05, increment=0).begin()
+    began = asyncio.get_running_loop().time()
+    ends = await room.end()
+    assert [end.reason for end in ends] == ["timeout", "timeout"]
+    assert [seat.reason for seat in ends[0].seats] == ["timeout", "win"]
+    assert 0.05 <= asyncio.get_running_loop().time() - began < 2
+
+
+async def test_the_deadline_of_a_later_ply_is_kept_by_the_timer_of_an_earlier_one(tmp_path: Path) -> None:
+    room = Room(tmp_path, bank=0.08, increment=0.02).begin()
+    timer = room.runner._timer
+    for _ in range(4):
+        room.play()
+    assert room.runner._timer is not None
+    assert timer is not None
+    ends = await room.end()
+    assert [seat.reason for seat in ends[0].seats] == ["timeout", "win"]
+    assert len(room.journal.read("m-1")) == 3 + 4 + 1
+
+
+async def test_a_timer_is_not_armed_again_at_every_ply(tmp_path: Path) -> None:
+    room = Room(tmp_path).begin()
+    room.play()
+    timer = room.runner._timer
+    for _ in range(4):
+        room.play()
+    assert room.runner._timer is timer
+    room.runner.stop()
+
+
+async def test_a_move_that_had_arrived_before_the_deadline_is_looked_at_before_the_time_is_declared_up(
+    tmp_path: Path,
+) -> None:
+    room = Room(tmp_path, bank=0.03, increment=10).begin()
+    reader, writer = await pipe()
+
+    async def listen() -> None:
+        await reader.readexactly(1)
+        room.play()
+
+    listening = asyncio.create_task(listen())
+    await asyncio.sleep(0)
+    writer.write(b"m")  # it lies in the socket while the loop is held up beyond the deadline
+    time.sleep(0.04)  # noqa: ASYNC251
+    await listening
+    assert room.match.phase is Phase.PLAYING
+    assert (await room.friends[1].until(Turn)).ply == 1
+    writer.close()
+    room.runner.stop()
+
+
+async def pipe() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Both ends of a socket: what is written at one end is read at the other."""
+    import socket
+
+    here, there = socket.socketpair()
+    reader, held = await asyncio.open_connection(sock=here)
+    _, writer = await asyncio.open_connection(sock=there)
+    reader.held = held  # type: ignore[attr-defined]
+    return reader, writer
+
+
+async def test_a_loop_that_was_held_up_waits_for_the_heartbeat_to_move_the_deadline(tmp_path: Path) -> None:
+    room = Room(tmp_path, bank=0.05, increment=0).begin()
+    time.sleep(0.2)  # noqa: ASYNC251
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert room.match.phase is Phase.PLAYING
+    room.runner.receive(Delayed(0.2))
+    room.play()
+    assert (await room.friends[1].until(Turn)).clock[0] >= 40
+    room.runner.stop()
+
+
+async def test_a_connection_that_is_lost_and_comes_back_is_told_where_the_match_stands(tmp_path: Path) -> None:
+    room = Room(tmp_path).begin()
+    older = room.friends[0]
+    room.runner.lose(0, older)
+    newer = Friend()
+    room.runner.come_back(0, newer, follow=True)
+    room.runner.lose(0, older)  # news of the older connection's end, late
+    assert [type(message) for message in newer.told] == [Start, Turn]
+    assert newer.told[0].resumed
+    room.play()
+    assert newer.told[-1].to_move == 1
+    room.runner.stop()
+
+
+async def test_a_seat_that_is_forfeited_loses(tmp_path: Path) -> None:
+    room = Room(tmp_path).begin()
+    room.runner.lose(1, room.friends[1])
+    room.runner.forfeit(1)
+    room.runner.seats[1] = room.friends[1]
+    assert [seat.reason for seat in (await room.end())[0].seats] == ["win", "disconnected"]
+
+
+async def test_a_watcher_sees_the_turn_as_it_is_then_every_turn_then_the_end(tmp_path: Path) -> None:
+    room = Room(tmp_path).begin()
+    room.play()
+    watcher, quiet, news, gone = Friend(), Friend(), Friend(), Friend()
+    room.runner.watch(watcher)
+    room.runner.watch_quietly(quiet)
+    room.runner.watchers[news] = False
+    room.runner.watch(gone)
+    room.runner.unwatch(gone)
+    room.play()
+    room.runner.receive(Resigned(0))
+    await room.end()
+    assert [type(message) for message in watcher.told] == [Start, Turn, Turn, End]
+    assert [type(message) for message in quiet.told] == [Turn, End]
+    assert [type(message) for message in news.told] == [End]
+    assert [type(message) for message in gone.told] == [Start, Turn]
+    assert all(message.legal is None for message in watcher.told[1:3])
+
+
+async def test_a_watcher_before_the_first_turn_sees_the_start_alone(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    room.runner.open()
+    watcher = Friend()
+    room.runner.watch(watcher)
+    assert [type(message) for message in watcher.told] == [Start]
+    room.runner.unwatch(watcher)
+    assert not room.match.watched
+    room.runner.stop()
+
+
+async def test_a_disk_that_fills_up_voids_the_match_and_tells_both_seats(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    room = Room(tmp_path).begin()
+    room.play()
+    told = [len(friend.told) for friend in room.friends]
+    full_disk(monkeypatch)
+    room.play()
+    assert [len(friend.told) for friend in room.friends] == told
+    monkeypatch.undo()
+    ends = await room.end()
+    assert [(end.reason, end.ply, end.ranks) for end in ends] == [("void", 1, [1, 1])] * 2
+    assert [event.ply for end in ends for event in end.events] == [0]
+    assert "No space left on device" in caplog.text
+
+
+async def test_a_disk_that_is_full_at_the_last_move_voids_the_match_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = Room(tmp_path, "nim", {"heaps": [1, 1]}).begin()
+    room.play({"heap": 0, "take": 1})
+    full_disk(monkeypatch)
+    room.play({"heap": 1, "take": 1})
+    monkeypatch.undo()
+    assert [end.reason for end in await room.end()] == ["void", "void"]
+
+
+async def test_a_disk_that_is_full_when_all_are_ready_voids_the_match(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = Room(tmp_path, "nim", {"heaps": [9, 9], "start": "p-position"})
+    room.runner.open()
+    full_disk(monkeypatch)
+    room.runner.receive(Ready(0, b""))
+    room.runner.receive(Ready(1, b""))
+    monkeypatch.undo()
+    ends = await room.end()
+    assert [(end.reason, end.ply, end.events) for end in ends] == [("void", 0, [])] * 2
+
+
+async def test_a_disk_that_is_full_at_the_beginning_is_a_fault_and_nobody_is_told_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = Room(tmp_path)
+    full_disk(monkeypatch)
+    with pytest.raises(JournalFault, match="No space left on device"):
+        room.runner.open()
+    assert [friend.told for friend in room.friends] == [[], []]
+    assert room.runner._timer is None
+
+
+@pytest.mark.parametrize("fails", ["apply", "offer", "encode_state", "to_move", "ranks", "drop"])
+async def test_rules_that_fail_void_the_match_and_are_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fails: str
+) -> None:
+    room = Room(tmp_path, "dibs", {"sticks": [6]}).begin()
+    room.play({"take": 1})
+    original = getattr(Dibs, fails)
+
+    def fail(*args: Any) -> Any:
+        raise RuntimeError("a bug in the rules")
+
+    monkeypatch.setattr(Dibs, fails, fail)
+    if fails == "drop":
+        room.runner.receive(Resigned(2))
+    else:
+        for _ in range(6):
+            if room.finishes == 0:
+                room.play({"take": 1})
+    monkeypatch.setattr(Dibs, fails, original)
+    ends = await room.end()
+    assert [end.reason for end in ends] == ["void"] * 3
+    assert "match m-1 is void: the arena failed at " in caplog.text
+    assert "a bug in the rules" in caplog.text
+
+
+async def test_rules_that_can_not_even_begin_void_the_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> Any:
+        raise RuntimeError("a bug in the rules")
+
+    room = Room(tmp_path, "dibs")
+    monkeypatch.setattr(Dibs, "initial", fail)
+    room.begin()
+    assert [end.reason for end in await room.end()] == ["void"] * 3
+
+
+async def test_a_peer_that_fails_is_its_own_trouble_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Friend):
+        def send(self, message: FromServer) -> None:
+            raise ConnectionError("gone")
+
+    room = Room(tmp_path)
+    room.runner.sit(0, Broken(), follow=False)
+    room.runner.watchers[Broken()] = True
+    room.begin()
+    room.play()
+    assert (await room.friends[1].until(Turn)).ply == 1
+    assert "match m-1: a turn could not be sent" in caplog.text
+    room.runner.stop()
+
+
+async def test_a_fault_after_the_end_does_not_end_the_match_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    room = Room(tmp_path).begin()
+    room.runner.receive(Resigned(0))
+
+    def fail(*args: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(room.match, "receive", fail)
+    room.play()
+    assert room.finishes == 1
+    assert "a bug" in caplog.text
+
+
+async def test_a_runner_that_was_stopped_hears_no_more_and_leaves_the_journal_as_it_is(tmp_path: Path) -> None:
+    room = Room(tmp_path).begin()
+    room.play()
+    before = room.journal.read("m-1")
+    room.runner.stop()
+    room.play()
+    room.runner.receive(Voided())
+    assert room.finishes == 0
+    assert room.journal.read("m-1") == before
+    assert room.runner._timer is None
+
+
+async def test_a_move_after_the_end_is_rejected_even_while_the_result_is_stored(tmp_path: Path) -> None:
+    room = Room(tmp_path).begin()
+    room.runner.receive(Resigned(0))
+    room.runner.stop()
+    room.play()
+    assert (await room.friends[0].until(Rejected)).code == "no_such_match"
+
+
+async def test_a_match_goes_on_from_its_journal_with_the_seats_that_are_here_already(tmp_path: Path) -> None:
+    room = Room(tmp_path).begin()
+    room.play()
+    room.runner.stop()
+    again = room.made(room.journal.proceed("m-1"))
+    early = Friend()
+    again.sit(1, early, follow=False)
+    again.resume(room.journal.read("m-1")[2:])
+    assert [type(message) for message in early.told] == [Start, Turn]
+    late = Friend()
+    again.come_back(0, late, follow=False)
+    again.receive(Played(1, 1, A_MOVE))
+    assert late.told[-1].ply == 2
+    room.runner = again
+    room.friends = [late, early]
+    again.receive(Resigned(0))
+    assert [end.reason for end in await room.end()] == ["resigned", "resigned"]
+
+
+async def test_a_journal_that_does_not_follow_from_the_rules_is_refused(tmp_path: Path) -> None:
+    room = Room(tmp_path).begin()
+    room.play()
+    room.runner.stop()
+    lines = room.journal.read("m-1")[2:]
+    again = room.made(room.journal.proceed("m-1"))
+    with pytest.raises(BadRecord):
+        again.resume([*lines, lines[-1]])
+
+
+async def test_a_deadline_that_moved_is_waited_for(tmp_path: Path) -> None:
+    room = Room(tmp_path, bank=0.03, increment=0).begin()
+    room.runner.receive(Delayed(0.03))
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    await room.end()
+    assert loop.time() - began >= 0.03
