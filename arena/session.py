@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection
+from websockets.frames import DATA_OPCODES, Opcode
+from websockets.frames import Frame as WebSocketFrame
 from websockets.protocol import State
 
 from protocol.codec import Codec, Frame
@@ -42,6 +44,18 @@ class Wire(ServerConnection):
         super().__init__(*args, **kwargs)
         self._stalled: asyncio.TimerHandle | None = None
         self._latencies: deque[float] = deque(maxlen=5)
+        self._flushing = False
+        self.receive: Callable[[bytes], None] | None = None
+        """Takes binary frames as they come in, without a task in between; set by the session."""
+
+    def process_event(self, event: Any) -> None:
+        if self.receive is not None and isinstance(event, WebSocketFrame):
+            if event.opcode is Opcode.BINARY and event.fin:
+                self.receive(bytes(event.data))
+                return
+            if event.opcode in DATA_OPCODES:  # text and fragments take the library's way, and so must all that follows
+                self.receive = None
+        super().process_event(event)
 
     def push(self, frame: Frame) -> None:
         """Send a frame. On a connection that is no longer open nothing happens: its end is told elsewhere."""
@@ -51,6 +65,13 @@ class Wire(ServerConnection):
             self.protocol.send_binary(frame)
         else:
             self.protocol.send_text(frame.encode())
+        if not self._flushing:
+            self._flushing = True
+            self.loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        """Write what this turn of the event loop sent. Answers go out together, so a sleeping peer is woken once."""
+        self._flushing = False
         self.send_data()
         if self.transport.get_write_buffer_size() > MOST_UNREAD:
             self.drop(READS_TOO_SLOWLY, "does not read fast enough")
@@ -109,6 +130,7 @@ class Session:
         self._codec = codec
         self._act = act
         self._bad = 0
+        wire.receive = self.receive
 
     def send(self, message: FromServer) -> None:
         """Send a message; a rejection that the peer should have avoided counts as a bad message."""

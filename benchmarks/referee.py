@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import cProfile
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 import msgpack
 import uvloop
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
 
 GAME = "nim"
-CONFIG = {"heaps": [40, 40], "take": [1, 2, 3]}
-"""About 40 plies a match, six legal moves a turn: long enough that plies count, short enough that matches end."""
+CONFIG = {"heaps": [200, 200], "take": [1, 2, 3]}
+"""400 plies a match, up to six legal moves a turn."""
 MOVE_BYTES, TURN_BYTES = 48, 420
 """Typical frames of such a match; the echo answers a frame of the first size with one of the second."""
 
@@ -40,15 +44,16 @@ def main() -> None:
             profile.disable()
             profile.dump_stats(options.profile)
         return
-    rates: dict[str, list[float]] = {"echo": [], "arena": []}
+    runs: dict[str, list[tuple[float, float]]] = {"echo": [], "arena": []}
     for _ in range(options.rounds):
-        for kind, runs in rates.items():
-            runs.append(_measure(kind, options))
-    echo, arena = (sorted(runs)[len(runs) // 2] for runs in rates.values())
-    print(f"{options.connections} connections, median of {options.rounds} runs of {options.seconds} s")
-    print(f"echo   {echo:8.0f} round trips/s")
-    print(f"arena  {arena:8.0f} plies/s")
-    print(f"ratio {arena / echo:.2f}")
+        for kind, measured in runs.items():
+            measured.append(_measure(kind, options))
+    print(f"{options.connections} connections, medians of {options.rounds} runs of {options.seconds:g} s, in turn")
+    for kind, what in (("echo", "round trips"), ("arena", "plies")):
+        rate, cost = (median(column) for column in zip(*runs[kind], strict=True))
+        print(f"{kind:<6}{rate:8.0f} {what}/s, {cost:6.1f} µs of the server's processor time each")
+    ratio = median(arena[0] / echo[0] for echo, arena in zip(*runs.values(), strict=True))
+    print(f"ratio {ratio:.2f}")
 
 
 def _options() -> argparse.Namespace:
@@ -61,8 +66,8 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measure(kind: str, options: argparse.Namespace) -> float:
-    """Round trips a second of one server, in a process of its own, under load from this process."""
+def _measure(kind: str, options: argparse.Namespace) -> tuple[float, float]:
+    """Round trips a second of one server, in a process of its own, and its processor time for each, in µs."""
     command = [sys.executable, __file__, "--serve", kind, "--connections", str(options.connections)]
     if options.profile and kind == "arena":
         command += ["--profile", str(options.profile)]
@@ -70,12 +75,12 @@ def _measure(kind: str, options: argparse.Namespace) -> float:
         assert server.stdout is not None
         port = int(server.stdout.readline())
         try:
-            return uvloop.run(_load(kind, port, options))
+            return uvloop.run(_load(kind, port, server.pid, options))
         finally:
             server.communicate("\n")
 
 
-async def _load(kind: str, port: int, options: argparse.Namespace) -> float:
+async def _load(kind: str, port: int, pid: int, options: argparse.Namespace) -> tuple[float, float]:
     count = 0
     counting = False
 
@@ -87,17 +92,27 @@ async def _load(kind: str, port: int, options: argparse.Namespace) -> float:
     tasks = [asyncio.create_task(client(port, number, tick)) for number in range(options.connections)]
     loop = asyncio.get_running_loop()
     await asyncio.sleep(2)
-    began, counting = loop.time(), True
+    used, began, counting = _processor_time(pid), loop.time(), True
     await asyncio.sleep(options.seconds)
     counting = False
     rate = count / (loop.time() - began)
+    cost = (_processor_time(pid) - used) / count * 1e6
     failed = next((task.exception() for task in tasks if task.done() and not task.cancelled()), None)
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
     if failed is not None:
         raise failed
-    return rate
+    return rate, cost
+
+
+def _processor_time(pid: int) -> float:
+    """Seconds of processor time that a process has used; Linux only, 0 elsewhere."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def _echo_client(port: int, number: int, tick: Callable[[], None]) -> None:
@@ -131,8 +146,9 @@ async def _serve_echo() -> None:
     answer = bytes(TURN_BYTES)
 
     async def echo(wire: ServerConnection) -> None:
-        async for _ in wire:
-            await wire.send(answer)
+        with contextlib.suppress(ConnectionClosed):
+            async for _ in wire:
+                await wire.send(answer)
 
     async with serve(echo, "127.0.0.1", 0, compression=None, ping_interval=None) as server:
         await _until_told(next(iter(server.sockets)).getsockname()[1])
