@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 MOST_ALLOWED_A_PLY = 0.1
@@ -26,7 +25,7 @@ class Clock(NamedTuple):
 
     def start(self, seat: int, now: float) -> Clock:
         """The clock running for `seat`."""
-        return self._replace(running=seat, since=now)
+        return Clock(self.banks, self.increment, seat, now, self.allowances)
 
     def press(self, now: float, round_trip: float = 0.0) -> Clock:
         """The clock at rest after the running seat's accepted move: the time used is taken off, less the round trip
@@ -35,12 +34,13 @@ class Clock(NamedTuple):
         if seat is None:
             return self
         used = max(0.0, now - self.since)
-        allowance = min(round_trip, MOST_ALLOWED_A_PLY, self.allowances[seat], used)
-        return Clock(
-            _put(self.banks, seat, max(0.0, self.banks[seat] - used + allowance) + self.increment),
-            self.increment,
-            allowances=_put(self.allowances, seat, self.allowances[seat] - allowance) if allowance else self.allowances,
-        )
+        allowances = self.allowances
+        if round_trip:
+            allowance = min(round_trip, MOST_ALLOWED_A_PLY, allowances[seat], used)
+            allowances = _put(allowances, seat, allowances[seat] - allowance)
+            used -= allowance
+        banks = _put(self.banks, seat, max(0.0, self.banks[seat] - used) + self.increment)
+        return Clock(banks, self.increment, None, 0.0, allowances)
 
     def stop(self, now: float) -> Clock:
         """The clock at rest, the time used taken off: nobody moved."""
@@ -64,7 +64,10 @@ class Clock(NamedTuple):
 
     def milliseconds(self, now: float) -> list[int]:
         """What each seat has left, in whole milliseconds."""
-        return [math.floor(self.left(seat, now) * 1000) for seat in range(len(self.banks))]
+        shown = [int(bank * 1000) for bank in self.banks]
+        if self.running is not None:
+            shown[self.running] = int(self.left(self.running, now) * 1000)
+        return shown
 
 
 def _put(values: tuple[float, ...], at: int, value: float) -> tuple[float, ...]:

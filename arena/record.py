@@ -177,7 +177,7 @@ def _check_format(line: bytes, name: str) -> None:
 
 def pack(lines: Iterable[bytes], footer: Footer) -> bytes:
     """A closed record: the lines from the header on, the footer, gzip. The same record gives the same bytes."""
-    return gzip.compress(b"".join(lines) + write_line(footer), compresslevel=6, mtime=0)
+    return gzip.compress(b"".join(lines) + write_line(footer), compresslevel=3, mtime=0)
 
 
 def unpack(data: bytes, name: str) -> bytes:

@@ -1,7 +1,7 @@
 """Plies per second through the whole server (journal, digest, records, store) beside a raw echo of equal frames.
 
-Both run in this one program, over the same library and the same number of connections, server and clients in a process
-each. A ply is one frame in and one frame out, as an echo is. Usage: python benchmarks/referee.py [--connections 64]
+Both run in this one program, over the same library, the same clients and the same number of connections, server and
+clients in a process each. A ply is one frame in and one frame out, as an echo is. Usage: python benchmarks/referee.py [--connections 64]
 [--seconds 10] [--profile FILE]. The last line is `ratio N`.
 """
 
@@ -25,11 +25,26 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
+from arena import loop
+
 GAME = "nim"
 CONFIG = {"heaps": [200, 200], "take": [1, 2, 3]}
 """400 plies a match, up to six legal moves a turn."""
-MOVE_BYTES, TURN_BYTES = 48, 420
-"""Typical frames of such a match; the echo answers a frame of the first size with one of the second."""
+_MOVE = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
+_TURN = msgpack.packb(
+    {
+        "type": "turn",
+        "match": "m-100",
+        "ply": 100,
+        "to_move": 0,
+        "state": {"heaps": [100, 200], "to_move": 0, "ply": 100},
+        "events": [{"ply": ply, "seat": ply % 2, "move": {"heap": 0, "take": 1}} for ply in (98, 99)],
+        "clock": [60000, 60000],
+        "legal": [{"heap": heap, "take": take} for heap in (0, 1) for take in (1, 2, 3)],
+        "digest": "0" * 64,
+    }
+)
+"""The frames of such a match: the echo answers the one with the other."""
 
 
 def main() -> None:
@@ -39,7 +54,7 @@ def main() -> None:
         profile = cProfile.Profile() if options.profile else None
         if profile:
             profile.enable()
-        uvloop.run(job)
+        loop.run(job)
         if profile:
             profile.disable()
             profile.dump_stats(options.profile)
@@ -90,12 +105,12 @@ async def _load(kind: str, port: int, pid: int, options: argparse.Namespace) -> 
 
     client = _echo_client if kind == "echo" else _playing_client
     tasks = [asyncio.create_task(client(port, number, tick)) for number in range(options.connections)]
-    loop = asyncio.get_running_loop()
+    clock = asyncio.get_running_loop().time
     await asyncio.sleep(2)
-    used, began, counting = _processor_time(pid), loop.time(), True
+    used, began, counting = _processor_time(pid), clock(), True
     await asyncio.sleep(options.seconds)
     counting = False
-    rate = count / (loop.time() - began)
+    rate = count / (clock() - began)
     cost = (_processor_time(pid) - used) / count * 1e6
     failed = next((task.exception() for task in tasks if task.done() and not task.cancelled()), None)
     for task in tasks:
@@ -116,11 +131,13 @@ def _processor_time(pid: int) -> float:
 
 
 async def _echo_client(port: int, number: int, tick: Callable[[], None]) -> None:
-    frame = bytes(MOVE_BYTES)
+    """The work of a bot, without a referee: it reads a turn and sends a move."""
     async with _connect(port) as wire:
+        await wire.send(_MOVE)
         while True:
-            await wire.send(frame)
-            await wire.recv()
+            message = msgpack.unpackb(await wire.recv())
+            match, ply, move = message["match"], message["ply"], message["legal"][0]
+            await wire.send(msgpack.packb({"type": "move", "match": match, "ply": ply, "move": move}))
             tick()
 
 
@@ -143,12 +160,10 @@ def _connect(port: int) -> connect:
 
 
 async def _serve_echo() -> None:
-    answer = bytes(TURN_BYTES)
-
     async def echo(wire: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed):
             async for _ in wire:
-                await wire.send(answer)
+                await wire.send(_TURN)
 
     async with serve(echo, "127.0.0.1", 0, compression=None, ping_interval=None) as server:
         await _until_told(next(iter(server.sockets)).getsockname()[1])

@@ -25,7 +25,7 @@ MAX_ARRAY = 1024
 MAX_MAP = 128
 MAX_STRING = 4096
 MAX_DEPTH = 8
-_INTEGERS = range(-(2**63), 2**64)
+_LEAST, _MOST = -(2**63), 2**64 - 1
 # A message is converted to its own struct, found by its tag: msgspec prepares a union anew at every call.
 _CLIENT_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromClient.__subclasses__()}
 _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__subclasses__()}
@@ -139,23 +139,30 @@ def _named(value: Any, exc: BaseException) -> str:
 def check_limits(value: Any, depth: int = 1) -> None:
     """Refuse what is too deep, too long or not finite. Raises `MalformedMessage`."""
     kind = type(value)
-    if kind is str:
-        if len(value) > MAX_STRING or (len(value) > MAX_STRING // 4 and len(value.encode()) > MAX_STRING):
-            raise MalformedMessage(f"a string of more than {MAX_STRING} bytes")
-    elif kind is dict:
+    if kind is dict:
         _check_size(depth, len(value), MAX_MAP, "a map")
         for key, item in value.items():
             if type(key) is not str:
                 raise MalformedMessage(f"a map key that is no string: {key!r}"[:100])
-            if type(item) is not str or len(item) > 64:
-                check_limits(item, depth + 1)
+            _check_item(item, depth)
     elif kind is list:
         _check_size(depth, len(value), MAX_ARRAY, "an array")
         for item in value:
-            check_limits(item, depth + 1)
+            _check_item(item, depth)
+    else:
+        _check_item(value, depth)
+
+
+def _check_item(value: Any, depth: int) -> None:
+    kind = type(value)
+    if kind is str:
+        if len(value) > MAX_STRING // 4 and len(value.encode()) > MAX_STRING:
+            raise MalformedMessage(f"a string of more than {MAX_STRING} bytes")
     elif kind is int:
-        if value not in _INTEGERS:
+        if not _LEAST <= value <= _MOST:
             raise MalformedMessage("an integer of more than 64 bits")
+    elif kind is dict or kind is list:
+        check_limits(value, depth + 1)
     elif kind is float and not math.isfinite(value):
         raise MalformedMessage(f"a number that is not finite: {value}")
 

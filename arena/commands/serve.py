@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
+from arena import loop
 from arena.archive import Archive
 from arena.config import Settings, clock, database
 from arena.identity import StoreDoor
@@ -23,17 +23,8 @@ def run(settings: Settings) -> None:
     logging.basicConfig(level=logging.INFO, format="arena: %(message)s")
     logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
     data = Path(settings.data)
-    with lock(data), asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(_serve(settings, data))
-
-
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's, where it exists."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
+    with lock(data):
+        loop.run(_serve(settings, data))
 
 
 async def _serve(settings: Settings, data: Path) -> None:

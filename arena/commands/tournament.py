@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
@@ -16,9 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from arena import config
+from arena import config, loop
 from arena.archive import Archive
-from arena.commands.serve import loop_factory
 from arena.contestants import contestants
 from arena.lock import lock
 from arena.result import Result
@@ -163,8 +161,8 @@ def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, played: list[
             await archive.drain()
 
     try:
-        with progress, asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(play())
+        with progress:
+            loop.run(play())
     except KeyboardInterrupt:
         done = len(store.tournament_results(plan.id))
         raise Stopped(f"stopped after {done} of {plan.count} matches; the same command goes on from there") from None

@@ -147,11 +147,16 @@ class Nim(Game[Position, Take]):
         return Take(*move_fields(wire, '{"heap": 0, "take": 1}', "heap", "take"))
 
     def offer(self, state: Position) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        moves = self.legal_moves(state)
-        if len(moves) <= MOST_LISTED:
-            return [{"heap": heap, "take": take} for heap, take in moves], None
-        listed = [{"heap": heap, "take": take} for heap, take in moves[:MOST_LISTED]]
-        return listed, {"heaps": list(state.heaps), "take": None if self.take is None else list(self.take)}
+        listed = [
+            {"heap": heap, "take": take}
+            for heap, size in enumerate(state.heaps)
+            for take in (range(1, size + 1) if self.take is None else self.take)
+            if take <= size
+        ]
+        if len(listed) <= MOST_LISTED:
+            return listed, None
+        options = {"heaps": list(state.heaps), "take": None if self.take is None else list(self.take)}
+        return listed[:MOST_LISTED], options
 
     def board(self, state: Position) -> str:
         return "\n".join(f"{i:>2}: {_row(size)}" for i, size in enumerate(state.heaps))
