@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import factorial, prod
 from typing import NamedTuple
 
 from protocol.games.theory.heaps import Heap
@@ -26,6 +27,8 @@ def reachable(heaps: Iterable[int], rule: Heap, most: int = MOST_POSITIONS) -> s
     or where they have so many moves that looking at all would take seconds.
     """
     first = tuple(sorted(heaps))
+    if prod(map(rule.fewest, first)) > most * factorial(len(first)):
+        return None
     seen = {first}
     waiting = [first]
     patience = most * _MOST_MOVES_A_POSITION

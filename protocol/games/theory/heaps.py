@@ -6,8 +6,9 @@ Sums of heaps are in impartial.py.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 Take = tuple[int, ...] | None
 """The removals that are allowed, ascending and distinct; None: any positive number."""
@@ -35,9 +36,17 @@ class Heap(ABC):
         """How many results a heap has."""
         return len(self.results(size))
 
+    def fewest(self, size: int) -> int:
+        """How many different heaps a heap can surely become, itself included: a lower bound."""
+        return 1
+
     def ways(self, size: int, wanted: int) -> int:
         """How many results of a heap have the Grundy value `wanted`."""
-        return sum(self.value_of(result) == wanted for result in self.results(size))
+        return len(self.reaching(size, wanted))
+
+    def reaching(self, size: int, wanted: int) -> Sequence[tuple[int, ...]]:
+        """The results of a heap that have the Grundy value `wanted`."""
+        return [result for result in self.results(size) if self.value_of(result) == wanted]
 
 
 class AnyTake(Heap):
@@ -52,8 +61,14 @@ class AnyTake(Heap):
     def options(self, size: int) -> int:
         return size
 
+    def fewest(self, size: int) -> int:
+        return size + 1
+
     def ways(self, size: int, wanted: int) -> int:
         return wanted < size
+
+    def reaching(self, size: int, wanted: int) -> list[tuple[int]]:
+        return [(wanted,)] if wanted < size else []
 
 
 class SetTake(Heap):
@@ -78,6 +93,9 @@ class SetTake(Heap):
             self._extend(size)
             return self.value(size)
         return values[self.preperiod + (size - self.preperiod) % self.period]
+
+    def fewest(self, size: int) -> int:
+        return size // self.take[0] + 1
 
     def ways(self, size: int, wanted: int) -> int:
         return sum(self.value(size - take) == wanted for take in self.take if take <= size)
@@ -132,6 +150,7 @@ class Split(Heap):
 
     def __init__(self) -> None:
         self._values = bytes(3)
+        self._ways = cache(self._count_ways)
 
     def results(self, size: int) -> list[tuple[int, int]]:
         return [(part, size - part) for part in range(1, (size + 1) // 2)]
@@ -143,6 +162,12 @@ class Split(Heap):
 
     def options(self, size: int) -> int:
         return max(0, (size - 1) // 2)
+
+    def ways(self, size: int, wanted: int) -> int:
+        return self._ways(size).get(wanted, 0)
+
+    def _count_ways(self, size: int) -> Counter[int]:
+        return Counter(self.value_of(result) for result in self.results(size))
 
 
 def _split_values(known: bytes, upto: int) -> bytes:

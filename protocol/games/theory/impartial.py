@@ -81,8 +81,7 @@ def winning_moves(heaps: Sequence[int], rule: Heap, *, misere: bool = False) -> 
         Move(size, result)
         for size, wanted in _wanted(heaps, rule, misere)
         if rule.ways(size, wanted)
-        for result in rule.results(size)
-        if rule.value_of(result) == wanted
+        for result in rule.reaching(size, wanted)
     ]
 
 
