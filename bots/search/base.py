@@ -54,16 +54,17 @@ class Limit:
         self._left = nodes
         self._deadline = deadline
         self._clock = clock
-        self._count = 0
+        self.spent = 0
+        """Nodes so far."""
 
     def spend(self) -> None:
         """Account for one node. Raises `Stop` when `nodes` were spent or, looking now and then, `deadline` is past."""
-        self._count += 1
+        self.spent += 1
         if self._left is not None:
             self._left -= 1
             if self._left < 0:
                 raise Stop
-        if self._deadline is not None and not self._count & 31 and self._clock() >= self._deadline:
+        if self._deadline is not None and not self.spent & 31 and self._clock() >= self._deadline:
             raise Stop
 
 

@@ -18,18 +18,19 @@ def deepen(
     """`search` (any of this package that takes a depth) with `options` at depth 1, 2, 3… up to `deepest`.
 
     It stops where `limit` is spent, the whole game is seen, or a win or loss is forced. The result is that of the last
-    depth that was finished, with the nodes and leaves of all; when none was, the move is the first legal one.
+    depth that was finished, with the nodes of all and the leaves of those finished; when none was, the move is the
+    first legal one.
     """
     moves = rules.legal_moves(root)
     found: Found[M] = Found(0.0, moves[0] if moves else None, tuple(moves[:1]), 0, 0, 0, 0, False)
-    nodes = leaves = 0
+    before, leaves = limit.spent, 0
     win = win_value(rules)
     for depth in range(1, deepest + 1):
         try:
             found = search(rules, root, depth=depth, limit=limit, **options)
         except Stop:
             break
-        nodes, leaves = nodes + found.nodes, leaves + found.leaves
+        leaves += found.leaves
         if found.complete or abs(found.value) == win - len(found.line):
             break
-    return replace(found, nodes=nodes, leaves=leaves)
+    return replace(found, nodes=limit.spent - before, leaves=leaves)
