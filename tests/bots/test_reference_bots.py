@@ -1,0 +1,214 @@
+"""The reference bots choose legal moves, in time, and as well as they claim."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from bots.alphabeta import AlphaBeta
+from bots.bot import Bot, Choice, Turn, seeded
+from bots.greedy import Greedy
+from bots.minimax import Minimax
+from bots.perfect import Perfect, theory_of
+from bots.random_bot import RandomBot
+from protocol.dice import Dice
+from protocol.errors import UsageFault
+from protocol.games import NAMES, game_class, load
+from protocol.games.base import Game
+from protocol.games.nim import Position
+from protocol.games.theory.impartial import outcome
+from protocol.games.tictactoe import Grid
+
+PRESETS = [(game, preset) for game in NAMES for preset in game_class(game).presets]
+
+
+def turn(rules: Game[Any, Any], state: Any, *, seed: str = "s", bank_ms: int = 60_000, received: float = 1e15) -> Turn:
+    """`state` as a bot gets it. `received` in the far future keeps a slow machine from cutting the thought short."""
+    seat = rules.to_move(state)
+    assert seat is not None
+    legal, options = rules.offer(state)
+    return Turn(
+        match="m-1",
+        seat=seat,
+        ply=rules.ply(state),
+        state=rules.encode_state(state),
+        legal=legal,
+        options=options,
+        events=[],
+        players=[],
+        clock_ms=[bank_ms] * rules.seats,
+        increment_ms=0,
+        rules=rules,
+        position=state,
+        random=seeded(seed, "m-1", rules.ply(state)),
+        received=received,
+    )
+
+
+def move_of(chosen: Mapping[str, Any] | Choice) -> Mapping[str, Any]:
+    return chosen.move if isinstance(chosen, Choice) else chosen
+
+
+def play(rules: Game[Any, Any], bots: tuple[Bot, Bot], state: Any, seed: str = "s") -> tuple[Any, list[Any]]:
+    """The finished state and the moves; an illegal move raises."""
+    moves = []
+    while (seat := rules.to_move(state)) is not None:
+        move = rules.decode_move(move_of(bots[seat].choose(turn(rules, state, seed=seed))))
+        moves.append(move)
+        state = rules.apply(state, move, Dice(b"", 0))[0]
+    return state, moves
+
+
+def every_bot() -> list[Bot]:
+    searching = [Greedy("greedy"), Minimax("minimax", depth=2), AlphaBeta("alphabeta", nodes=300)]
+    return [RandomBot("random"), *searching, Perfect("perfect")]
+
+
+@pytest.mark.parametrize(("game", "preset"), PRESETS)
+@pytest.mark.parametrize("bot", every_bot(), ids=lambda bot: bot.name)
+def test_a_reference_bot_plays_every_preset_to_its_end(bot: Bot, game: str, preset: str) -> None:
+    if game not in bot.games:
+        pytest.skip("not one of its games")
+    rules = load(game, {"preset": preset})
+    state, moves = play(rules, (bot, RandomBot("random")), rules.initial(Dice(b"", 0))[0])
+    assert moves
+    assert rules.to_move(state) is None
+
+
+@pytest.mark.parametrize("seed", ["a", "b", "c"])
+def test_bots_bound_by_nodes_or_depth_play_the_same_game_twice(seed: str) -> None:
+    rules = load("nim")
+    games = []
+    for _ in range(2):
+        bots = (AlphaBeta("alphabeta", nodes="200"), Minimax("minimax", nodes="100"))
+        games.append(play(rules, bots, rules.initial(Dice(b"", 0))[0], seed)[1])
+    assert games[0] == games[1]
+
+
+def test_random_is_uniform_over_the_legal_moves() -> None:
+    rules = load("nim", {"heaps": [1, 3]})
+    state = rules.initial(Dice(b"", 0))[0]
+    chosen = Counter(str(move_of(RandomBot("r").choose(turn(rules, state, seed=str(i))))) for i in range(4000))
+    assert len(chosen) == 4
+    assert all(850 < count < 1150 for count in chosen.values())
+
+
+def test_random_reaches_moves_that_a_turn_does_not_list() -> None:
+    rules = load("nim", {"heaps": [1000, 1000]})
+    state = rules.initial(Dice(b"", 0))[0]
+    assert len(turn(rules, state).legal) < 2000
+    chosen = [move_of(RandomBot("r").choose(turn(rules, state, seed=str(i)))) for i in range(50)]
+    assert any(move["heap"] == 1 for move in chosen)
+    assert all(rules.decode_move(move) in rules.legal_moves(state) for move in chosen)
+
+
+@pytest.mark.parametrize(
+    ("game", "config"),
+    [
+        ("nim", {"heaps": [3, 5, 7]}),
+        ("nim", {"heaps": [3, 4, 5], "misere": True}),
+        ("nim", {"heaps": [10, 9, 8], "take": [1, 2, 3]}),
+        ("nim", {"heaps": [9, 8, 7], "take": [2, 3, 7], "misere": True}),
+        ("grundy", {"heaps": [9, 12]}),
+    ],
+)
+def test_perfect_never_loses_from_a_won_position(game: str, config: dict[str, Any]) -> None:
+    rules, chance = load(game, config), random.Random(4)
+    rule, misere = theory_of(rules)
+    won = 0
+    for i in range(60):
+        if game == "nim":
+            state: Any = Position(tuple(chance.randint(0, size) for size in rules.config["heaps"]), 0, 0)
+        else:
+            state = rules.initial(Dice(b"", 0))[0]._replace(heaps=(chance.randint(1, 12), chance.randint(3, 12)))
+        if rules.to_move(state) is None or outcome(state.heaps, rule, misere=misere) == "P":
+            continue
+        final, _ = play(rules, (Perfect("perfect"), RandomBot("random")), state, seed=str(i))
+        assert rules.ranks(final)[0] == 1
+        won += 1
+    assert won > 10
+
+
+def test_perfect_makes_it_hard_from_a_lost_position() -> None:
+    rules = load("nim", {"heaps": [2, 4, 6]})
+    chosen = Perfect("p").choose(turn(rules, Position((2, 4, 6), 0, 0)))
+    # Three moves leave a single right reply of eleven, and no move leaves fewer: those that take one.
+    assert chosen.move == {"heap": 0, "take": 1}
+    assert chosen.value == -1
+
+
+@pytest.mark.parametrize("heaps", [(1000, 1000), (500, 500, 400, 400), tuple(range(1, 61))])
+def test_perfect_answers_the_largest_heaps(heaps: tuple[int, ...]) -> None:
+    rules = load("nim", {"heaps": list(heaps)})
+    state = rules.initial(Dice(b"", 0))[0]
+    move = rules.decode_move(move_of(Perfect("p").choose(turn(rules, state))))
+    assert move in rules.legal_moves(state)
+
+
+@pytest.mark.parametrize("bot", [Greedy("g"), Minimax("m"), AlphaBeta("a")], ids=lambda bot: bot.name)
+def test_a_bot_that_looks_ahead_takes_a_win_in_one(bot: Bot) -> None:
+    rules = load("tictactoe")
+    move = move_of(bot.choose(turn(rules, Grid((1, 1, 0, 2, 2, 0, 0, 0, 0)))))
+    assert move == {"cell": 2}
+
+
+@pytest.mark.parametrize("bot", [Minimax("m"), AlphaBeta("a")], ids=lambda bot: bot.name)
+def test_a_bot_that_looks_at_the_reply_stops_a_loss_in_one(bot: Bot) -> None:
+    rules = load("tictactoe")
+    move = move_of(bot.choose(turn(rules, Grid((1, 1, 0, 2, 0, 0, 0, 0, 0)))))
+    assert move == {"cell": 2}
+
+
+def test_alphabeta_does_not_lose_tic_tac_toe() -> None:
+    rules = load("tictactoe")
+    for seed in "abcdef":
+        final, _ = play(rules, (RandomBot("r"), AlphaBeta("a", nodes=8000)), rules.initial(Dice(b"", 0))[0], seed)
+        assert rules.ranks(final)[1] == 1
+
+
+@pytest.mark.parametrize(("game", "preset"), PRESETS)
+@pytest.mark.parametrize("bot", [Minimax("m"), AlphaBeta("a")], ids=lambda bot: bot.name)
+def test_a_bot_whose_time_is_up_answers_at_once(bot: Bot, game: str, preset: str) -> None:
+    rules = load(game, {"preset": preset})
+    state = rules.initial(Dice(b"", 0))[0]
+    chosen = bot.choose(turn(rules, state, bank_ms=1, received=-1e15))
+    assert isinstance(chosen, Choice)
+    assert rules.decode_move(chosen.move) in rules.legal_moves(state)
+    assert chosen.nodes is not None
+    assert chosen.nodes < 100
+
+
+def test_a_choice_tells_what_was_thought() -> None:
+    rules = load("nim", {"heaps": [1, 2]})
+    chosen = AlphaBeta("a").choose(turn(rules, rules.initial(Dice(b"", 0))[0]))
+    assert chosen.value is not None
+    assert chosen.value > 1000
+    assert (chosen.depth, chosen.nodes is not None) == (3, True)
+
+
+@pytest.mark.parametrize("cls", [Minimax, AlphaBeta])
+@pytest.mark.parametrize(
+    ("key", "value"), [("depth", "x"), ("depth", 0), ("depth", "65"), ("nodes", "-1"), ("nodes", 2.5)]
+)
+def test_a_setting_that_cannot_be_is_refused_in_one_line(cls: Any, key: str, value: Any) -> None:
+    with pytest.raises(UsageFault, match=f"{key} is '{value}': an integer from 1 to") as caught:
+        cls("bot", **{key: value})
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("cls", [Greedy, Minimax, AlphaBeta])
+def test_an_evaluation_that_no_game_has_is_refused(cls: Any) -> None:
+    with pytest.raises(UsageFault, match="there is no evaluation 'wild': one of parity, lines, none"):
+        cls("bot", eval="wild")
+
+
+@pytest.mark.parametrize("cls", [Greedy, Minimax, AlphaBeta, RandomBot, Perfect])
+def test_every_setting_can_be_given_as_text(cls: Any) -> None:
+    values = {"depth": "2", "nodes": "100", "eval": "none"}
+    bot = cls("bot", **{key: values[key] for key in cls.settings})
+    rules = load("nim")
+    assert bot.choose(turn(rules, rules.initial(Dice(b"", 0))[0]))
