@@ -1,0 +1,226 @@
+"""`arena-bot analyze` and `compare`, from the command line on."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from bots.analyze import position_facts
+from bots.cli import main
+from bots.comparison import Comparison, Measured, measure_extent
+from bots.contest import ABOUT, Contest, TooLarge
+from protocol.dice import Dice
+from protocol.games import load
+from protocol.games.base import NO_DICE
+from protocol.games.theory.difficulty import Difficulty
+from protocol.games.theory.heaps import SPLIT, taking
+from protocol.games.theory.impartial import value
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as caught:
+        main(args)
+    code = caught.value.code
+    out, err = capsys.readouterr()
+    return (0 if code is None else int(code)), out, err
+
+
+def read(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
+    code, out, err = run(capsys, *args, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def test_analyze_nim_tells_class_value_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = read(capsys, "analyze", "nim", "10,20,31", "--take", "1,3,5")
+    assert (facts["class"], facts["value"], facts["grundy"]) == ("N", 1.0, 1)
+    assert len(facts["best_moves"]) == 9
+    assert {"heap": 2, "take": 5} in facts["best_moves"]
+    assert facts["p_positions"] > 1000
+    assert facts["n_positions"] > 1000
+
+
+def test_analyze_nim_in_misere_has_no_grundy_value(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = read(capsys, "analyze", "nim", "1,1,1", "--misere")
+    assert (facts["class"], facts["grundy"], facts["value"]) == ("P", None, 0.0)
+    assert (facts["p_positions"], facts["n_positions"]) == (2, 2)
+
+
+def test_every_best_move_of_equal_heaps_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = read(capsys, "analyze", "nim", "2,2,5")
+    assert facts["best_moves"] == [{"heap": 2, "take": 5}]
+    facts = read(capsys, "analyze", "nim", "1,1")
+    assert facts["best_moves"] == [{"heap": 0, "take": 1}, {"heap": 1, "take": 1}]
+
+
+@pytest.mark.parametrize("take", ["1,2,3,4", "3,999983", "7,19,333,20011", "500000,700000,999999,1000000"])
+def test_heaps_of_a_million_answer_within_a_second(take: str) -> None:
+    # A process of its own, by processor time: neither tracing nor a busy machine counts.
+    command = [sys.executable, "-m", "bots", "analyze", "nim", "1000000,999999,123456", "--take", take, "--json"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    told = subprocess.run(command, check=True, capture_output=True, timeout=60).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime < 1
+    assert json.loads(told)["class"] in ("P", "N")
+
+
+def test_too_many_positions_are_null(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = read(capsys, "analyze", "nim", "1000,999", "--take", "1,2,3")
+    assert (facts["p_positions"], facts["n_positions"], facts["difficulty"]) == (None, None, None)
+
+
+def test_analyze_grundy_knows_that_seven_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = read(capsys, "analyze", "grundy", "7")
+    assert (facts["class"], facts["grundy"], facts["value"]) == ("P", 0, 0.0)
+    assert facts["best_moves"] == [{"heap": 0, "split": 1}, {"heap": 0, "split": 2}]
+    assert facts["difficulty"] == 0.5
+
+
+def test_the_table_of_a_position_fits_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    for args in (("3,5,7",), ("10,20,30", "--take", "1,2,3"), ("5", "--misere"), ("1000,1000",)):
+        code, out, _ = run(capsys, "analyze", "nim", *args)
+        assert code == 0
+        assert "Grundy value" in out
+        assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["nim", "-1"], "heap '-1'"),
+        (["nim", "3,-1,5"], "heap '-1'"),
+        (["nim", "junk"], "heap 'junk'"),
+        (["nim", ""], "heap ''"),
+        (["nim", "3,,5"], "heap ''"),
+        (["nim", "1000001"], "integers from 0 to 1000000"),
+        (["nim", "3", "--take", "0"], "--take '0'"),
+        (["nim", "3", "--take", "-2,1"], "--take '-2'"),
+        (["nim", ",".join(["1"] * 65)], "65 numbers for heap: at most 64"),
+        (["grundy", "0"], "integers from 1 to 10000"),
+        (["nim", "1000,1000", "--strategies"], "too many positions to compare strategies"),
+        (["nim", "1", "--strategies"], "no lost position with a move"),
+    ],
+)
+def test_what_is_no_position_is_refused_in_one_line(
+    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "analyze", *args)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_compare_agrees_on_tic_tac_toe(capsys: pytest.CaptureFixture[str]) -> None:
+    searches = read(capsys, "compare", "tictactoe")
+    assert all(set(search) == {"algorithm", "nodes", "leaves", "value", "seconds"} for search in searches)
+    by_name = {search["algorithm"]: search for search in searches}
+    assert {search["value"] for search in searches} == {0}
+    assert (by_name["minimax"]["nodes"], by_name["minimax"]["leaves"]) == (549946, 255168)
+    assert by_name["alphabeta"]["nodes"] < 0.04 * 549946
+    assert {"negamax", "star1", "alphabeta+table", "deepening", "status"} <= set(by_name)
+
+
+def test_compare_to_a_depth_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "compare", "nim", "--set", "heaps=3,4", "--depth", "3")
+    assert code == 0
+    assert "3 plies" in out
+    assert "branching" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["chess"], "there is no game 'chess'"),
+        (["nim", "--set", "heaps=-1"], "heaps[0] is -1"),
+        (["nim", "--set", "pile=3"], "no config key 'pile'"),
+        (["nim", "--depth", "0"], "--depth is 0: 1 to 64 plies"),
+        (["nim", "--eval", "lines"], "nim has no evaluation 'lines'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_one_line(
+    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "compare", *args)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_the_branching_factor_of_a_regular_tree_is_its_own() -> None:
+    search = Measured("minimax", 1 + 3 + 9 + 27, 27, 0.0, 0.1)
+    comparison = Comparison(3, 3, [search])
+    assert comparison.branching(search) == pytest.approx(3)
+    assert comparison.share(search) == 1
+
+
+def test_the_extent_of_a_tree_stops_before_it_is_too_large() -> None:
+    rules = load("tictactoe")
+    root = rules.initial(NO_DICE)[0]
+    assert measure_extent(rules, root, 200, 549_946) == (9, True, False)
+    assert measure_extent(rules, root, 200, 1000) == (3, False, False)
+    assert measure_extent(rules, root, 2, 10**9) == (2, False, False)
+
+
+def test_strategies_are_compared_from_lost_positions(capsys: pytest.CaptureFixture[str]) -> None:
+    told = read(capsys, "analyze", "nim", "5,5,5", "--strategies")
+    shares = told["shares"]
+    assert list(shares) == list(ABOUT)
+    assert all(shares[row]["hardest"] == 0 for row in ABOUT)
+    assert shares["hardest"]["half"] > shares["theory"]["half"] > shares["random"]["half"]
+    assert shares["deeper"]["half"] >= shares["hardest"]["half"]
+    code, out, _ = run(capsys, "analyze", "nim", "5,5,5", "--strategies")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 90
+
+
+def test_an_exact_share_is_that_of_a_game_worked_by_hand() -> None:
+    # From (1, 1) the mover takes one and the other takes the last: the mover never wins.
+    # From (2, 2) at random it wins where the random replier errs.
+    contest = Contest(taking(None))
+    assert contest.share("random", "random", {(1, 1): 1}) == 0
+    # (1, 2) or (0, 2) with even chance; from (0, 2): the replier takes all (1/2) or leaves one, which loses;
+    # from (1, 2): of three moves (1, 1) wins for it, (0, 2) gives ½ each, (0, 1) loses.
+    assert contest.share("random", "random", {(2, 2): 1}) == pytest.approx(0.5 * 0.5 + 0.5 * (0 + 0.5 + 1) / 3)
+
+
+def test_the_starts_of_a_contest_are_weighted_as_they_are_dealt() -> None:
+    starts = Contest(taking(None)).lost_positions((1, 2, 3))
+    assert starts == {(0, 1, 1): 3, (0, 2, 2): 1, (1, 2, 3): 1}
+    rules = load("nim", {"heaps": [1, 2, 3], "start": "p-position"})
+    dealt = {rules.initial(Dice(bytes([i]), 0))[0].heaps for i in range(100)}
+    assert {tuple(sorted(heaps)) for heaps in dealt} == set(starts)
+    assert len(dealt) == sum(starts.values())
+
+
+@pytest.mark.parametrize(("heaps", "rule"), [((10, 20, 30), taking((1, 2, 3))), ((7, 7, 7), taking(None))])
+def test_two_won_positions_of_equal_value_differ_in_difficulty(heaps: tuple[int, ...], rule: Any) -> None:
+    pair = Contest(rule).pair(heaps)
+    assert pair is not None
+    assert float(value(pair.easier, rule)) == float(value(pair.harder, rule)) == pair.value
+    difficulty = Difficulty(rule)
+    assert difficulty.error(pair.easier) == pair.easier_difficulty
+    assert difficulty.error(pair.harder) == pair.harder_difficulty
+    assert pair.easier_difficulty < pair.harder_difficulty
+
+
+def test_a_contest_with_too_many_positions_is_refused() -> None:
+    with pytest.raises(TooLarge, match="heaps 1000,1000: too many"):
+        Contest(taking(None)).lost_positions((1000, 1000))
+
+
+def test_misere_and_grundy_have_contests_too() -> None:
+    for contest, heaps in ((Contest(taking((1, 2)), misere=True), (4, 5)), (Contest(SPLIT), (8, 9))):
+        shares = contest.shares(contest.lost_positions(heaps))
+        assert shares["theory"]["theory"] == 0
+        assert 0 < shares["hardest"]["random"] <= 1
+
+
+def test_the_facts_of_a_finished_position_have_no_best_move() -> None:
+    facts = position_facts((0, 0), taking(None), misere=True)
+    assert (facts["class"], facts["value"], facts["best_moves"]) == ("N", 1.0, [])
