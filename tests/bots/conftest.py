@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -144,3 +145,22 @@ def listen() -> Callable[..., contextlib.AbstractAsyncContextManager[Peer]]:
 @pytest.fixture
 def script() -> Script:
     return Script()
+
+
+@pytest.fixture
+async def port(tmp_path: Path) -> AsyncIterator[int]:
+    """The port of a real arena with open registration; only the end-to-end tests ask for it."""
+    from arena.archive import Archive
+    from arena.identity import StoreDoor
+    from arena.journal import Journal
+    from arena.server import Arena
+    from arena.store.store import Store
+
+    store = Store.open(tmp_path / "arena.db")
+    archive = Archive(store)
+    clock = messages.Clock(bank_ms=60_000, increment_ms=500)
+    arena = Arena(archive, Journal(tmp_path / "journal"), StoreDoor(archive, registration="open"), clock)
+    yield await arena.listen("127.0.0.1", 0)
+    await arena.close()
+    await archive.drain()
+    store.close()

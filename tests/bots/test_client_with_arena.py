@@ -1,0 +1,112 @@
+"""The client against the real server: bots as processes, as their authors start them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+EXAMPLES = REPOSITORY / "docs" / "examples"
+Play = Callable[..., Awaitable[tuple[int, str, str]]]
+
+
+@pytest.fixture
+async def play(port: int, tmp_path: Path) -> AsyncIterator[Play]:
+    """Run a program beside the arena: its exit code and what it printed."""
+    processes = []
+
+    async def run(*command: str) -> tuple[int, str, str]:
+        environ = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            env={**environ, "ARENA_URL": f"ws://127.0.0.1:{port}", "XDG_CONFIG_HOME": str(tmp_path), "TERM": "dumb"},
+            cwd=REPOSITORY,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        processes.append(process)
+        out, err = await asyncio.wait_for(process.communicate(), 60)
+        assert process.returncode is not None
+        return process.returncode, out.decode(), err.decode()
+
+    yield run
+    for process in processes:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def program(folder: Path, name: str, text: str) -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+async def test_two_bots_of_five_lines_play_rated_matches(play: Play) -> None:
+    mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "nim", "--slots", "4", "--matches", "12"]
+    one, other = await asyncio.gather(play(*mine), play(*mine, "--name", "yours"))
+    assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
+    results = one[1].splitlines()[1:]
+    assert len(results) == 12
+    line = r"mine: (won|lost) [a-z0-9-]+ against yours \(win\), rating [\d.]+ ± [\d.]+ -> [\d.]+ ± [\d.]+"
+    assert all(re.fullmatch(line, result) for result in results)
+
+
+async def test_a_strike_and_a_crash_are_told_and_the_bot_plays_on(play: Play, tmp_path: Path) -> None:
+    odd = program(
+        tmp_path,
+        "odd.py",
+        "from bots import Bot, run\n"
+        "class Odd(Bot):\n"
+        "    def choose(self, turn):\n"
+        "        if 'struck' not in turn.memory:\n"
+        "            turn.memory['struck'] = True\n"
+        "            return {'heap': 0, 'take': 9}\n"
+        "        return turn.legal['first']\n"
+        "run(Odd('odd'), game='nim')\n",
+    )
+    mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "nim", "--matches", "2"]
+    (code, out, err), other = await asyncio.gather(play(sys.executable, odd, "--matches", "2"), play(*mine))
+    assert (code, other[0], other[2]) == (0, 0, "")
+    assert out.count("(resigned)") == 2
+    assert re.search(r'odd: move {"heap": 0, "take": 9} rejected at ply \d of \S+: .* \(2 strikes left\)', err)
+    assert err.count("TypeError: list indices must be integers or slices, not str") == 2
+
+
+async def test_a_name_is_its_owners(play: Play, tmp_path: Path) -> None:
+    mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "nim", "--matches", "1"]
+    await asyncio.gather(play(*mine), play(*mine, "--name", "yours"))
+    code, out, err = await play(*mine, "--token", "not-the-token-of-mine")
+    assert (code, out) == (1, "")
+    assert err.startswith("mine: ")
+    assert err.count("\n") == 1
+    assert "auth_failed" in err
+
+
+async def test_a_person_without_input_gives_up_and_leaves(play: Play) -> None:
+    human = [sys.executable, "-m", "bots", "run", "human", "--game", "tictactoe"]
+    mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "tictactoe", "--matches", "1"]
+    (code, out, err), other = await asyncio.gather(play(*human), play(*mine))
+    assert (code, err, other[0]) == (0, "", 0)
+    assert "you give up" in out
+    assert "human: lost" in out
+
+
+def test_the_bot_of_the_documents_is_the_one_in_the_examples() -> None:
+    text = (REPOSITORY / "docs" / "writing-a-bot.md").read_text()
+    assert f"```python\n{(EXAMPLES / 'mine.py').read_text()}```" in text
+
+
+async def test_the_second_bot_of_the_documents_plays(play: Play, tmp_path: Path) -> None:
+    text = (REPOSITORY / "docs" / "writing-a-bot.md").read_text()
+    second = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[1]
+    ahead = [sys.executable, program(tmp_path, "ahead.py", second), "--game", "tictactoe", "--matches", "2"]
+    mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "tictactoe", "--matches", "2"]
+    one, other = await asyncio.gather(play(*ahead), play(*mine))
+    assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
