@@ -382,6 +382,7 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     flood = next(iter(served.arena.lobby.news))
     while flood.wire.state.name == "OPEN":
         flood.wire.push(bytes(1024))
+        await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written
     for client in (first, second):
         await client.send(type="ready", match=start["match"])
     ends = await asyncio.gather(first.play(), second.play())
