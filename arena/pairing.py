@@ -6,7 +6,6 @@ Chance comes in as a `random.Random`, time as an argument; equal arguments give 
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -206,12 +205,8 @@ def _pool_pairs(waiting: Sequence[Seeker], now: float) -> Iterator[tuple[Seeker,
 def _best_for(seeker: Seeker, others: Iterable[Seeker], now: float) -> Seeker | None:
     mine = Rating(seeker.mu, seeker.sigma)
     least = _LEAST_CLOSENESS * max(0.0, 1 - (now - seeker.since) / PATIENCE)
-    best, best_quality = None, -math.inf
-    for other in others:
-        theirs = Rating(other.mu, other.sigma)
-        if closeness(mine, theirs) >= least and (value := quality(mine, theirs)) > best_quality:
-            best, best_quality = other, value
-    return best
+    near = [other for other in others if closeness(mine, Rating(other.mu, other.sigma)) >= least]
+    return max(near, key=lambda other: (quality(mine, Rating(other.mu, other.sigma)), -other.since), default=None)
 
 
 class _Row:

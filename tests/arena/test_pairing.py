@@ -1,0 +1,201 @@
+"""Who plays whom: schedules of tournaments, and the ladder's pairs."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from random import Random
+
+import pytest
+
+from arena.pairing import PATIENCE, Pairing, Seeker, byes, gauntlet, ladder_pairs, round_robin, swiss
+from protocol.errors import UsageFault
+
+BOTS = ["ann", "bob", "cid", "dan", "eve"]
+
+
+def meetings(schedule: list[Pairing]) -> Counter[frozenset[str]]:
+    return Counter(frozenset(pairing.seats) for pairing in schedule)
+
+
+def firsts(schedule: list[Pairing]) -> Counter[str]:
+    return Counter(pairing.seats[0] for pairing in schedule)
+
+
+def test_in_a_round_robin_every_pair_meets_once_a_round() -> None:
+    schedule = round_robin(BOTS, 3, Random(1))
+    for number in range(3):
+        assert set(meetings([p for p in schedule if p.round == number]).values()) == {1}
+    assert len(schedule) == 3 * 10
+    assert set(meetings(schedule).values()) == {3}
+
+
+def test_places_number_a_schedule_from_zero_in_order() -> None:
+    for paired in (False, True):
+        schedule = round_robin(BOTS, 2, Random(1), paired=paired)
+        assert [pairing.place for pairing in schedule] == list(range(len(schedule)))
+
+
+def test_seats_are_swapped_from_round_to_round() -> None:
+    schedule = round_robin(BOTS, 2, Random(1))
+    assert len({pairing.seats for pairing in schedule}) == len(schedule)
+
+
+def test_in_a_round_robin_every_bot_begins_equally_often() -> None:
+    assert set(firsts(round_robin(BOTS, 4, Random(5))).values()) == {8}
+    one_round = firsts(round_robin(BOTS, 1, Random(5)))
+    assert max(one_round.values()) - min(one_round.get(bot, 0) for bot in BOTS) <= 1
+
+
+def test_paired_matches_share_a_start_and_swap_seats() -> None:
+    schedule = round_robin(BOTS, 2, Random(1), paired=True)
+    starts = {start: list(group) for start, group in itertools.groupby(schedule, key=lambda p: p.start)}
+    assert len(starts) == 2 * 10
+    for one, other in starts.values():
+        assert one.seats == other.seats[::-1]
+
+
+def test_unpaired_matches_share_no_start() -> None:
+    schedule = round_robin(BOTS, 2, Random(1))
+    assert len({pairing.start for pairing in schedule}) == len(schedule)
+
+
+def test_the_same_chance_gives_the_same_schedule() -> None:
+    assert round_robin(BOTS, 3, Random(7)) == round_robin(BOTS, 3, Random(7))
+    assert round_robin(BOTS, 3, Random(7)) != round_robin(BOTS, 3, Random(8))
+
+
+def test_a_round_robin_of_three_seats_turns_the_seats() -> None:
+    schedule = round_robin(BOTS, 3, Random(1), seats=3)
+    assert set(meetings(schedule).values()) == {3}
+    assert len({pairing.seats for pairing in schedule}) == len(schedule)
+    assert len(round_robin(BOTS, 1, Random(1), seats=3, paired=True)) == 3 * 10
+
+
+def test_in_a_gauntlet_the_first_bot_meets_every_other() -> None:
+    schedule = gauntlet(BOTS, 2, Random(1))
+    assert meetings(schedule) == Counter({frozenset(("ann", other)): 2 for other in BOTS[1:]})
+    assert firsts(schedule)["ann"] == 4
+
+
+def test_a_tournament_with_too_few_bots_is_refused_in_words() -> None:
+    with pytest.raises(UsageFault, match="a round robin with 2 seats a match needs 2 bots: 1 given"):
+        round_robin(["ann"], 1, Random(1))
+    with pytest.raises(UsageFault, match="a gauntlet with 3 seats"):
+        gauntlet(["ann", "bob"], 1, Random(1), seats=3)
+    with pytest.raises(UsageFault, match="a swiss tournament"):
+        swiss(["ann"], [], {}, Random(1))
+
+
+def swiss_tournament(bots: list[str], rounds: int, *, paired: bool = False) -> list[Pairing]:
+    """Every match is won by the later name; a bye is a point."""
+    played: list[Pairing] = []
+    scores = dict.fromkeys(bots, 0.0)
+    for number in range(rounds):
+        drawn = swiss(bots, played, scores, Random(number), paired=paired)
+        for pairing in drawn:
+            scores[max(pairing.seats)] += 1
+        played += drawn
+        for bot in set(bots) - {bot for pairing in drawn for bot in pairing.seats}:
+            scores[bot] += 1
+    return played
+
+
+@pytest.mark.parametrize("count", [2, 4, 7, 16, 40])
+def test_a_swiss_tournament_avoids_rematches(count: int) -> None:
+    bots = [f"b{i:02}" for i in range(count)]
+    rounds = min(count - 1, 6)
+    played = swiss_tournament(bots, rounds)
+    assert set(meetings(played).values()) == {1}
+    assert len(played) == rounds * (count // 2)
+    assert [pairing.place for pairing in played] == list(range(len(played)))
+
+
+def test_a_swiss_round_that_cannot_avoid_a_rematch_is_played_all_the_same() -> None:
+    assert set(meetings(swiss_tournament(["ann", "bob"], 3)).values()) == {3}
+
+
+def test_equal_scores_meet_in_a_swiss_round() -> None:
+    scores = {"ann": 2.0, "bob": 0.0, "cid": 2.0, "dan": 0.0}
+    drawn = swiss(["ann", "bob", "cid", "dan"], [], scores, Random(3))
+    assert set(meetings(drawn)) == {frozenset(("ann", "cid")), frozenset(("bob", "dan"))}
+
+
+def test_half_points_count_in_a_swiss_round() -> None:
+    scores = {"ann": 1.0, "bob": 0.5, "cid": 0.5, "dan": 0.0}
+    met = [Pairing(0, 0, ("ann", "dan"), 0)]
+    assert frozenset(("ann", "dan")) not in meetings(swiss(["ann", "bob", "cid", "dan"], met, scores, Random(3)))
+
+
+def test_byes_go_round_before_anyone_has_a_second() -> None:
+    played = swiss_tournament(BOTS, 5)
+    assert byes(BOTS, played) == Counter(dict.fromkeys(BOTS, 1))
+
+
+def test_the_first_bye_goes_to_the_lowest_score() -> None:
+    scores = {"ann": 1.0, "bob": 1.0, "cid": 0.0}
+    drawn = swiss(["ann", "bob", "cid"], [], scores, Random(1))
+    assert meetings(drawn) == Counter([frozenset(("ann", "bob"))])
+
+
+def test_seats_are_balanced_in_a_swiss_tournament() -> None:
+    began = firsts(swiss_tournament([f"b{i:02}" for i in range(16)], 6))
+    assert all(1 <= began[f"b{i:02}"] <= 5 for i in range(16))
+
+
+def test_paired_swiss_matches_share_a_start() -> None:
+    played = swiss_tournament(["ann", "bob", "cid", "dan"], 2, paired=True)
+    assert Counter(pairing.start for pairing in played) == Counter(dict.fromkeys(range(4), 2))
+
+
+def seeker(bot: str, mu: float = 25.0, sigma: float = 1.0, since: float = 0.0, pool: str = "nim") -> Seeker:
+    return Seeker(bot, mu, sigma, since, f"{bot}/{since}", pool)
+
+
+def bots_of(pairs: list[tuple[Seeker, Seeker]]) -> list[tuple[str, str]]:
+    return [(a.bot, b.bot) for a, b in pairs]
+
+
+def test_close_ratings_are_paired() -> None:
+    seekers = [seeker("ann", 10), seeker("bob", 30), seeker("cid", 11), seeker("dan", 31)]
+    assert {frozenset(pair) for pair in bots_of(ladder_pairs(seekers, now=0.1))} == {
+        frozenset(("ann", "cid")),
+        frozenset(("bob", "dan")),
+    }
+
+
+def test_a_bot_never_meets_itself() -> None:
+    assert ladder_pairs([seeker("ann", since=0), seeker("ann", since=1)], now=99) == []
+
+
+def test_seeks_of_different_pools_are_not_paired() -> None:
+    assert ladder_pairs([seeker("ann", pool="nim"), seeker("bob", pool="grundy")], now=99) == []
+
+
+def test_ratings_far_apart_wait_a_little_and_then_meet() -> None:
+    seekers = [seeker("ann", 5), seeker("bob", 45)]
+    assert ladder_pairs(seekers, now=0.1) == []
+    assert bots_of(ladder_pairs(seekers, now=PATIENCE)) == [("ann", "bob")]
+
+
+def test_newcomers_of_unsure_rating_need_not_wait() -> None:
+    assert len(ladder_pairs([seeker("ann", 22, 8), seeker("bob", 28, 8)], now=0.0)) == 1
+
+
+def test_the_longest_waiting_is_served_first() -> None:
+    seekers = [seeker("new", 25, since=9.0), seeker("mid", 25, since=5.0), seeker("old", 25.1, since=1.0)]
+    assert bots_of(ladder_pairs(seekers, now=9.5)) == [("old", "mid")]
+
+
+def test_a_bot_with_many_seeks_does_not_hide_the_others() -> None:
+    seekers = [seeker("ann", since=i) for i in range(64)] + [seeker(f"b{i}", 40 + i, since=70) for i in range(3)]
+    assert len(ladder_pairs(seekers, now=100)) == 3
+
+
+def test_a_thousand_seekers_all_find_a_match_and_each_seek_only_one() -> None:
+    chance = Random(4)
+    seekers = [seeker(f"b{i % 300}", chance.uniform(0, 50), chance.uniform(1, 8), i / 100) for i in range(1000)]
+    pairs = ladder_pairs(seekers, now=100)
+    used = [side.key for pair in pairs for side in pair]
+    assert len(used) == len(set(used)) == 1000
+    assert all(a.bot != b.bot for a, b in pairs)
