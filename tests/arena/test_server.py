@@ -388,3 +388,4 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     ends = await asyncio.gather(first.play(), second.play())
     assert ends[0]["reason"] == "win"
     assert slow.wire.state.name == "OPEN"
+    watcher.wire.transport.abort()
