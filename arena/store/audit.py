@@ -41,7 +41,7 @@ def complaints(connection: Connection) -> list[str]:
     missing = select(matches.c.id).where(matches.c.number.not_in(select(records.c.match)))
     found += [f"match {match} has no record" for match in connection.execute(missing).scalars()]
     tallies, wrong = _again(connection)
-    names = dict(connection.execute(select(matches.c.number, matches.c.id)).tuples().all()) if wrong else {}
+    names = {row.number: row.id for row in connection.execute(select(matches.c.number, matches.c.id))} if wrong else {}
     for number, seat in wrong:
         found.append(f"match {names[number]}, seat {seat}: the rating is not what follows from the results")
     stale = _stale(connection, tallies)

@@ -17,8 +17,13 @@ from arena.store.schema import APPLICATION_ID, REVISIONS, metadata
 from protocol.errors import ArenaFault
 
 BUSY_MS = 10_000
+MIGRATIONS = Path(__file__).parent / "migrations"
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
+_VERSION_TABLE = """CREATE TABLE alembic_version (
+    version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+)"""
+"""As Alembic makes it."""
 
 
 class NoDatabase(ArenaFault):
@@ -123,31 +128,37 @@ def create(file: Path) -> None:
             if connection.exec_driver_sql("PRAGMA application_id").scalar_one() == 0:
                 connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
                 metadata.create_all(connection, checkfirst=False)
-                connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
+                connection.exec_driver_sql(_VERSION_TABLE)
                 connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (REVISIONS[-1],))
     finally:
         engine.dispose()
 
 
 def upgrade(file: Path) -> tuple[str, str]:
-    """Run the migrations that the file lacks, in one transaction. Returns the revisions before and after."""
+    """Bring a file up to date. Returns its revisions before and after. Raises `NoDatabase`, `ForeignDatabase`, …"""
     before = revision_of(file)
     if before is None:
         raise NoDatabase(f"there is no database {file}: start `arena serve` or `arena tournament` first")
     if before != REVISIONS[-1]:
-        from alembic import command
-        from alembic.config import Config
-
-        config = Config()
-        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
         engine = connect(file)
         try:
-            with failures(file), writing(engine).begin() as connection:
-                config.attributes["connection"] = connection
-                command.upgrade(config, "head")
+            with failures(file):
+                migrate(engine)
         finally:
             engine.dispose()
     return before, REVISIONS[-1]
+
+
+def migrate(engine: Engine) -> None:
+    """Run the migrations that a database of ours lacks, in one transaction."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    with writing(engine).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
 
 
 @contextmanager

@@ -124,7 +124,7 @@ def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     """The rows of bots by name in lower case; bots seen for the first time get one, without a token."""
     wanted = {name.lower(): name for name in names}
     query = select(bots.c.key, bots.c.id).where(bots.c.key.in_(wanted))
-    found = dict(connection.execute(query).tuples().all())
+    found = {row.key: row.id for row in connection.execute(query)}
     missing = [
         {"name": name, "key": key, "revoked": False, "created": now()}
         for key, name in wanted.items()
@@ -132,7 +132,7 @@ def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     ]
     if missing:
         connection.execute(insert(bots), missing)
-        found = dict(connection.execute(query).tuples().all())
+        found = {row.key: row.id for row in connection.execute(query)}
     return found
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select, select
 
 from arena import ladder
 from arena.result import Ratings, Result, SeatRating, SeatResult
+from arena.store.database import StoreFailed
 from arena.store.schema import bots, matches, ratings, seats
 
 MOST_ASKED_AT_ONCE = 500
@@ -116,10 +117,14 @@ def _sat(connection: Connection, numbers: Select[tuple[int]] | None) -> Iterator
 
 def _result(rows: Sequence[Any]) -> Result:
     row = rows[0]
+    try:
+        config = msgspec.json.decode(row.config)
+    except msgspec.DecodeError as exc:
+        raise StoreFailed(f"match {row.id} is damaged: its config is not JSON: {exc}") from exc
     return Result(
         match=row.id,
         game=row.game,
-        config=msgspec.json.decode(row.config),
+        config=config,
         rated=row.rated,
         seats=tuple(
             SeatResult(bot=seat.name, version=seat.version, rank=seat.rank, reason=seat.seat_reason) for seat in rows

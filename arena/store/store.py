@@ -22,7 +22,7 @@ from arena.store.database import NoDatabase, WrongSchema
 from arena.store.finishing import Finished
 from arena.store.reading import Row
 from arena.store.schema import REVISIONS, bots, matches, ratings, records, tournaments
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import UsageFault
 
 __all__ = ["Finished", "Registered", "Row", "Store"]
 
@@ -212,7 +212,4 @@ class Store:
     def check(self) -> list[str]:
         """What is wrong with the file, its references or its ratings, a line each; empty when all is well."""
         with self._reading() as connection:
-            try:
-                return audit.complaints(connection)
-            except (TypeError, ValueError) as exc:
-                raise ArenaFault(f"{self.file} is damaged: {exc}") from exc
+            return audit.complaints(connection)

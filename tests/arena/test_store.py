@@ -1,0 +1,532 @@
+"""The store: results once, ratings in order, tournaments that go on, and files that are not ours left alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from arena import ladder
+from arena.ladder import Standing
+from arena.lock import Locked, lock
+from arena.result import Ratings, Result, SeatResult
+from arena.store import database
+from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed, WrongSchema
+from arena.store.schema import APPLICATION_ID, REVISIONS
+from arena.store.store import Finished, NameInUse, Store
+from arena.store.tokens import hash_token, new_token
+from protocol.errors import ArenaFault, UsageFault
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store.open(tmp_path / "arena.db")
+    yield opened
+    opened.close()
+
+
+def result(
+    match: str,
+    bots: Sequence[str] = ("ann", "bob"),
+    ranks: Sequence[int] = (1, 2),
+    *,
+    game: str = "nim",
+    rated: bool = True,
+    version: str = "1",
+    tournament: str | None = None,
+    place: int | None = None,
+) -> Result:
+    seats = tuple(
+        SeatResult(bot=bot, version=version, rank=rank, reason="win") for bot, rank in zip(bots, ranks, strict=True)
+    )
+    return Result(
+        match=match,
+        game=game,
+        config={"heaps": [3, 5, 7]},
+        rated=rated,
+        seats=seats,
+        reason="win",
+        plies=7,
+        digest="ab" * 32,
+        started="2026-01-01T00:00:00Z",
+        finished="2026-01-01T00:00:09Z",
+        tournament=tournament,
+        place=place,
+    )
+
+
+def finished(done: Result) -> Finished:
+    return Finished(done, lambda ratings: f"{done.match} {'rated' if ratings else 'unrated'}".encode())
+
+
+def season(store: Store, count: int = 30) -> None:
+    """A few matches of four bots with changing fortunes and versions."""
+    names = ["ann", "bob", "cid", "dan"]
+    for number in range(count):
+        pair = (names[number % 4], names[(number * 3 + 1) % 4])
+        bots = pair if pair[0] != pair[1] else ("ann", "cid")
+        ranks = ((1, 2), (2, 1), (1, 1))[number % 3]
+        game = "tictactoe" if number % 3 == 2 else "nim"
+        store.finish([finished(result(f"m{number}", bots, ranks, game=game, version=str(number // 10)))])
+
+
+def altered(store: Store, statement: str) -> None:
+    """Change the file behind the store's back."""
+    with sqlite3.connect(store.file) as connection:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_a_rated_match_moves_both_standings(store: Store) -> None:
+    (ratings,) = store.finish([finished(result("m1"))])
+    assert ratings == ladder.rate("nim", [Standing(), Standing()], ["1", "1"], [1, 2])
+    assert store.standing("ANN", "nim") == Standing(*ratings_after(ratings, 0), 1, "1")
+    assert store.standing("ann", "grundy") is None
+    assert store.standing("nobody", "nim") is None
+
+
+def ratings_after(ratings: Ratings | None, seat: int) -> tuple[float, float]:
+    assert ratings is not None
+    return ratings.seats[seat].mu_after, ratings.seats[seat].sigma_after
+
+
+def test_the_record_is_closed_with_the_ratings_and_kept(store: Store) -> None:
+    store.finish([finished(result("m1")), finished(result("m2", rated=False))])
+    assert store.record("m1") == b"m1 rated"
+    assert store.record("m2") == b"m2 unrated"
+    assert store.record("m3") is None
+
+
+def test_an_unrated_match_leaves_the_standings(store: Store) -> None:
+    assert store.finish([finished(result("m1", rated=False))]) == [None]
+    assert store.standing("ann", "nim") is None
+    assert store.leaderboard("nim") == []
+
+
+def test_a_match_is_stored_and_rated_once(store: Store) -> None:
+    first = store.finish([finished(result("m1"))])
+    before = store.standing("ann", "nim")
+
+    def close(_: Ratings | None) -> bytes:
+        raise AssertionError("closed a second time")
+
+    assert store.finish([Finished(result("m1"), close)]) == first
+    assert store.standing("ann", "nim") == before
+    assert len(store.matches()) == 1
+
+
+def test_an_unrated_match_is_stored_once(store: Store) -> None:
+    store.finish([finished(result("m1", rated=False))])
+    assert store.finish([finished(result("m1", rated=False))]) == [None]
+
+
+def test_the_same_match_twice_in_a_batch_is_one(store: Store) -> None:
+    one, two = store.finish([finished(result("m1")), finished(result("m1"))])
+    assert one == two
+    assert len(store.matches()) == 1
+
+
+def test_a_batch_rates_as_single_matches_in_the_same_order_do(tmp_path: Path) -> None:
+    batch = [finished(result(f"m{i}", ("ann", "bob"), ((1, 2), (2, 1))[i % 3 == 0])) for i in range(20)]
+    together, apart = Store.open(tmp_path / "a.db"), Store.open(tmp_path / "b.db")
+    assert together.finish(batch) == [rated for one in batch for rated in apart.finish([one])]
+    assert together.standing("bob", "nim") == apart.standing("bob", "nim")
+    together.close()
+    apart.close()
+
+
+def test_a_batch_that_fails_half_way_leaves_nothing(store: Store) -> None:
+    def close(_: Ratings | None) -> bytes:
+        raise RuntimeError("no record")
+
+    with pytest.raises(RuntimeError, match="no record"):
+        store.finish([finished(result("m1")), Finished(result("m2"), close)])
+    assert store.matches() == []
+    assert store.standing("ann", "nim") is None
+    assert store.finish([]) == []
+
+
+def test_two_matches_on_one_place_of_a_tournament_are_refused_in_one_line(store: Store) -> None:
+    store.finish([finished(result("m1", tournament="t1", place=0))])
+    with pytest.raises(StoreFailed, match="UNIQUE constraint failed") as caught:
+        store.finish([finished(result("m2", tournament="t1", place=0))])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_new_version_is_remembered_and_raises_sigma_once(store: Store) -> None:
+    for number in range(12):
+        store.finish([finished(result(f"m{number}", version="1"))])
+    settled = store.standing("ann", "nim")
+    assert settled is not None
+    (changed,) = store.finish([finished(result("n1", version="2"))])
+    (again,) = store.finish([finished(result("n2", version="2"))])
+    assert changed is not None
+    assert again is not None
+    assert changed.seats[0].sigma_before > settled.sigma
+    assert again.seats[0].sigma_before == changed.seats[0].sigma_after
+
+
+def test_the_leaderboard_sorts_by_the_conservative_score_and_counts(store: Store) -> None:
+    for number in range(11):
+        store.finish([finished(result(f"m{number}", ranks=(1, 2) if number else (1, 1), game="tictactoe"))])
+    store.finish([finished(result("x", ("Eve", "ann"), (2, 1), game="tictactoe"))])
+    rows = store.leaderboard("tictactoe")
+    assert [row.bot for row in rows] == ["ann", "Eve", "bob"] or [row.bot for row in rows] == ["ann", "bob", "Eve"]
+    assert [row.score for row in rows] == sorted((row.score for row in rows), reverse=True)
+    ann = rows[0]
+    assert (ann.played, ann.wins, ann.draws, ann.losses, ann.few) == (12, 11, 1, 0, False)
+    assert ann.score == ladder.conservative(ann.mu, ann.sigma)
+    assert {row.bot: row.few for row in rows} == {"ann": False, "bob": False, "Eve": True}
+    assert store.games() == ["tictactoe"]
+
+
+def test_matches_are_found_by_bot_game_and_tournament_newest_first(store: Store) -> None:
+    store.finish([finished(result("m1")), finished(result("m2", ("cid", "ann"), game="grundy"))])
+    store.finish([finished(result("m3", ("cid", "bob"), tournament="t1", place=0))])
+    assert [found.match for found in store.matches()] == ["m3", "m2", "m1"]
+    assert [found.match for found in store.matches(bot="ANN")] == ["m2", "m1"]
+    assert [found.match for found in store.matches(game="nim")] == ["m3", "m1"]
+    assert [found.match for found in store.matches(tournament="t1")] == ["m3"]
+    assert [found.match for found in store.matches(limit=1)] == ["m3"]
+
+
+def test_a_result_comes_back_as_it_was_stored(store: Store) -> None:
+    original = result("m1", ("ann", "bob", "cid"), (2, 1, 2), tournament="t1", place=4)
+    store.finish([finished(original)])
+    assert store.matches() == [original]
+
+
+def test_rebuilding_gives_the_same_numbers(store: Store) -> None:
+    season(store)
+    before = {game: store.leaderboard(game) for game in store.games()}
+    assert store.check() == []
+    assert store.rebuild_ratings() == 0
+    assert {game: store.leaderboard(game) for game in store.games()} == before
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        ("UPDATE seats SET mu_after = mu_after + 1 WHERE match = 3 AND seat = 1", "match m2, seat 1: the rating"),
+        ("UPDATE seats SET sigma_before = NULL WHERE match = 3 AND seat = 0", "match m2, seat 0: the rating"),
+        ("UPDATE ratings SET sigma = sigma / 2 WHERE bot = 1 AND game = 'nim'", "1 standings are not"),
+        ("UPDATE ratings SET wins = wins + 1 WHERE bot = 1 AND game = 'nim'", "1 standings are not"),
+        ("DELETE FROM ratings WHERE bot = 1 AND game = 'nim'", "1 standings are not"),
+    ],
+)
+def test_changed_ratings_are_reported_and_rebuilt(store: Store, damage: str, complaint: str) -> None:
+    season(store)
+    before = {game: store.leaderboard(game) for game in store.games()}
+    altered(store, damage)
+    (found,) = store.check()
+    assert found.startswith(complaint)
+    assert store.rebuild_ratings() == 1
+    assert {game: store.leaderboard(game) for game in store.games()} == before
+    assert store.check() == []
+
+
+def test_missing_records_and_references_are_reported(store: Store) -> None:
+    store.finish([finished(result("m1"))])
+    altered(store, "DELETE FROM records")
+    assert store.check() == ["match m1 has no record"]
+    altered(store, "INSERT INTO records VALUES (77, x'00')")
+    assert "table records, row 77: refers to a row of matches that is not there" in store.check()
+
+
+def test_a_tournament_without_a_seed_goes_on_until_it_is_finished(store: Store) -> None:
+    first, seed = store.open_tournament('{"game":"nim"}', None)
+    assert first[0] == "t"
+    assert len(first) == 11
+    assert store.open_tournament('{"game":"nim"}', None) == (first, seed)
+    assert store.open_tournament('{"game":"grundy"}', None)[0] != first
+    store.finish_tournament(first)
+    assert store.open_tournament('{"game":"nim"}', None)[0] != first
+
+
+def test_a_tournament_is_found_again_by_its_arguments_and_seed(store: Store) -> None:
+    name, seed = store.open_tournament("{}", "7")
+    assert seed == "7"
+    store.finish([finished(result("m2", tournament=name, place=1)), finished(result("m1", tournament=name, place=0))])
+    store.finish_tournament(name)
+    assert store.open_tournament("{}", "7") == (name, "7")
+    assert [found.match for found in store.tournament_results(name)] == ["m1", "m2"]
+    assert store.open_tournament("{}", "8")[0] != name
+
+
+def test_the_same_arguments_and_seed_give_the_same_id_in_any_database(store: Store, tmp_path: Path) -> None:
+    other = Store.open(tmp_path / "other.db")
+    assert other.open_tournament("{}", "7") == store.open_tournament("{}", "7")
+    other.close()
+
+
+def test_a_bot_is_known_by_its_name_in_any_case_and_its_token_by_a_hash_only(store: Store) -> None:
+    token = new_token()
+    store.add_bot("Ann", hash_token(token))
+    known = store.bot("aNN")
+    assert known is not None
+    assert (known.name, known.token_hash, known.revoked) == ("Ann", hash_token(token), False)
+    assert token.encode() not in b"".join(file.read_bytes() for file in store.file.parent.iterdir())
+    assert store.bot("bob") is None
+    with pytest.raises(NameInUse, match="a bot is called ANN already"):
+        store.add_bot("ANN", hash_token(new_token()))
+
+
+def test_tokens_are_long_and_never_the_same() -> None:
+    assert len({new_token() for _ in range(50)}) == 50
+    assert 16 <= len(new_token()) <= 128
+
+
+def test_a_revoked_bot_has_no_token_until_it_gets_a_new_one(store: Store) -> None:
+    store.add_bot("ann", "a" * 64)
+    store.revoke("ANN")
+    revoked = store.bot("ann")
+    assert revoked is not None
+    assert (revoked.revoked, revoked.token_hash) == (True, None)
+    with pytest.raises(NameInUse):
+        store.add_bot("ann", "b" * 64)
+    store.rotate("ann", "c" * 64)
+    back = store.bot("ann")
+    assert back is not None
+    assert (back.revoked, back.token_hash) == (False, "c" * 64)
+
+
+def test_a_bot_that_only_played_in_tournaments_may_be_registered_and_keeps_its_rating(store: Store) -> None:
+    store.finish([finished(result("m1"))])
+    assert store.bot("ann") is None
+    assert store.seen("ANN")
+    assert [bot.token_hash for bot in store.bots()] == [None, None]
+    store.add_bot("Ann", "a" * 64)
+    assert store.bot("ann") is not None
+    standing = store.standing("ann", "nim")
+    assert standing is not None
+    assert standing.matches == 1
+    assert [bot.name for bot in store.bots()] == ["Ann", "bob"]
+
+
+@pytest.mark.parametrize("change", ["rotate", "revoke"])
+def test_an_unknown_bot_cannot_be_changed(store: Store, change: str) -> None:
+    with pytest.raises(UsageFault, match="there is no bot called ann"):
+        store.rotate("ann", "a" * 64) if change == "rotate" else store.revoke("ann")
+
+
+def test_a_reader_sees_the_last_batch_while_another_thread_writes(store: Store) -> None:
+    seen: list[int] = []
+
+    def close(_: Ratings | None) -> bytes:
+        reader = threading.Thread(target=lambda: seen.append(len(store.matches())))
+        reader.start()
+        reader.join()
+        return b""
+
+    store.finish([finished(result("m1"))])
+    store.finish([Finished(result("m2"), close)])
+    assert seen == [1]
+
+
+def test_bots_may_be_added_beside_a_running_server(store: Store) -> None:
+    beside = Store.open(store.file, create=False, checkpoint=False)
+    beside.add_bot("ann", "a" * 64)
+    beside.close()
+    assert store.bot("ann") is not None
+    store.finish([finished(result("m1"))])
+
+
+def test_a_new_file_is_marked_as_ours_and_syncs_every_commit(store: Store) -> None:
+    store.add_bot("ann", "a" * 64)
+    connection = sqlite3.connect(store.file)
+    assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+    with database.connect(store.file).connect() as ours:
+        assert ours.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+        assert ours.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+
+
+def test_a_new_file_has_exactly_what_the_migrations_make(tmp_path: Path) -> None:
+    fresh, led = tmp_path / "fresh.db", tmp_path / "led.db"
+    database.create(fresh)
+    old = sqlite3.connect(led)
+    old.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    old.commit()
+    old.close()
+    engine = database.connect(led)
+    database.migrate(engine)
+    engine.dispose()
+    assert tables(led) == tables(fresh)
+    assert database.revision_of(led) == database.revision_of(fresh) == REVISIONS[-1]
+
+
+def tables(file: Path) -> dict[str, object]:
+    """Columns, indices and references of every table."""
+    connection = sqlite3.connect(file)
+    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found: dict[str, object] = {
+        name: (
+            connection.execute(f"PRAGMA table_info({name})").fetchall(),
+            sorted(row[2:] for row in connection.execute(f"PRAGMA foreign_key_list({name})")),
+            sorted(row[2:] for row in connection.execute(f"PRAGMA index_list({name})")),
+        )
+        for name in names
+    }
+    connection.close()
+    return found
+
+
+def test_the_known_revisions_are_those_of_the_migrations() -> None:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(database.MIGRATIONS))
+    walked = ScriptDirectory.from_config(config).walk_revisions()
+    assert tuple(script.revision for script in walked)[::-1] == REVISIONS
+
+
+def test_a_new_store_is_made_without_loading_alembic(tmp_path: Path) -> None:
+    code = (
+        "import sys; from arena.store.store import Store; "
+        f"Store.open({str(tmp_path / 'a.db')!r}).close(); print('alembic' in sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    assert shown.stdout == "False\n"
+
+
+def test_a_missing_database_is_not_made_by_reading(tmp_path: Path) -> None:
+    with pytest.raises(NoDatabase, match=r"no arena data in .*arena\.db: start `arena serve` or `arena tournament`"):
+        Store.open(tmp_path / "data" / "arena.db", create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("not a database\n" * 20)
+    with pytest.raises(ForeignDatabase, match=r"notes\.txt is not a database"):
+        Store.open(file)
+    assert file.read_text() == "not a database\n" * 20
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "theirs.db"
+    theirs = sqlite3.connect(file)
+    theirs.execute("CREATE TABLE bots (name)")
+    theirs.commit()
+    theirs.close()
+    before = file.read_bytes()
+    with pytest.raises(ForeignDatabase, match="a database, but not Bot Arena's"):
+        Store.open(file)
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_newer_schema_is_refused_saying_what_to_do(store: Store) -> None:
+    altered(store, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(WrongSchema, match="schema 9999, newer than this bot-arena knows: upgrade bot-arena"):
+        Store.open(store.file)
+
+
+def test_an_older_schema_is_refused_saying_what_to_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = (*REVISIONS, "9999")
+    monkeypatch.setattr("arena.store.store.REVISIONS", newer)
+    monkeypatch.setattr("arena.store.database.REVISIONS", newer)
+    with pytest.raises(WrongSchema, match=f"schema {REVISIONS[-1]}, older .*: run `arena db upgrade`"):
+        Store.open(store.file)
+
+
+def test_an_older_schema_is_upgraded_and_keeps_its_rows(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.finish([finished(result("m1"))])
+    store.close()
+    later = tmp_path / "migrations"
+    shutil.copytree(database.MIGRATIONS, later)
+    (later / "versions" / "0002_nicknames.py").write_text(
+        "import sqlalchemy as sa\nfrom alembic import op\n"
+        "revision, down_revision, branch_labels, depends_on = '0002', '0001', None, None\n"
+        "def upgrade():\n    op.add_column('bots', sa.Column('nickname', sa.Text()))\n"
+    )
+    monkeypatch.setattr(database, "MIGRATIONS", later)
+    for module in ("store", "database"):
+        monkeypatch.setattr(f"arena.store.{module}.REVISIONS", ("0001", "0002"))
+    assert database.upgrade(store.file) == ("0001", "0002")
+    assert "nickname" in str(tables(store.file)["bots"])
+    upgraded = Store.open(store.file)
+    assert [found.match for found in upgraded.matches()] == ["m1"]
+    assert upgraded.check() == []
+    upgraded.close()
+
+
+def test_a_database_up_to_date_is_not_upgraded(store: Store) -> None:
+    assert database.upgrade(store.file) == (REVISIONS[-1], REVISIONS[-1])
+    with pytest.raises(NoDatabase):
+        database.upgrade(store.file.parent / "other.db")
+
+
+@pytest.mark.parametrize("where", ["postgresql://user:secret@host/db", "sqlite://", "sqlite+pysqlite:///x.db"])
+def test_a_url_of_another_kind_is_refused_without_telling_its_password(where: str) -> None:
+    with pytest.raises(StoreFailed, match="a database URL is sqlite:///FILE") as caught:
+        Store.open(where)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_url_names_a_relative_or_an_absolute_file(tmp_path: Path) -> None:
+    assert database.file_of("sqlite:///arena-data/arena.db") == Path("arena-data/arena.db")
+    assert database.file_of(f"sqlite:///{tmp_path}/arena.db") == tmp_path / "arena.db"
+    assert database.file_of("arena.db") == Path("arena.db")
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreFailed, match="Not a directory"):
+        Store.open(tmp_path / "file" / "arena.db")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreFailed, match="Is a directory"):
+        Store.open(tmp_path / "folder")
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    file = tmp_path / "arena.db"
+    file.touch()
+    with pytest.raises(NoDatabase):
+        Store.open(file, create=False)
+    Store.open(file).close()
+    assert database.revision_of(file) == REVISIONS[-1]
+
+
+def test_a_damaged_file_of_ours_is_one_line(store: Store) -> None:
+    season(store)
+    store.close()
+    size = store.file.stat().st_size
+    with store.file.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (size - 4096))
+    with pytest.raises(StoreFailed, match=r"arena\.db: .*(malformed|not a database|disk image)"):
+        Store.open(store.file)
+
+
+def test_a_damaged_row_is_one_line(store: Store) -> None:
+    store.finish([finished(result("m1"))])
+    altered(store, "UPDATE matches SET config = '{'")
+    with pytest.raises(StoreFailed, match="match m1 is damaged: its config is not JSON"):
+        store.check()
+
+
+def test_a_second_holder_of_a_data_folder_is_refused_naming_the_first(tmp_path: Path) -> None:
+    refused = pytest.raises(Locked, match=f"in use by process {os.getpid()}: stop it")
+    with lock(tmp_path / "data"), refused, lock(tmp_path / "data"):
+        pass
+    with lock(tmp_path / "data"):
+        pass
+
+
+def test_a_data_folder_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ArenaFault, match="file can't be used: File exists"), lock(tmp_path / "file"):
+        pass
