@@ -1,0 +1,290 @@
+"""`arena leaderboard`, `matches`, `bot` and `db`, as a person at a terminal meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena import cli
+from arena.lock import lock
+from arena.result import Result, SeatResult
+from arena.store.store import Finished, Store
+from arena.store.tokens import hash_token
+from arena.tables import table
+
+Said = tuple[int, str, str]
+Arena = Callable[..., Said]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def arena(data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Arena:
+    """Run `arena` with these words on the data folder: its exit code, what it printed, what it complained."""
+    monkeypatch.setenv("ARENA_DATA", str(data))
+    monkeypatch.delenv("ARENA_DB", raising=False)
+
+    def run(*words: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["arena", *words])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        said = capsys.readouterr()
+        return int(stop.value.code or 0), said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def played(data: Path) -> Path:
+    """A data folder with twelve rated matches of Nim and an unrated drawn tic-tac-toe."""
+    store = Store.open(data / "arena.db")
+    for number in range(12):
+        finish(store, f"m{number}", "nim", ("ann", "a-name-of-thirty-two-characters-"), (1, 2))
+    finish(store, "draw", "tictactoe", ("ann", "bob"), (1, 1), rated=False)
+    store.close()
+    return data
+
+
+def finish(
+    store: Store, match: str, game: str, bots: tuple[str, ...], ranks: tuple[int, ...], *, rated: bool = True
+) -> None:
+    seats = tuple(
+        SeatResult(bot=bot, version="", rank=rank, reason="win") for bot, rank in zip(bots, ranks, strict=True)
+    )
+    done = Result(
+        match=match,
+        game=game,
+        config={},
+        rated=rated,
+        seats=seats,
+        reason="win",
+        plies=9,
+        digest="0" * 64,
+        started="2026-01-01T00:00:00Z",
+        finished="2026-01-01T00:01:00Z",
+    )
+    store.finish([Finished(done, lambda ratings: b"record")])
+
+
+def widest(text: str) -> int:
+    return max(len(line) for line in text.splitlines())
+
+
+def test_the_leaderboard_is_readable_on_80_columns(arena: Arena, played: Path) -> None:
+    code, out, _ = arena("leaderboard")
+    assert code == 0
+    assert widest(out) <= 80
+    assert out.splitlines()[0] == "nim, by score = mu - 3 sigma"
+    assert out.splitlines()[2].split()[:2] == ["1", "ann"]
+    assert "too few" not in out
+
+
+def test_bots_with_too_few_matches_are_marked(arena: Arena, data: Path) -> None:
+    store = Store.open(data / "arena.db")
+    finish(store, "m1", "grundy", ("ann", "bob"), (1, 2))
+    store.close()
+    _, out, _ = arena("leaderboard", "--game", "grundy")
+    assert out.splitlines()[2].endswith("*")
+    assert out.splitlines()[-1] == "* too few matches to say much"
+
+
+def test_the_leaderboard_as_json_has_stable_names(arena: Arena, played: Path) -> None:
+    code, out, _ = arena("leaderboard", "--json")
+    (board,) = json.loads(out)
+    assert code == 0
+    assert board["game"] == "nim"
+    names = ["bot", "mu", "sigma", "score", "played", "wins", "draws", "losses", "few", "version"]
+    assert list(board["rows"][0]) == names
+    assert board["rows"][0]["played"] == 12
+
+
+def test_a_leaderboard_without_matches_says_so(arena: Arena, data: Path) -> None:
+    Store.open(data / "arena.db").close()
+    assert arena("leaderboard") == (0, "no rated matches yet\n", "")
+    assert arena("matches") == (0, "no matches yet\n", "")
+    assert arena("bot", "list") == (0, "no bots yet\n", "")
+    assert arena("leaderboard", "--json") == (0, "[]\n", "")
+
+
+def test_matches_are_listed_newest_first_on_80_columns(arena: Arena, played: Path) -> None:
+    code, out, _ = arena("matches")
+    lines = out.splitlines()
+    assert code == 0
+    assert widest(out) <= 80
+    assert lines[1].startswith("draw")
+    assert "ann = bob" in lines[1]
+    assert lines[2].startswith("m11")
+    assert "ann > a-name" in lines[2]
+
+
+def test_matches_are_chosen_by_bot_game_and_number(arena: Arena, played: Path) -> None:
+    assert [found["match"] for found in json.loads(arena("matches", "--bot", "BOB", "--json")[1])] == ["draw"]
+    assert len(json.loads(arena("matches", "--game", "nim", "--json")[1])) == 12
+    assert len(arena("matches", "--limit", "3")[1].splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["leaderboard", "--game", "ches"], "arena: there is no game 'ches': one of nim, "),
+        (["matches", "--game", "ches"], "arena: there is no game 'ches': one of nim, "),
+        (["matches", "--bot", "eve"], "arena: there is no bot called eve: "),
+        (["matches", "--limit", "0"], "arena: --limit is 0: it is 1 or more"),
+        (["bot", "rotate", "eve"], "arena: there is no bot called eve: "),
+        (["bot", "revoke", "eve"], "arena: there is no bot called eve: "),
+        (["bot", "add", "no spaces"], "arena: 'no spaces' is no name for a bot: "),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(arena: Arena, played: Path, words: list[str], complaint: str) -> None:
+    code, out, err = arena(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith(complaint)
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["leaderboard"],
+        ["matches"],
+        ["bot", "list"],
+        ["bot", "rotate", "ann"],
+        ["bot", "revoke", "ann"],
+        ["db", "check"],
+        ["db", "upgrade"],
+        ["db", "rebuild-ratings"],
+    ],
+)
+def test_a_missing_database_is_one_line_and_is_not_made(arena: Arena, data: Path, words: list[str]) -> None:
+    code, out, err = arena(*words)
+    assert (code, out) == (1, "")
+    assert err == f"arena: no arena data in {data}/arena.db: start `arena serve` or `arena tournament` first\n"
+    assert not data.exists()
+
+
+def test_a_file_that_is_not_ours_is_one_line(arena: Arena, tmp_path: Path) -> None:
+    file = tmp_path / "thesis.txt"
+    file.write_text("not a database " * 50)
+    for words in (["leaderboard"], ["bot", "add", "ann"], ["db", "upgrade"]):
+        code, _, err = arena(*words, "--db", str(file))
+        assert code == 1
+        assert err == f"arena: {file} is not a database: choose another file with --db\n"
+    assert file.read_text() == "not a database " * 50
+
+
+def test_a_database_server_is_refused_in_one_line(arena: Arena) -> None:
+    code, _, err = arena("leaderboard", "--db", "postgresql://u:secret@host/db")
+    assert code == 1
+    assert err.count("\n") == 1
+    assert "secret" not in err
+
+
+def test_a_token_is_printed_once_and_stored_as_a_hash(arena: Arena, data: Path) -> None:
+    code, token, _ = arena("bot", "add", "Ann")
+    assert code == 0
+    store = Store.open(data / "arena.db")
+    known = store.bot("ann")
+    store.close()
+    assert known is not None
+    assert known.token_hash == hash_token(token.strip())
+    assert token.strip() not in arena("bot", "list")[1]
+    code, _, err = arena("bot", "add", "ANN")
+    assert code == 2
+    assert err.startswith("arena: a bot is called ANN already: ")
+
+
+def test_a_bots_token_is_rotated_and_revoked(arena: Arena, data: Path) -> None:
+    first = arena("bot", "add", "ann")[1]
+    second = arena("bot", "rotate", "ann")[1]
+    assert first != second
+    assert [row["token"] for row in json.loads(arena("bot", "list", "--json")[1])] == ["yes"]
+    assert arena("bot", "revoke", "ann")[0] == 0
+    assert "revoked" in arena("bot", "list")[1]
+
+
+def test_bots_are_added_beside_a_server_that_holds_the_folder(arena: Arena, data: Path) -> None:
+    with lock(data):
+        assert arena("bot", "add", "ann")[0] == 0
+
+
+def test_ratings_are_not_rebuilt_beside_a_server(arena: Arena, played: Path) -> None:
+    with lock(played):
+        code, _, err = arena("db", "rebuild-ratings")
+    assert code == 1
+    assert err.startswith(f"arena: {played} is in use by process {os.getpid()}: ")
+
+
+def test_a_sound_database_is_said_to_be_sound(arena: Arena, played: Path) -> None:
+    assert arena("db", "rebuild-ratings") == (
+        0,
+        "ratings computed again from the results: 0 rows were different\n",
+        "",
+    )
+    code, out, _ = arena("db", "check")
+    assert code == 0
+    assert "is sound" in out
+    assert arena("db", "upgrade") == (0, f"{played}/arena.db has schema 0001\n", "")
+
+
+def test_a_database_that_does_not_add_up_is_exit_code_1(arena: Arena, played: Path) -> None:
+    store = Store.open(played / "arena.db")
+    with store._writing() as connection:
+        connection.exec_driver_sql("DELETE FROM records WHERE match = 1")
+    store.close()
+    code, out, err = arena("db", "check")
+    assert (code, out) == (1, "match m0 has no record\n")
+    assert err == f"arena: {played}/arena.db does not add up: 1 complaints\n"
+
+
+def test_the_data_folder_flag_comes_before_the_environment(arena: Arena, played: Path, tmp_path: Path) -> None:
+    assert arena("leaderboard", "--data", str(tmp_path / "empty"))[0] == 1
+    assert arena("leaderboard", "--db", f"sqlite:///{played}/arena.db", "--data", str(tmp_path / "empty"))[0] == 0
+
+
+def test_the_version_is_that_of_the_package(arena: Arena) -> None:
+    assert arena("--version") == (0, "bot-arena 0.1.0\n", "")
+
+
+def test_an_interrupt_is_exit_code_130(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("arena.commands.data.leaderboard", interrupted)
+    assert arena("leaderboard")[0] == 130
+
+
+def test_help_comes_at_once_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom arena import cli\nsys.argv = ['arena', '--help']\n"
+        "try: cli.main()\nexcept SystemExit: pass\n"
+        "heavy = {'sqlalchemy', 'rich', 'websockets', 'networkx', 'trueskill', 'alembic', 'asyncio'}\n"
+        "print(sorted(heavy & sys.modules.keys()))"
+    )
+    began = time.perf_counter()
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    assert time.perf_counter() - began < 5
+    assert shown.stdout.endswith("[]\n")
+    assert "tournament" in shown.stdout
+
+
+def test_a_reader_that_has_had_enough_is_no_error(played: Path) -> None:
+    command = f"{sys.executable} -m arena matches --json --data {played} | true"
+    shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True, timeout=30)
+    assert shown.stderr == ""
+
+
+def test_a_table_cuts_its_elastic_column_to_80_columns() -> None:
+    shown = table(("a", "b"), [("x" * 100, 7)], elastic=0)
+    assert widest(shown) == 80
+    assert "…" in shown
+    assert table(("name", "n"), [("ann", 7), ("b", 12)], elastic=0) == "name   n\nann    7\nb     12"
