@@ -43,6 +43,8 @@ class Wire(ServerConnection):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._stalled: asyncio.TimerHandle | None = None
+        self.round_trip = 0.0
+        """Seconds that a frame needs there and back: the least of the recent pings, 0 before the first."""
         self._latencies: deque[float] = deque(maxlen=5)
         self._flushing = False
         self.receive: Callable[[bytes], None] | None = None
@@ -84,14 +86,10 @@ class Wire(ServerConnection):
         self.send_data()
         self.loop.call_later(FAREWELL, self.transport.abort)
 
-    @property
-    def round_trip(self) -> float:
-        """Seconds that a frame needs there and back: the least of the recent pings, 0 before the first."""
-        return min(self._latencies, default=0.0)
-
     def acknowledge_pings(self, data: bytes) -> None:
         super().acknowledge_pings(data)
         self._latencies.append(self.latency)
+        self.round_trip = min(self._latencies)
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -168,14 +168,20 @@ def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
 
 def move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
     """The integer fields of a move, exactly `names`. Raises `MalformedMove` with `form`, the move as it should look."""
+    if type(wire) is dict and len(wire) == len(names):
+        values: list[Any] = [wire.get(name) for name in names]
+        if list(map(type, values)) == [int] * len(names):
+            return tuple(values)
+    raise MalformedMove(_misshapen(wire, form, names))
+
+
+def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
     if not isinstance(wire, Mapping):
-        raise MalformedMove(f"a move is a map like {form}, not {_shown(wire)}")
+        return f"a move is a map like {form}, not {_shown(wire)}"
     if wire.keys() != set(names):
-        raise MalformedMove(f"a move looks like {form}; this one has {_among(sorted(map(str, wire)))[:80]}")
-    for name in names:
-        if type(wire[name]) is not int:
-            raise MalformedMove(f"{name} is {_shown(wire[name])}: it is an integer, as in {form}")
-    return tuple(wire[name] for name in names)
+        return f"a move looks like {form}; this one has {', '.join(sorted(map(str, wire)))[:80] or 'nothing'}"
+    name = next(name for name in names if type(wire[name]) is not int)
+    return f"{name} is {_shown(wire[name])}: it is an integer, as in {form}"
 
 
 def illegal(reason: str) -> NoReturn:
