@@ -1,0 +1,18 @@
+FROM python:3.11-slim AS build
+WORKDIR /src
+COPY pyproject.toml README.md LICENSE ./
+COPY arena arena
+COPY bots bots
+COPY protocol protocol
+RUN pip install --no-cache-dir --prefix=/installed .
+
+FROM python:3.11-slim
+COPY --from=build /installed /usr/local
+RUN useradd --create-home --uid 1000 arena && mkdir /data && chown arena /data
+USER arena
+ENV ARENA_HOST=0.0.0.0 ARENA_DATA=/data
+VOLUME /data
+EXPOSE 8765
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["arena"]
+CMD ["serve"]
