@@ -145,6 +145,12 @@ class Arena:
                 log.warning("match %s can't go on, its journal is left as it is: %s", match, fault)
         return count
 
+    async def publish_boards(self) -> None:
+        """Publish the leaderboard of every game with rated matches: a broker may have forgotten them."""
+        if self._feed is not None:
+            for game in await self._archive.ask(self._archive.store.games):
+                await self._read_board(game)
+
     def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = ()) -> Runner:
         """Start a match between bots that are here. Raises `JournalFault`; then there is no match."""
         match = Match(header, seed, self._players(header), seeks)
@@ -186,8 +192,6 @@ class Arena:
     async def close(self, code: int = RESTARTING) -> None:
         """Stop: connections are closed with `code`, matches under way stay in the journal, results are written."""
         self._beat.cancel()
-        for timer in self._boards.values():
-            timer.cancel()
         for runner in self.lobby.runners.values():
             runner.stop()
         if self._server is not None:
@@ -195,6 +199,10 @@ class Arena:
             await self._server.wait_closed()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        while self._boards:
+            game, timer = self._boards.popitem()
+            timer.cancel()
+            await self._read_board(game)
 
     async def _restore(self, match: str, lines: list[Any]) -> bool:
         if len(lines) < 2 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
@@ -304,7 +312,11 @@ class Arena:
         task.add_done_callback(self._tasks.discard)
 
     async def _read_board(self, game: str) -> None:
-        rows = await self._archive.ask(self._archive.store.leaderboard, game)
+        try:
+            rows = await self._archive.ask(self._archive.store.leaderboard, game)
+        except Fault as fault:
+            log.error("the leaderboard of %s can't be read, and is not published: %s", game, fault)
+            return
         if self._feed is not None:
             self._feed.leaderboard(game, rows)
 

@@ -54,6 +54,7 @@ async def _serve(settings: Settings, data: Path) -> None:
         log.info("listening on ws://%s:%d, data in %s", settings.host, port, data)
         if restored:
             log.info("%d matches go on from the journal", restored)
+        await arena.publish_boards()
         await stop.wait()
     finally:
         await arena.close()

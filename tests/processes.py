@@ -1,0 +1,88 @@
+"""The arena and its bots as processes of their own, as a user starts them, for the tests of the whole."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[1]
+START_WITHIN = 20.0
+FINISH_WITHIN = 60.0
+
+
+@dataclass
+class Served:
+    """A running `arena serve`: its address, its data folder, and the lines of its log so far."""
+
+    url: str
+    data: Path
+    process: Process
+    said: list[str]
+
+
+@asynccontextmanager
+async def serving(data: Path, *options: str) -> AsyncIterator[Served]:
+    """Run `arena serve` on a free port; it is told to stop at the end, and must then stop by itself."""
+    process = await _start("arena", "serve", "--port", "0", "--data", str(data), *options, folder=data)
+    assert process.stderr is not None
+    said: list[str] = []
+    async with asyncio.timeout(START_WITHIN):
+        while not (found := re.search(r"listening on (ws://[^,\s]+)", said[-1] if said else "")):
+            line = await process.stderr.readline()
+            assert line, "the server ended: " + "".join(said)
+            said.append(line.decode())
+    reading = asyncio.create_task(_read_on(process.stderr, said))
+    try:
+        yield Served(found[1], data, process, said)
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await asyncio.wait_for(process.wait(), FINISH_WITHIN)
+        await reading
+
+
+async def run(*command: str, folder: Path) -> tuple[int, str, str]:
+    """Run `arena …` or `arena-bot …` to its end: exit code, output, error output. Tokens are kept in `folder`."""
+    process = await _start(*command, folder=folder)
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), FINISH_WITHIN)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+async def play(arena: Served, name: str, matches: int, *options: str) -> None:
+    """Run a reference bot of the arena for so many matches of Nim; it must end well and say nothing of trouble."""
+    command = ["arena-bot", "run", name, "--url", arena.url, "--game", "nim", "--matches", str(matches), *options]
+    code, _, err = await run(*command, folder=arena.data)
+    assert (code, err) == (0, "")
+
+
+async def _start(program: str, *arguments: str, folder: Path) -> Process:
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        {"arena": "arena", "arena-bot": "bots"}[program],
+        *arguments,
+        cwd=REPOSITORY,
+        env={**environ, "XDG_CONFIG_HOME": str(folder / "config"), "TERM": "dumb"},
+        stdin=DEVNULL,
+        stdout=PIPE if program == "arena-bot" or arguments[0] != "serve" else DEVNULL,
+        stderr=PIPE,
+    )
+
+
+async def _read_on(stream: asyncio.StreamReader, said: list[str]) -> None:
+    while line := await stream.readline():
+        said.append(line.decode())

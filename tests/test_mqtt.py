@@ -1,0 +1,157 @@
+"""Live events end to end: `arena serve --mqtt` and bots as processes, a real Mosquitto, and brokers that fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiomqtt
+import pytest
+from processes import Served, play, run, serving
+
+WITHIN = 40.0
+
+
+class Listener:
+    """A subscriber to everything under a prefix: what it heard of each topic, in order."""
+
+    def __init__(self, client: aiomqtt.Client) -> None:
+        self._client = client
+        self.heard: dict[str, list[Any]] = {}
+
+    async def until(self, done: Callable[[Listener], Any]) -> None:
+        """Listen until `done(self)`. Raises `TimeoutError`, or `MqttError` when the broker goes."""
+        async with asyncio.timeout(WITHIN):
+            while not done(self):
+                item = await anext(self._client.messages)
+                assert isinstance(item.payload, bytes)
+                self.heard.setdefault(str(item.topic), []).append(json.loads(item.payload))
+
+    def last(self, topic: str) -> Any:
+        """The newest payload of a topic under the prefix; None if there is none."""
+        return self.heard.get(f"club/arena/{topic}", [None])[-1]
+
+    def of_matches(self, kind: str) -> dict[str, list[Any]]:
+        """Match id -> what was heard of its `kind`: start, turn or end."""
+        parts = [(topic.split("/"), payloads) for topic, payloads in self.heard.items()]
+        return {topic[3]: payloads for topic, payloads in parts if topic[2] == "match" and topic[4] == kind}
+
+    def matches_on_board(self) -> list[int]:
+        """How many matches each bot of the newest leaderboard has played."""
+        board = self.last("leaderboard/nim")
+        return [] if board is None else [row["played"] for row in board["rows"]]
+
+
+@asynccontextmanager
+async def listening(port: int) -> AsyncIterator[Listener]:
+    async with aiomqtt.Client("127.0.0.1", port) as client:
+        await client.subscribe("club/arena/#", qos=1)
+        yield Listener(client)
+
+
+async def play_fifty(arena: Served) -> None:
+    async with asyncio.TaskGroup() as group:
+        for name in ("perfect", "random"):
+            group.create_task(play(arena, name, 50, "--slots", "50"))
+
+
+async def rated_matches(arena: Served) -> int:
+    code, out, err = await run("arena", "matches", "--data", str(arena.data), "--json", folder=arena.data)
+    assert (code, err) == (0, "")
+    return sum(match["rated"] for match in json.loads(out))
+
+
+async def test_a_subscriber_sees_fifty_matches_whole_and_the_leaderboard(broker: Any, tmp_path: Path) -> None:
+    async with listening(broker.port) as listener:
+        async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
+            await listener.until(lambda it: it.last("status"))
+            assert listener.last("status") == {"online": True}
+            await play_fifty(arena)
+            await listener.until(lambda it: it.matches_on_board() == [50, 50])
+        await listener.until(lambda it: it.last("status") == {"online": False})
+    starts, turns, ends = (listener.of_matches(kind) for kind in ("start", "turn", "end"))
+    assert len(starts) == 50
+    assert starts.keys() == turns.keys() == ends.keys()
+    assert all(len(heard) == 1 for heard in [*starts.values(), *ends.values()])
+    for match, (end,) in ends.items():
+        assert {seat["bot"] for seat in starts[match][0]["seats"]} == {"perfect", "random"}
+        assert [turn["ply"] for turn in turns[match]] == list(range(end["ply"]))
+        assert all(seat["mu_after"] != seat["mu_before"] for seat in end["seats"])
+
+
+async def test_who_comes_after_all_is_over_gets_the_last_leaderboard(broker: Any, tmp_path: Path) -> None:
+    async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
+        await play_fifty(arena)
+    async with listening(broker.port) as listener:
+        await listener.until(lambda it: it.last("status") and it.last("leaderboard/nim"))
+    assert listener.last("status") == {"online": False}
+    assert {row["bot"] for row in listener.last("leaderboard/nim")["rows"]} == {"perfect", "random"}
+    assert listener.matches_on_board() == [50, 50]
+    assert listener.heard.keys() == {"club/arena/status", "club/arena/leaderboard/nim"}
+
+
+async def test_a_server_that_is_killed_is_reported_offline_by_its_last_will(broker: Any, tmp_path: Path) -> None:
+    address = broker.url("club/arena")
+    async with listening(broker.port) as listener, serving(tmp_path / "data", "--mqtt", address) as arena:
+        await listener.until(lambda it: it.last("status") == {"online": True})
+        arena.process.kill()
+        await listener.until(lambda it: it.last("status") == {"online": False})
+
+
+async def test_fifty_matches_finish_with_the_broker_killed_half_way(broker: Any, tmp_path: Path) -> None:
+    async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(play(arena, "random", 50, "--slots", "25"))
+            half = group.create_task(play(arena, "perfect", 25, "--slots", "25"))
+            async with listening(broker.port) as listener:
+                await listener.until(lambda it: len(it.of_matches("end")) >= 20)
+                broker.kill()
+                with pytest.raises(aiomqtt.MqttError):
+                    await listener.until(lambda it: False)
+            await half
+            group.create_task(play(arena, "perfect", 25, "--slots", "25"))
+        assert await rated_matches(arena) == 50
+        await asyncio.to_thread(broker.start)
+        async with listening(broker.port) as listener:
+            await listener.until(lambda it: it.last("status") == {"online": True} and it.matches_on_board() == [50, 50])
+
+
+async def test_an_arena_that_starts_again_knows_its_leaderboard(broker: Any, tmp_path: Path) -> None:
+    async with serving(tmp_path / "data") as arena:
+        await asyncio.gather(play(arena, "perfect", 2), play(arena, "random", 2))
+    async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")), listening(broker.port) as listener:
+        await listener.until(lambda it: it.matches_on_board() == [2, 2])
+
+
+async def test_a_broker_that_accepts_but_never_answers_slows_no_match(tmp_path: Path) -> None:
+    accepted = asyncio.Event()
+    silence = asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.set()
+        await silence.wait()
+        writer.close()
+
+    silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+    url = f"mqtt://127.0.0.1:{silent.sockets[0].getsockname()[1]}/club/arena"
+    async with serving(tmp_path / "data", "--mqtt", url) as arena:
+        await asyncio.wait_for(accepted.wait(), WITHIN)
+        await play_fifty(arena)
+        assert await rated_matches(arena) == 50
+    assert arena.process.returncode == 0
+    silence.set()
+    silent.close()
+
+
+async def test_a_broker_that_is_absent_slows_no_match_and_is_told_of_once(broker: Any, tmp_path: Path) -> None:
+    broker.kill()
+    async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
+        await play_fifty(arena)
+        assert await rated_matches(arena) == 50
+    assert arena.process.returncode == 0
+    assert len([line for line in arena.said if "is away" in line]) == 1
+    assert "Traceback" not in "".join(arena.said)
