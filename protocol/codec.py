@@ -57,11 +57,6 @@ def _reason(exc: BaseException) -> str:
     return str(exc) or type(exc).__name__
 
 
-def _pack_msgpack(message: FromClient | FromServer) -> bytes:
-    packed: bytes = msgpack.packb(msgspec.to_builtins(message))
-    return packed
-
-
 def _pack_json(message: FromClient | FromServer) -> str:
     return msgspec.json.encode(message).decode()
 
@@ -78,7 +73,7 @@ class Codec:
 
     def decode_client(self, frame: Frame) -> ClientMessage:
         """What a client sent, checked against every limit. Raises `MalformedMessage`, naming the field."""
-        size = len(frame) if isinstance(frame, bytes) else len(frame.encode())
+        size = len(frame) if isinstance(frame, bytes) else _utf8_length(frame)
         if size > MAX_CLIENT_FRAME:
             raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_CLIENT_FRAME}")
         value = self._unpack(frame)
@@ -108,7 +103,8 @@ class Codec:
         return None if cls is None else _convert(value, cls)
 
 
-MSGPACK = Codec("arena.v1.msgpack", _pack_msgpack, _unpack_msgpack)
+# msgspec packs its structs three times as fast as msgpack their maps, into the same bytes; limits are msgpack's.
+MSGPACK = Codec("arena.v1.msgpack", msgspec.msgpack.Encoder().encode, _unpack_msgpack)
 JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
 CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
 
@@ -144,6 +140,8 @@ def check_limits(value: Any, depth: int = 1) -> None:
         for key, item in value.items():
             if type(key) is not str:
                 raise MalformedMessage(f"a map key that is no string: {key!r}"[:100])
+            if len(key) > MAX_STRING // 4:
+                _check_item(key, depth)
             _check_item(item, depth)
     elif kind is list:
         _check_size(depth, len(value), MAX_ARRAY, "an array")
@@ -153,18 +151,28 @@ def check_limits(value: Any, depth: int = 1) -> None:
         _check_item(value, depth)
 
 
+def _utf8_length(text: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeError as exc:
+        raise MalformedMessage(f"text that is not UTF-8: {_reason(exc)}") from exc
+
+
 def _check_item(value: Any, depth: int) -> None:
     kind = type(value)
     if kind is str:
-        if len(value) > MAX_STRING // 4 and len(value.encode()) > MAX_STRING:
+        if len(value) > MAX_STRING // 4 and _utf8_length(value) > MAX_STRING:
             raise MalformedMessage(f"a string of more than {MAX_STRING} bytes")
     elif kind is int:
         if not _LEAST <= value <= _MOST:
             raise MalformedMessage("an integer of more than 64 bits")
     elif kind is dict or kind is list:
         check_limits(value, depth + 1)
-    elif kind is float and not math.isfinite(value):
-        raise MalformedMessage(f"a number that is not finite: {value}")
+    elif kind is float:
+        if not math.isfinite(value):
+            raise MalformedMessage(f"a number that is not finite: {value}")
+    elif value is not None and kind is not bool:  # msgpack's own limit of 0 lets an empty bin or ext through
+        raise MalformedMessage(f"a value of type {kind.__name__}: no bin or ext; bytes travel as lower-case hex text")
 
 
 def _check_size(depth: int, size: int, most: int, what: str) -> None:
