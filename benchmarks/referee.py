@@ -28,8 +28,8 @@ from websockets.exceptions import ConnectionClosed
 from arena import loop
 
 GAME = "nim"
-CONFIG = {"heaps": [200, 200], "take": [1, 2, 3]}
-"""400 plies a match, up to six legal moves a turn."""
+CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
+"""1,000 plies a match, up to six legal moves a turn."""
 _MOVE = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
 _TURN = msgpack.packb(
     {
