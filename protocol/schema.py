@@ -1,0 +1,51 @@
+"""The messages as JSON Schema, for other languages: `python -m protocol.schema > docs/messages.schema.json`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from protocol.messages import PROTOCOL, FromClient, FromServer, Info
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REF = "#/$defs/{name}"
+
+
+def message_schema() -> dict[str, Any]:
+    """The schema of one frame; `$defs` has `ClientMessage`, `ServerMessage` and every message and part by name."""
+    clients, servers = FromClient.__subclasses__(), FromServer.__subclasses__()
+    _, found = msgspec.json.schema_components([*clients, *servers, Info], ref_template=_REF)
+    parts: dict[str, Any] = dict(found)
+    # The server takes any value here, so that a wrong one costs a strike, or nothing; right is only this.
+    parts["Move"]["properties"] |= {"move": {"type": "object"}, "info": _ref("Info")}
+    return {
+        "$schema": DIALECT,
+        "title": f"Bot Arena wire protocol, version {PROTOCOL}",
+        "description": "One frame of either side. docs/protocol.md says what each message is for.",
+        "anyOf": [_ref("ClientMessage"), _ref("ServerMessage")],
+        "$defs": {
+            "ClientMessage": _union("ClientMessage", "What a client sends.", clients),
+            "ServerMessage": _union(
+                "ServerMessage", "What the server sends; a later one may have more fields.", servers
+            ),
+            **parts,
+        },
+    }
+
+
+def _union(title: str, description: str, messages: list[type[Any]]) -> dict[str, Any]:
+    return {"title": title, "description": description, "oneOf": [_ref(message.__name__) for message in messages]}
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": _REF.format(name=name)}
+
+
+def schema_text() -> str:
+    """The schema as it is checked in."""
+    return msgspec.json.format(msgspec.json.encode(message_schema()), indent=2).decode() + "\n"
+
+
+if __name__ == "__main__":
+    print(schema_text(), end="")

@@ -1,0 +1,150 @@
+"""The checked-in JSON Schema, and docs/protocol.md against it, against the codec, and against dice and digests."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocol.codec import JSON, MSGPACK
+from protocol.dice import Dice, commitment, match_key
+from protocol.digest import canonical, first_digest, next_digest
+from protocol.games import NAMES, load
+from protocol.messages import End, Event, FromClient, FromServer, Start, Turn
+from protocol.schema import message_schema, schema_text
+
+DOCS = Path(__file__).parents[2] / "docs"
+CONTRACT = (DOCS / "protocol.md").read_text()
+FRAMES = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", CONTRACT, re.DOTALL | re.MULTILINE)]
+DEFS = message_schema()["$defs"]
+CLIENT_TYPES = {cls.__struct_config__.tag for cls in FromClient.__subclasses__()}
+SERVER_TYPES = {cls.__struct_config__.tag for cls in FromServer.__subclasses__()}
+KINDS: dict[str, Any] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": int | float,
+    "boolean": bool,
+}
+
+
+def complaints(value: Any, schema: dict[str, Any], at: str = "$") -> list[str]:
+    """Where `value` breaks `schema`: types, required and unknown fields, alternatives."""
+    if "$ref" in schema:
+        return complaints(value, DEFS[schema["$ref"].rpartition("/")[2]], at)
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return [] if any(not complaints(value, choice, at) for choice in choices) else [f"{at}: no alternative fits"]
+    if "enum" in schema:
+        return [] if value in schema["enum"] else [f"{at}: {value!r} is none of {schema['enum']}"]
+    kind = schema.get("type")
+    if kind == "null":
+        return [] if value is None else [f"{at}: not null"]
+    if kind is not None and not isinstance(value, KINDS[kind]):
+        return [f"{at}: {value!r} is no {kind}"]
+    if kind == "string" and not re.search(schema.get("pattern", ""), value):
+        return [f"{at}: {value!r} does not match"]
+    found = []
+    if kind == "array":
+        found = [text for i, item in enumerate(value) for text in complaints(item, schema["items"], f"{at}[{i}]")]
+    elif kind == "object":
+        fields = schema.get("properties", {})
+        found = [f"{at}: {name} is missing" for name in schema.get("required", ()) if name not in value]
+        for name, item in value.items():
+            if name in fields:
+                found += complaints(item, fields[name], f"{at}.{name}")
+            elif schema.get("additionalProperties", True) is False:
+                found.append(f"{at}: {name} is unknown")
+    return found
+
+
+def frame(kind: str, **fields: Any) -> dict[str, Any]:
+    """The document's first frame of this type with these fields."""
+    return next(f for f in FRAMES if f["type"] == kind and all(f.get(key) == value for key, value in fields.items()))
+
+
+def test_the_checked_in_schema_is_what_the_messages_say() -> None:
+    command = [sys.executable, "-m", "protocol.schema"]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert made == schema_text()
+    assert made == (DOCS / "messages.schema.json").read_text(), (
+        "run: python -m protocol.schema > docs/messages.schema.json"
+    )
+
+
+def test_the_schema_has_every_message_and_nothing_refers_to_what_is_not_there() -> None:
+    types = {part["properties"]["type"]["enum"][0] for part in DEFS.values() if "type" in part.get("properties", {})}
+    assert types == CLIENT_TYPES | SERVER_TYPES
+    assert len(DEFS["ClientMessage"]["oneOf"]) == len(CLIENT_TYPES)
+    assert len(DEFS["ServerMessage"]["oneOf"]) == len(SERVER_TYPES)
+    assert set(re.findall(r"#/\$defs/(\w+)", schema_text())) <= DEFS.keys()
+
+
+def test_the_schema_refuses_an_unknown_field_of_a_client_and_allows_one_of_the_server() -> None:
+    assert complaints({"type": "resign", "match": "m", "why": "tired"}, DEFS["ClientMessage"])
+    assert complaints({"type": "resign"}, DEFS["ClientMessage"])
+    assert complaints({"type": "move", "match": "m", "ply": 0, "move": 4}, DEFS["ClientMessage"])
+    assert not complaints({"type": "unseeked", "id": "s", "new": 1}, DEFS["ServerMessage"])
+
+
+def test_the_document_shows_every_message() -> None:
+    assert {shown["type"] for shown in FRAMES} == CLIENT_TYPES | SERVER_TYPES
+
+
+@pytest.mark.parametrize("shown", FRAMES, ids=lambda shown: shown["type"])
+def test_a_frame_in_the_document_is_a_message_as_it_is_sent(shown: dict[str, Any]) -> None:
+    side = "ClientMessage" if shown["type"] in CLIENT_TYPES else "ServerMessage"
+    assert complaints(shown, DEFS[side]) == []
+    decode = JSON.decode_client if side == "ClientMessage" else JSON.decode_server
+    message = decode(json.dumps(shown))
+    assert message is not None
+    assert json.loads(JSON.encode(message)) == shown
+    decode = MSGPACK.decode_client if side == "ClientMessage" else MSGPACK.decode_server
+    assert decode(MSGPACK.encode(message)) == message
+
+
+def test_the_documents_dice_and_digests_are_right() -> None:
+    start, turn = frame("start", seat=0), frame("turn", ply=1)
+    end = frame("end", match=start["match"])
+    assert {type(JSON.decode_server(json.dumps(m))) for m in (start, turn, end)} == {Start, Turn, End}
+    match, seed, nonces = start["match"], bytes.fromhex(end["seed"]), [bytes.fromhex(n) for n in end["nonces"]]
+    assert commitment(match, seed).hex() == start["commitment"]
+    key = match_key(match, seed, nonces)
+    assert key.hex() in CONTRACT
+    game = load(start["game"], start["config"])
+    state, event = game.initial(Dice(key, 0))
+    assert game.encode_state(state)["heaps"] == (1, 4, 0)
+    seats = [player["bot"] for player in start["seats"]]
+    digest = first_digest(match, start["game"], start["config"], seats, bytes.fromhex(start["commitment"]), nonces)
+    assert digest.hex() in CONTRACT
+    moves = [frame("move", ply=1)["move"], frame("move", ply=2)["move"], {"heap": 0, "take": 1}]
+    while event is not None:
+        wire = game.encode_state(state)
+        digest = next_digest(digest, event, wire)
+        assert event.ply > 1 or canonical({"event": event, "state": wire}).decode() in CONTRACT
+        assert event.ply > 1 or digest.hex() in CONTRACT
+        state, event = _moved(game, state, moves, key)
+    assert digest.hex() == end["digest"]
+
+
+def _moved(game: Any, state: Any, moves: list[dict[str, int]], key: bytes) -> tuple[Any, Event | None]:
+    if not moves:
+        assert game.to_move(state) is None
+        return state, None
+    moved: tuple[Any, Event] = game.apply(state, game.decode_move(moves.pop(0)), Dice(key, game.ply(state)))
+    return moved
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_document_shows_the_whole_default_config_of_a_game(name: str) -> None:
+    row = next(line for line in CONTRACT.splitlines() if line.startswith(f"| `{name}` | `{{"))
+    config, state, move = (json.loads(cell.strip(" `")) for cell in row.split("|")[2:5])
+    game = load(name)
+    assert config == game.config
+    assert json.loads(canonical(game.encode_state(game.initial(Dice(b"", 0))[0]))) == state
+    assert game.decode_move(move) in game.legal_moves(game.decode_state(state))
