@@ -1,0 +1,198 @@
+"""What every registered game promises, played at random under every preset and under random configs."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import msgpack
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocol.codec import JSON, MSGPACK
+from protocol.dice import Dice
+from protocol.errors import BadConfig, MalformedMove, UnknownGame
+from protocol.games import NAMES, game_class, load
+from protocol.games.base import CERTAIN, NO_DICE, Game
+from protocol.messages import Turn
+
+PRESETS = [(name, preset) for name in NAMES for preset in game_class(name).presets]
+every_preset = pytest.mark.parametrize(("name", "preset"), PRESETS)
+every_game = pytest.mark.parametrize("name", NAMES)
+
+heaps = st.lists(st.integers(0, 12), min_size=1, max_size=5)
+CONFIGS = {
+    "nim": st.fixed_dictionaries(
+        {
+            "heaps": heaps,
+            "take": st.none() | st.lists(st.integers(1, 6), min_size=1, max_size=4),
+            "misere": st.booleans(),
+        }
+    ),
+    "grundy": st.fixed_dictionaries({"heaps": st.lists(st.integers(1, 20), min_size=1, max_size=4)}),
+    "tictactoe": st.just({}),
+}
+
+
+def play(game: Game[Any, Any], chooser: random.Random) -> list[Any]:
+    """The states of a random game, checked against the contract as it goes."""
+    key = chooser.randbytes(32)
+    state, deal = game.initial(Dice(key, 0))
+    assert game.ply(state) == (0 if deal is None else 1)
+    states = [state]
+    while (seat := game.to_move(state)) is not None:
+        moves = game.legal_moves(state)
+        assert moves, "somebody is to move, so there is a move"
+        assert len(set(moves)) == len(moves)
+        assert seat in range(game.seats)
+        check_state(game, state)
+        check_offer(game, state)
+        move = chooser.choice(moves)
+        check_move(game, state, move)
+        ply = game.ply(state)
+        state, event = game.apply(state, move, Dice(key, ply))
+        assert (event.ply, event.seat, event.move) == (ply, seat, game.encode_move(move))
+        assert game.ply(state) == ply + 1
+        states.append(state)
+    check_state(game, state)
+    assert not game.legal_moves(state), "it is over, so nobody has a move"
+    check_result(game, state)
+    return states
+
+
+def check_state(game: Game[Any, Any], state: Any) -> None:
+    hash(state)
+    wire = game.encode_state(state)
+    assert wire["ply"] == game.ply(state)
+    assert wire["to_move"] == game.to_move(state)
+    for travelled in (msgpack.unpackb(msgpack.packb(wire)), msgspec.json.decode(msgspec.json.encode(wire))):
+        again = game.decode_state(travelled)
+        assert again == state
+        assert game.to_move(again) == game.to_move(state)
+    assert len(game.board(state)) > 0
+    assert max(map(len, game.board(state).splitlines())) <= 80
+
+
+def check_offer(game: Game[Any, Any], state: Any) -> None:
+    legal, options = game.offer(state)
+    moves = game.legal_moves(state)
+    assert legal, "a turn never comes without a move that can be sent"
+    assert [game.decode_move(wire) for wire in legal] == list(moves[: len(legal)])
+    assert (options is None) == (len(legal) == len(moves))
+    turn = Turn(
+        match="m",
+        ply=game.ply(state),
+        to_move=game.to_move(state) or 0,
+        state=game.encode_state(state),
+        events=[],
+        clock=[1],
+        legal=legal,
+        options=options,
+        digest="0" * 64,
+    )
+    for encoding in (MSGPACK, JSON):
+        received = encoding.decode_server(encoding.encode(turn))
+        assert isinstance(received, Turn)
+        assert received.legal == legal
+
+
+def check_move(game: Game[Any, Any], state: Any, move: Any) -> None:
+    hash(move)
+    assert game.decode_move(msgpack.unpackb(msgpack.packb(game.encode_move(move)))) == move
+    assert game.notation(move)
+    outcomes = game.outcomes(state, move)
+    assert sum(chance for chance, _ in outcomes) == CERTAIN
+    assert all(chance > 0 for chance, _ in outcomes)
+    assert len({after for _, after in outcomes}) == len(outcomes)
+
+
+def check_result(game: Game[Any, Any], state: Any) -> None:
+    ranks = game.ranks(state)
+    assert len(ranks) == game.seats
+    assert min(ranks) == 1
+    assert game.reason(state) == ("draw" if set(ranks) == {1} else "win")
+    if game.draw_probability == 0:
+        assert ranks.count(1) == 1, "someone wins"
+
+
+@every_preset
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=15, deadline=None)
+def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
+    play(load(name, {"preset": preset}), random.Random(seed))
+
+
+@every_game
+@given(data=st.data(), seed=st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None)
+def test_a_random_game_of_a_random_config_keeps_the_contract(name: str, data: st.DataObject, seed: int) -> None:
+    game = load(name, data.draw(CONFIGS[name]))
+    states = play(game, random.Random(seed))
+    assert len(set(states)) == len(states), "no state comes twice: the ply is part of it"
+
+
+@every_preset
+def test_every_legal_move_is_accepted(name: str, preset: str) -> None:
+    game = load(name, {"preset": preset})
+    state, _ = game.initial(Dice(bytes(32), 0))
+    for move in game.legal_moves(state):
+        after, _ = game.apply(state, move, NO_DICE)
+        assert game.ply(after) == game.ply(state) + 1
+
+
+@every_preset
+def test_a_preset_is_known_by_its_whole_config(name: str, preset: str) -> None:
+    game = load(name, {"preset": preset})
+    assert game.preset == preset
+    assert load(name, game.config).config == game.config
+    assert "preset" not in game.config
+    assert MSGPACK.encode(Turn(match="m", ply=0, to_move=0, state=game.config, events=[], clock=[], digest=""))
+
+
+def test_the_key_leaves_the_ply_out() -> None:
+    game = load("nim", {"heaps": [5]})
+    short = game.decode_state({"heaps": [1], "to_move": 0, "ply": 2})
+    long = game.decode_state({"heaps": [1], "to_move": 0, "ply": 4})
+    assert short != long
+    assert game.key(short) == game.key(long)
+    grundy = load("grundy")
+    split = [grundy.decode_state({"heaps": [3, 4], "to_move": 1, "ply": ply}) for ply in (1, 3)]
+    assert grundy.key(split[0]) == grundy.key(split[1])
+
+
+@every_game
+def test_an_unknown_preset_or_key_is_answered_with_those_there_are(name: str) -> None:
+    some_preset = next(iter(game_class(name).presets))
+    with pytest.raises(BadConfig, match=f"{name} has no preset 'huge': one of {some_preset}"):
+        load(name, {"preset": "huge"})
+    with pytest.raises(BadConfig, match=f"{name} has no preset 3"):
+        load(name, {"preset": 3})
+    with pytest.raises(BadConfig, match=f"{name} has no config key 'colour': one of .*preset"):
+        load(name, {"colour": "red"})
+
+
+@every_game
+@pytest.mark.parametrize(
+    "wire", [None, 3, "move", [], {}, {"cell": "4"}, {"heap": 0}, {"heap": 0, "take": 1.0, "x": 1}]
+)
+def test_a_move_of_the_wrong_form_is_answered_with_the_right_one(name: str, wire: Any) -> None:
+    with pytest.raises(MalformedMove, match=r'like \{"|as in \{"'):
+        load(name).decode_move(wire)
+
+
+def test_an_unknown_game_is_answered_with_those_there_are() -> None:
+    with pytest.raises(UnknownGame, match="there is no game 'chess': one of nim, grundy, tictactoe"):
+        load("chess")
+
+
+def test_rolling_where_the_rules_have_no_chance_is_a_mistake_of_the_rules() -> None:
+    with pytest.raises(AssertionError, match="a roll for 'attack'"):
+        NO_DICE.die("attack")
+
+
+def test_a_game_of_two_does_not_go_on_without_a_seat() -> None:
+    game = load("nim")
+    with pytest.raises(ValueError, match="does not go on without seat 1"):
+        game.drop(game.initial(NO_DICE)[0], 1)
