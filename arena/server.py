@@ -22,12 +22,12 @@ from arena.effects import Delayed
 from arena.identity import Door
 from arena.journal import Journal
 from arena.ladder import INITIAL
-from arena.lobby import Lobby, Sought
+from arena.lobby import Lobby, NotAllowed, Sought
 from arena.match import Match
 from arena.record import Header, RecordedSeat, Secret, header_of, pack
 from arena.result import Ratings, Result
 from arena.runner import HEARTBEAT, LATE, Runner
-from arena.session import NO_HELLO, NOT_AUTHENTICATED, TOO_MANY_CONNECTIONS, Session, Wire, refuse
+from arena.session import NO_HELLO, NOT_AUTHENTICATED, TOO_MANY_CONNECTIONS, Action, Session, Wire, refuse
 from arena.store.store import Finished
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.dice import SEED_BYTES
@@ -37,12 +37,14 @@ from protocol.games.base import Game
 from protocol.messages import (
     MAX_CLIENT_FRAME,
     MAX_STRIKES,
+    ClientMessage,
     Clock,
     End,
     Error,
     Hello,
     Limits,
     Player,
+    Seek,
     Start,
     Turn,
     Welcome,
@@ -75,7 +77,8 @@ class Settle(Protocol):
 class Arena:
     """One server. `listen`, then `restore` the matches of the journal; `close` leaves matches under way in it.
 
-    With `end_first` everyone is told `end` before the result is stored, and so without ratings.
+    With `end_first` everyone is told `end` before the result is stored, and so without ratings. With `assigned` only
+    `begin` starts matches, and a seek is refused.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class Arena:
         *,
         settle: Settle | None = None,
         end_first: bool = False,
+        assigned: bool = False,
         feed: Feed | None = None,
         max_connections: int = 1000,
     ) -> None:
@@ -101,6 +105,7 @@ class Arena:
         self._clock = clock
         self._settle = settle or archive.finish
         self._end_first = end_first
+        self._act = _act_assigned(self.lobby) if assigned else self.lobby.act
         self._feed = feed
         self._max_connections = max_connections
         self._ratings: dict[tuple[str, str], tuple[float, float]] = {}
@@ -364,7 +369,7 @@ class Arena:
             refuse(wire, codec, fault, NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED)
             return None
         await wire.ping()
-        session = Session(wire, codec, hello, bot, self.lobby.act)
+        session = Session(wire, codec, hello, bot, self._act)
         resumed = self.lobby.enter(session) if bot is not None else []
         limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
         session.send(Welcome(bot=bot, token=token, games=list(NAMES), limits=limits, resumed=resumed))
@@ -380,6 +385,17 @@ class Arena:
                 standing = await self._archive.ask(self._archive.store.standing, bot, game)
                 if standing is not None:
                     self._ratings[bot.lower(), game] = (standing.mu, standing.sigma)
+
+
+def _act_assigned(lobby: Lobby) -> Action:
+    """What messages do where matches are assigned: a client that seeks nevertheless is told, and may wait."""
+
+    def act(session: Session, message: ClientMessage) -> None:
+        if isinstance(message, Seek):
+            raise NotAllowed("seek: matches are assigned here: wait for start")
+        lobby.act(session, message)
+
+    return act
 
 
 class _Reporter:
