@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import shlex
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
@@ -61,7 +63,10 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str]) ->
     bot, _, settings = what.partition(":")
     if bot in known:
         return Contestant(name, _reference(bot, name, settings, defaults))
-    command = shlex.split(what)
+    try:
+        command = shlex.split(what)
+    except ValueError as exc:
+        raise UsageFault(f"{name}: {what!r} is no command line: {str(exc).lower()}") from exc
     if equals and command and shutil.which(command[0]):
         return Contestant(name, tuple(command))
     if equals and (" " in what or "/" in what):
@@ -101,12 +106,19 @@ class BotProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._waiting: asyncio.Task[None] | None = None
         self._stopping = False
+        self._ended_for: str | None = None
         self._begins = 0
 
     async def start(self) -> None:
-        """Run the program. Raises `BotCrashed` if there is none."""
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.log.open("ab") as errors:
+        """Run the program, unless told to stop. Raises `BotCrashed` if there is none, `ArenaFault` for its log."""
+        if self._stopping:
+            return
+        try:
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+            errors = self.log.open("ab")
+        except OSError as exc:
+            raise ArenaFault(f"the log {self.log} can't be written: {exc.strerror}") from exc
+        with errors:
             self._begins = errors.tell()
             try:
                 self._process = await asyncio.create_subprocess_exec(
@@ -126,6 +138,7 @@ class BotProcess:
         if not self._stopping:
             self.crashes += 1
             how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            how, self._ended_for = self._ended_for or how, None
             self._crashed(self, f"{self.name} {how}; its last words, in {self.log}:\n{self.last_words()}")
 
     def last_words(self) -> str:
@@ -135,6 +148,12 @@ class BotProcess:
             file.seek(max(self._begins, size - 4000))
             lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
         return "\n".join(f"  {line}" for line in lines) or "  (nothing)"
+
+    def end(self, why: str) -> None:
+        """End a run that leads nowhere, as a crash; `why` follows the bot's name."""
+        if self._process is not None and self._process.returncode is None:
+            self._ended_for = why
+            self._signal(signal.SIGKILL)
 
     async def stop(self) -> None:
         """End the process: politely, then for sure."""
@@ -146,10 +165,16 @@ class BotProcess:
             async with asyncio.timeout(2):
                 await process.wait()
         except TimeoutError:
-            process.terminate()
+            self._signal(signal.SIGTERM)
             try:
                 async with asyncio.timeout(1):
                     await process.wait()
             except TimeoutError:
-                process.kill()
+                self._signal(signal.SIGKILL)
                 await process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Tell the program and whatever it started: it leads a process group of its own."""
+        assert self._process is not None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)

@@ -35,7 +35,8 @@ from protocol.games.base import Game
 from protocol.messages import Clock
 
 HOST = "127.0.0.1"
-FIRST_HELLO_WITHIN = 60.0
+HELLO_WITHIN = 60.0
+"""Seconds that nothing happens for want of a bot before that bot is ended, as one that crashed."""
 LOOK_AHEAD = 64
 """How many matches of the schedule are looked at for one whose bots are free."""
 
@@ -75,7 +76,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         """Round after round from the results so far, up to the first that is not finished."""
         pairings: list[Pairing] = []
         for number in range(self.rounds):
-            done = played[: len(pairings)]
+            done = [result for result in played if _place(result) < len(pairings)]
             if len(done) < len(pairings):
                 break
             scores = dict.fromkeys(self.names, 0.0)
@@ -104,11 +105,18 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class InOrder:
-    """Hands finished matches to the archive in the order of the schedule, whatever finished first."""
+    """Hands finished matches to the archive in the order of the schedule, whatever finished first.
 
-    def __init__(self, archive: Archive, first: int) -> None:
+    `stored` are the places that need no more. After a match that could not be stored, of which `failed` is told,
+    nothing is handed on.
+    """
+
+    def __init__(self, archive: Archive, stored: Iterable[int], failed: Callable[[BaseException], None]) -> None:
         self._archive = archive
-        self._next = first
+        self._stored = set(stored)
+        self._failed = failed
+        self._broken = False
+        self._next = 0
         self._early: list[tuple[int, Finished, asyncio.Future[Ratings | None]]] = []
 
     def __call__(self, finished: Finished) -> asyncio.Future[Ratings | None]:
@@ -117,11 +125,28 @@ class InOrder:
         assert place is not None
         future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._early, (place, finished, future))
-        while self._early and self._early[0][0] == self._next:
+        while not self._broken and self._early and self._early[0][0] == self._due():
             _, ready, promised = heapq.heappop(self._early)
             self._next += 1
-            self._archive.finish(ready).add_done_callback(partial(_hand_on, promised))
+            self._archive.finish(ready).add_done_callback(partial(self._hand_on, promised))
         return future
+
+    def _due(self) -> int:
+        while self._next in self._stored:
+            self._next += 1
+        return self._next
+
+    def _hand_on(self, to: asyncio.Future[Ratings | None], stored: asyncio.Future[Ratings | None]) -> None:
+        fault = None if stored.cancelled() else stored.exception()
+        if fault is not None:
+            self._broken = True
+            self._failed(fault)
+        if to.done() or stored.cancelled():
+            return
+        if fault is None:
+            to.set_result(stored.result())
+        else:
+            to.set_exception(fault)
 
     def abandon(self) -> None:
         """Forget what still waits for a match before it: it will be played again."""
@@ -129,18 +154,11 @@ class InOrder:
             future.cancel()
 
 
-def _hand_on(to: asyncio.Future[Ratings | None], stored: asyncio.Future[Ratings | None]) -> None:
-    if to.done() or stored.cancelled():
-        return
-    fault = stored.exception()
-    if fault is None:
-        to.set_result(stored.result())
-    else:
-        to.set_exception(fault)
-
-
 class Tournament:
-    """Plays a plan in an arena of its own. `told(result)` follows the matches, `noted(line)` what else happens."""
+    """Plays a plan in an arena of its own. `told(result)` follows the matches, `noted(text)` what else happens.
+
+    Where nothing goes on because of a bot that is not here for `hello_within` seconds, that bot is ended.
+    """
 
     def __init__(
         self,
@@ -149,6 +167,7 @@ class Tournament:
         data: Path,
         jobs: int,
         *,
+        hello_within: float = HELLO_WITHIN,
         told: Callable[[Result], None] = lambda result: None,
         noted: Callable[[str], None] = lambda line: None,
     ) -> None:
@@ -156,21 +175,22 @@ class Tournament:
         self._archive = archive
         self._data = data
         self._jobs = jobs
+        self._hello_within = hello_within
         self._told = told
         self._noted = noted
         self._news = asyncio.Event()
-        self._failure: ArenaFault | None = None
+        self._failure: BaseException | None = None
         self._bots: dict[str, BotProcess] = {}
         self._restarts: set[asyncio.Task[None]] = set()
 
     async def play(self, played: Sequence[Result]) -> None:
-        """Play what is missing after `played`, the stored results in the order of the schedule.
+        """Play what is missing beside `played`, the stored results in the order of the schedule.
 
-        Raises `ArenaFault` when a bot can't go on; what was played is stored.
+        Raises `ArenaFault` when a bot can't go on, or a result can't be stored; what is stored stays.
         """
         results = list(played)
         tokens = {name: self.plan.derive(f"token/{name}").hex() for name in self.plan.names}
-        in_order = InOrder(self._archive, len(results))
+        in_order = InOrder(self._archive, map(_place, results), self._fail)
         arena = Arena(
             self._archive,
             Journal(self._data / "journal"),
@@ -178,6 +198,7 @@ class Tournament:
             self.plan.clock,
             settle=in_order,
             end_first=True,
+            assigned=True,
         )
         arena.changed = self._news.set
         arena.finished = lambda result: self._finished(result, results)
@@ -185,14 +206,20 @@ class Tournament:
             port = await arena.listen(HOST, 0)
             self._arena = arena
             await self._start_bots(port, tokens)
-            while missing := self.plan.schedule(sorted(results, key=_place))[len(results) :]:
-                await self._play(missing, results)
+            while missing := self._missing(results):
+                await self._play(missing)
         finally:
             in_order.abandon()
             stopping = [asyncio.create_task(bot.stop()) for bot in self._bots.values()]
             await arena.close(GOING_AWAY)
             if stopping:
                 await asyncio.wait(stopping)
+        if self._failure is not None:
+            raise self._failure
+
+    def _missing(self, results: Sequence[Result]) -> list[Pairing]:
+        done = set(map(_place, results))
+        return [match for match in self.plan.schedule(sorted(results, key=_place)) if match.place not in done]
 
     async def _start_bots(self, port: int, tokens: dict[str, str]) -> None:
         folder = self._data / "tournaments" / self.plan.id
@@ -210,25 +237,26 @@ class Tournament:
             self._bots[contestant.name] = bot
             await bot.start()
 
-    async def _play(self, missing: Iterable[Pairing], results: list[Result]) -> None:
+    async def _play(self, missing: Iterable[Pairing]) -> None:
         """Play these pairings, as many at once as there are jobs, the next in the schedule whose bots are free."""
         waiting = deque(missing)
         self._under_way = 0
-        silence = asyncio.get_running_loop().time() + FIRST_HELLO_WITHIN
         while waiting or self._under_way:
             if self._failure is not None:
                 raise self._failure
             self._news.clear()
             self._begin_some(waiting)
             try:
-                async with asyncio.timeout(None if self._under_way else silence - asyncio.get_running_loop().time()):
+                async with asyncio.timeout(None if self._under_way else self._hello_within):
                     await self._news.wait()
             except TimeoutError:
-                absent = [name for name in self.plan.names if not self._arena.lobby.free_slots(name)]
-                words = "".join(f"\n{name}:\n{self._bots[name].last_words()}" for name in absent)
-                raise BotCrashed(
-                    f"{', '.join(absent)} did not say hello within {FIRST_HELLO_WITHIN:.0f} s{words}"
-                ) from None
+                self._end_absent()
+
+    def _end_absent(self) -> None:
+        """Nothing goes on: end the bots that are not here, although their processes run."""
+        for name, bot in self._bots.items():
+            if name.lower() not in self._arena.lobby.sessions:
+                bot.end(f"said no hello within {self._hello_within:g} s and was ended")
 
     def _begin_some(self, waiting: deque[Pairing]) -> None:
         ahead = [waiting.popleft() for _ in range(min(LOOK_AHEAD, len(waiting)))]
@@ -267,15 +295,25 @@ class Tournament:
 
     def _crashed(self, bot: BotProcess, what: str) -> None:
         """A process ended: its matches are lost at once, and it is started again, but not for ever."""
-        self._noted(what)
         if bot.crashes >= MOST_CRASHES or not self._arena.lobby.known(bot.name):
-            self._failure = BotCrashed(what)
-            self._news.set()
+            self._fail(BotCrashed(what))
             return
+        self._noted(what)
         self._arena.lobby.forfeit(bot.name)
-        task = asyncio.create_task(bot.start())
+        task = asyncio.create_task(self._restart(bot))
         self._restarts.add(task)
         task.add_done_callback(self._restarts.discard)
+
+    async def _restart(self, bot: BotProcess) -> None:
+        try:
+            await bot.start()
+        except ArenaFault as fault:
+            self._fail(fault)
+
+    def _fail(self, fault: BaseException) -> None:
+        """The tournament can't go on."""
+        self._failure = self._failure or fault
+        self._news.set()
 
 
 def _place(result: Result) -> int:

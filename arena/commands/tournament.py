@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +20,7 @@ from rich.table import Table
 from arena import config, loop
 from arena.archive import Archive
 from arena.contestants import contestants
+from arena.journal import Journal
 from arena.lock import lock
 from arena.result import Result
 from arena.standings import Row, head_to_head, table
@@ -25,11 +28,13 @@ from arena.store.store import Store
 from arena.tournament import Plan, Tournament
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
+from protocol.messages import MAX_SLOTS
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
 BOT_SETTINGS = ("depth", "eval", "nodes")
 """Keys of `--set` that are not the game's but the reference bots': each takes those it knows."""
 WIDEST_CROSS_TABLE = 8
+MOST_ROUNDS = 100_000
 
 
 def run(
@@ -50,8 +55,10 @@ def run(
     """Play a tournament, or what is missing of it, and print its table. Raises `Fault`."""
     if form not in FORMATS:
         raise UsageFault(f"there is no format {form!r}: one of {', '.join(FORMATS)}")
-    if rounds < 1 or (jobs is not None and not 1 <= jobs <= 64):
-        raise UsageFault("--rounds is 1 or more, --jobs 1 to 64")
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise UsageFault(f"--rounds is {rounds}: it is 1 to {MOST_ROUNDS}")
+    if jobs is not None and not 1 <= jobs <= MAX_SLOTS:
+        raise UsageFault(f"--jobs is {jobs}: it is 1 to {MAX_SLOTS}")
     game_config, bot_settings = _settings(game, sets)
     entered = contestants(bots, bot_settings)
     rules = load(game, game_config)
@@ -130,6 +137,9 @@ def _check_writable(file: Path | None) -> None:
 
 def _play(plan: Plan, store: Store, data: Path, jobs: int) -> list[Result]:
     played = store.tournament_results(plan.id)
+    journal = Journal(data / "journal")
+    for result in played:
+        journal.forget(result.match)  # it is there only if the arena was killed between storing and forgetting it
     try:
         if len(played) < plan.count:
             _play_missing(plan, store, data, jobs, played)
@@ -153,8 +163,11 @@ def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, played: list[
             data,
             jobs,
             told=lambda result: progress.advance(task),
-            noted=lambda line: console.print(line, markup=False, highlight=False),
+            noted=lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True),
         )
+        main = asyncio.current_task()
+        assert main is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, main.cancel)
         try:
             await tournament.play(played)
         finally:
@@ -163,13 +176,10 @@ def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, played: list[
     try:
         with progress:
             loop.run(play())
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         done = len(store.tournament_results(plan.id))
-        raise Stopped(f"stopped after {done} of {plan.count} matches; the same command goes on from there") from None
-
-
-class Stopped(ArenaFault):
-    """The tournament was interrupted; what was played is stored."""
+        print(f"arena: stopped after {done} of {plan.count} matches; the same command goes on", file=sys.stderr)
+        raise KeyboardInterrupt from None
 
 
 def _progress(console: Console, plan: Plan, done: int) -> tuple[Progress, Any]:

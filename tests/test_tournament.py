@@ -1,0 +1,250 @@
+"""`arena tournament` with bots as processes: what it promises to who runs it; again, in pairs, and interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena import record as records
+from arena.store.store import Store
+from commands import children, ends_within, faulty, run, started
+from protocol.games.theory.impartial import outcome_class
+
+ISSUE = ["random", "greedy", "minimax", "alphabeta", "perfect", "--game", "nim", "--set", "nodes=200", "--seed", "7"]
+HALTING = faulty("halting")
+FORMATS = {
+    "round-robin": ["random", HALTING, "--rounds", "5"],
+    "gauntlet": [HALTING, "random", "--format", "gauntlet", "--rounds", "5"],
+    "swiss": ["random", "greedy", faulty("steady"), HALTING, "--format", "swiss", "--rounds", "4"],
+}
+"""Tournaments in which the third match of one bot begins when others are over, whichever bot connects first."""
+
+
+def tournament(folder: Path, *words: str, **environ: str) -> dict[str, Any]:
+    """Play a tournament to its end in a folder of its own: what it wrote with --json."""
+    done = run("arena", "tournament", *words, "--data", str(folder), "--json", f"{folder}.json", **environ)
+    assert done.returncode == 0, done.stderr
+    content: dict[str, Any] = json.loads(Path(f"{folder}.json").read_text())
+    return content
+
+
+def digests(content: dict[str, Any]) -> dict[str, str]:
+    """Match id -> digest, in the order of the schedule."""
+    return {match["match"]: match["digest"] for match in content["matches"]}
+
+
+def ratings(folder: Path, game: str = "nim") -> list[tuple[str, float, float]]:
+    store = Store.open(folder / "arena.db", create=False)
+    try:
+        return [(row.bot, row.mu, row.sigma) for row in store.leaderboard(game)]
+    finally:
+        store.close()
+
+
+def record(folder: Path, match: str) -> records.Record:
+    store = Store.open(folder / "arena.db", create=False)
+    try:
+        body = store.record(match)
+    finally:
+        store.close()
+    assert body is not None
+    return records.read(body, match)
+
+
+class Played:
+    """The tournament of five reference bots, played once for all tests that look at it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "first"
+        words = [*ISSUE, "--rounds", "2", "--data", str(self.folder), "--json", str(folder / "out.json")]
+        done = run("arena", "tournament", *words)
+        assert done.returncode == 0, done.stderr
+        self.table = done.stdout
+        self.shown = done.stderr
+        self.content: dict[str, Any] = json.loads((folder / "out.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    return Played(tmp_path_factory.mktemp("tournament"))
+
+
+# One tournament
+
+
+def test_every_pair_meets_once_a_round_with_the_seats_swapped(played: Played) -> None:
+    met = sorted(tuple(seat["bot"] for seat in match["seats"]) for match in played.content["matches"])
+    names = ["random", "greedy", "minimax", "alphabeta", "perfect"]
+    assert met == sorted((a, b) for a in names for b in names if a != b)
+
+
+def test_every_match_has_a_result_and_nobody_forfeits(played: Played) -> None:
+    matches = played.content["matches"]
+    assert len(matches) == 20
+    assert {match["reason"] for match in matches} == {"win"}
+    assert all(sorted(seat["rank"] for seat in match["seats"]) == [1, 2] for match in matches)
+    assert [row["forfeits"] for row in played.content["table"]] == [0] * 5
+
+
+def test_perfect_never_loses_from_a_winning_position(played: Played) -> None:
+    winning = 0
+    for match in played.content["matches"]:
+        names = [seat["bot"] for seat in match["seats"]]
+        if "perfect" not in names:
+            continue
+        seat = names.index("perfect")
+        positions = [course.wire for _, course in records.replay(record(played.folder, match["match"]))]
+        could_win = any(
+            position["to_move"] == seat and outcome_class(position["heaps"], None, misere=False) == "N"
+            for position in positions
+        )
+        winning += could_win
+        assert not could_win or match["seats"][seat]["rank"] == 1
+    assert winning >= 4
+
+
+def test_the_table_is_readable_on_80_columns_and_names_the_seed(played: Played) -> None:
+    lines = played.table.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == f"nim round-robin, 20 matches (win 20), seed 7, id {played.content['tournament']}"
+    assert re.fullmatch(r"1  perfect +8 +\d +0 +\d +[01]\.\d{3} +0\.\d{3}-1\.000 +0", lines[2])
+
+
+def test_progress_goes_to_the_error_output_and_nothing_else_does(played: Played) -> None:
+    assert re.fullmatch(r"nim \S+ 20/20 matches 0:00:00\n", played.shown)
+
+
+def test_every_record_verifies(played: Played) -> None:
+    done = run("arena", "replay", "verify", "--data", str(played.folder))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "20 records verified\n", "")
+
+
+def test_nothing_stays_in_the_journal(played: Played) -> None:
+    assert list((played.folder / "journal").iterdir()) == []
+
+
+# The same again, and another
+
+
+def test_the_same_seed_gives_the_same_digests_in_another_folder_with_other_jobs(played: Played, tmp_path: Path) -> None:
+    again = tournament(tmp_path / "again", *ISSUE, "--rounds", "2", "--jobs", "3")
+    assert digests(again) == digests(played.content)
+    assert again["tournament"] == played.content["tournament"]
+    assert ratings(tmp_path / "again") == ratings(played.folder)
+
+
+def test_a_finished_tournament_is_shown_again_without_a_match(played: Played) -> None:
+    again = tournament(played.folder, *ISSUE, "--rounds", "2")
+    assert again == played.content
+
+
+def test_two_tournaments_in_one_folder_do_not_collide(tmp_path: Path) -> None:
+    words = ["random", "perfect", "--game", "nim", "--seed", "7"]
+    first = tournament(tmp_path / "data", *words, "--rounds", "3")
+    second = tournament(tmp_path / "data", *words, "--rounds", "4")
+    third = tournament(tmp_path / "data", *words[:-1], "8", "--rounds", "4")
+    ids = [match["match"] for content in (first, second, third) for match in content["matches"]]
+    assert len(set(ids)) == 11
+    assert len({match["digest"] for content in (first, second, third) for match in content["matches"]}) == 11
+    shown = run("arena", "matches", "--data", str(tmp_path / "data"), "--json")
+    assert sorted(match["match"] for match in json.loads(shown.stdout)) == sorted(ids)
+    assert run("arena", "db", "check", "--data", str(tmp_path / "data")).returncode == 0
+
+
+def test_paired_matches_start_from_the_same_position_in_both_seat_orders(tmp_path: Path) -> None:
+    words = ["random", "greedy", "--game", "nim", "--set", "heaps=9,9,9,9", "--set", "start=p-position", "--seed", "3"]
+    content = tournament(tmp_path / "data", *words, "--rounds", "5", "--paired")
+    starts = [tuple(match["config"]["heaps"]) for match in content["matches"]]
+    seats = [[seat["bot"] for seat in match["seats"]] for match in content["matches"]]
+    assert starts[::2] == starts[1::2]
+    assert len(set(starts)) > 1
+    assert all(one == other[::-1] for one, other in zip(seats[::2], seats[1::2], strict=True))
+    assert all(outcome_class(heaps, None, misere=False) == "P" for heaps in starts)
+
+
+def test_a_bot_that_seeks_nevertheless_is_told_and_plays_what_it_is_assigned(tmp_path: Path) -> None:
+    content = tournament(tmp_path / "data", "random", faulty("seeking"), "--game", "nim", "--rounds", "3")
+    assert [match["reason"] for match in content["matches"]] == ["win"] * 3
+    log = tmp_path / "data" / "tournaments" / content["tournament"] / "seeking.log"
+    assert log.read_text().splitlines()[0] == "told: seek: matches are assigned here: wait for start (not_allowed)"
+
+
+# Interrupted
+
+
+class Interrupted:
+    """A tournament that a bot holds up in its third match; `halted` returns once it does and something is stored."""
+
+    def __init__(self, folder: Path, form: str) -> None:
+        self.folder = folder
+        self.fifo = folder / "halted"
+        os.mkfifo(self.fifo)
+        self.words = [*FORMATS[form], "--game", "nim", "--seed", "5", "--clock", "60", "--jobs", "1"]
+
+    def begin(self) -> Any:
+        environ = {"ARENA_HALTED": str(self.fifo), "ARENA_PATIENCE": "0.2"}
+        return started("arena", "tournament", *self.words, "--data", str(self.folder / "cut"), **environ)
+
+    def halted(self) -> None:
+        os.close(os.open(self.fifo, os.O_RDONLY))
+        deadline = time.monotonic() + 10
+        while not self.stored():
+            assert time.monotonic() < deadline
+
+    def stored(self) -> set[str]:
+        store = Store.open(self.folder / "cut" / "arena.db", create=False)
+        try:
+            return {result.match for result in store.matches()}
+        finally:
+            store.close()
+
+
+def assert_only_the_rest_is_played(cut: Interrupted) -> None:
+    """The same command goes on; in the end all is as in a tournament that was never interrupted."""
+    before = cut.stored()
+    content = tournament(cut.folder / "cut", *cut.words)
+    whole = tournament(cut.folder / "whole", *cut.words)
+    assert 0 < len(before) < len(content["matches"])
+    assert digests(content) == digests(whole)
+    assert ratings(cut.folder / "cut") == ratings(cut.folder / "whole")
+    kept = {match["match"]: match["finished"] for match in content["matches"] if match["match"] in before}
+    rest = [match["started"] for match in content["matches"] if match["match"] not in before]
+    assert max(kept.values()) < min(rest)
+    assert list((cut.folder / "cut" / "journal").iterdir()) == []
+    assert run("arena", "db", "check", "--data", str(cut.folder / "cut")).returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_tournament_that_is_told_to_stop_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
+    cut = Interrupted(tmp_path, "round-robin")
+    with cut.begin() as process:
+        cut.halted()
+        bots = children(process.pid)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, "")
+    said = err.splitlines()[-1]
+    assert re.fullmatch(r"arena: stopped after \d+ of 5 matches; the same command goes on", said)
+    assert int(said.split()[3]) == len(cut.stored())
+    assert len(bots) == 2
+    assert all(ends_within(bot, 0) for bot in bots)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_tournament_that_was_killed_leaves_no_bots_and_goes_on(tmp_path: Path, form: str) -> None:
+    cut = Interrupted(tmp_path, form)
+    with cut.begin() as process:
+        cut.halted()
+        bots = children(process.pid)
+        process.kill()
+        process.wait()
+    assert len(bots) == (4 if form == "swiss" else 2)
+    assert all(ends_within(bot, 10) for bot in bots)
+    assert_only_the_rest_is_played(cut)
