@@ -138,11 +138,11 @@ def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults:
     if "preset" in given:
         preset = given.pop("preset")
         if not isinstance(preset, str) or preset not in game.presets:
-            raise BadConfig(f"{game.name} has no preset {preset!r}: {_among(game.presets)}")
+            raise BadConfig(f"{game.name} has no preset {_shown(preset)}: {_among(game.presets)}")
         base = game.presets[preset]
     for key in given:
         if key not in defaults:
-            raise BadConfig(f"{game.name} has no config key {key!r}: {_among((*defaults, 'preset'))}")
+            raise BadConfig(f"{game.name} has no config key {_shown(key)}: {_among((*defaults, 'preset'))}")
     return {**defaults, **base, **given}
 
 
@@ -151,10 +151,10 @@ def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: t
     items = [value] if type(value) is int else value
     (fewest, most), (low, high) = count, each
     if not isinstance(items, (list, tuple)) or not fewest <= len(items) <= most:
-        raise BadConfig(f"{game}: {key} is {value!r}: it is a list of {fewest} to {most} integers")
+        raise BadConfig(f"{game}: {key} is {_shown(value)}: it is a list of {fewest} to {most} integers")
     for i, item in enumerate(items):
         if type(item) is not int or not low <= item <= high:
-            raise BadConfig(f"{game}: {key}[{i}] is {item!r}: it is an integer from {low} to {high}")
+            raise BadConfig(f"{game}: {key}[{i}] is {_shown(item)}: it is an integer from {low} to {high}")
     return tuple(items)
 
 
@@ -163,7 +163,7 @@ def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
     for known in values:
         if type(value) is type(known) and value == known:
             return value
-    raise BadConfig(f"{game}: {key} is {value!r}: {_among(values)}")
+    raise BadConfig(f"{game}: {key} is {_shown(value)}: {_among(values)}")
 
 
 def move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
@@ -179,7 +179,10 @@ def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
     if not isinstance(wire, Mapping):
         return f"a move is a map like {form}, not {_shown(wire)}"
     if wire.keys() != set(names):
-        return f"a move looks like {form}; this one has {', '.join(sorted(map(str, wire)))[:80] or 'nothing'}"
+        fields = ", ".join(sorted(map(str, wire)))[:80]
+        return (
+            f"a move looks like {form}; this one has {(fields if fields.isprintable() else repr(fields)) or 'nothing'}"
+        )
     name = next(name for name in names if type(wire[name]) is not int)
     return f"{name} is {_shown(wire[name])}: it is an integer, as in {form}"
 

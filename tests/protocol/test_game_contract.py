@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice
-from protocol.errors import BadConfig, MalformedMove, UnknownGame
+from protocol.errors import BadConfig, IllegalMove, MalformedMove, UnknownGame
 from protocol.games import NAMES, game_class, load
 from protocol.games.base import CERTAIN, NO_DICE, Game
 from protocol.messages import Turn
@@ -180,6 +180,71 @@ def test_an_unknown_preset_or_key_is_answered_with_those_there_are(name: str) ->
 def test_a_move_of_the_wrong_form_is_answered_with_the_right_one(name: str, wire: Any) -> None:
     with pytest.raises(MalformedMove, match=r'like \{"|as in \{"'):
         load(name).decode_move(wire)
+
+
+@every_game
+def test_a_refusal_is_one_short_line_whatever_was_sent(name: str) -> None:
+    rude = "\n\x1b[2J" + "x" * 3000
+    for config in ({rude: 1}, {"preset": rude}, {"heaps": [rude] * 100}, {"take": [rude]}, {"start": rude}):
+        with pytest.raises(BadConfig) as refused:
+            load(name, config)
+        assert str(refused.value).isprintable()
+        assert len(str(refused.value)) < 200
+    for wire in (rude, {rude: 1}, {"heap": rude, "take": 1}, {"cell": rude}, [rude] * 50):
+        with pytest.raises(MalformedMove) as malformed:
+            load(name).decode_move(wire)
+        assert str(malformed.value).isprintable()
+        assert len(str(malformed.value)) < 200
+
+
+@every_preset
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=15, deadline=None)
+def test_two_orders_of_moves_that_reach_a_position_share_its_key(name: str, preset: str, seed: int) -> None:
+    chooser = random.Random(seed)
+    game = load(name, {"preset": preset})
+    state, _ = game.initial(NO_DICE)
+    for _ in range(chooser.randrange(3)):
+        if moves := game.legal_moves(state):
+            state, _ = game.apply(state, chooser.choice(moves), NO_DICE)
+    by_position: dict[str, set[Any]] = {}
+    for first in game.legal_moves(state)[:12]:
+        between, _ = game.apply(state, first, NO_DICE)
+        for second in game.legal_moves(between)[:12]:
+            after, _ = game.apply(between, second, NO_DICE)
+            by_position.setdefault(repr(game.encode_state(after)), set()).add(game.key(after))
+    assert all(len(keys) == 1 for keys in by_position.values())
+
+
+@every_preset
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=15, deadline=None)
+def test_every_legal_move_is_accepted_and_every_other_refused(name: str, preset: str, seed: int) -> None:
+    chooser = random.Random(seed)
+    game = load(name, {"preset": preset})
+    state, _ = game.initial(NO_DICE)
+    known = set(game.legal_moves(state))
+    for _ in range(chooser.randrange(8)):
+        if moves := game.legal_moves(state):
+            state, _ = game.apply(state, chooser.choice(moves), NO_DICE)
+    legal = set(game.legal_moves(state))
+    for move in legal:
+        game.apply(state, move, NO_DICE)
+    for move in known - legal:
+        with pytest.raises(IllegalMove) as refused:
+            game.apply(state, move, NO_DICE)
+        assert str(refused.value)
+
+
+@every_preset
+def test_a_paired_match_starts_as_its_config_would_with_the_same_dice(name: str, preset: str) -> None:
+    for extra in ({}, {"start": "p-position"}) if name == "nim" else ({},):
+        game = load(name, {**game_class(name).presets[preset], **extra})
+        paired = load(name, game.dealt(Dice(bytes(32), 0)))
+        expected, _ = game.initial(Dice(bytes(32), 0))
+        state, deal = paired.initial(NO_DICE)
+        assert deal is None, "nothing is left to chance"
+        assert paired.key(state) == game.key(expected)
 
 
 def test_an_unknown_game_is_answered_with_those_there_are() -> None:
