@@ -12,6 +12,7 @@ from protocol.games.theory import impartial
 from protocol.messages import Event
 
 MOST_LISTED = 512
+MOST_DRAWS = 20_000
 _DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
 
 
@@ -54,7 +55,7 @@ class Nim(Game[Position, Take]):
         )
         self.misere = one_of("nim", "misere", given["misere"], (False, True))
         self.start = one_of("nim", "start", given["start"], ("given", "p-position"))
-        if self.start == "p-position" and not self._has_lost_position():
+        if self.start == "p-position" and self._least_lost() is None:
             raise BadConfig(
                 f"nim: no lost position with a move left has heaps within {list(self.heaps)}: start is given"
             )
@@ -66,16 +67,18 @@ class Nim(Game[Position, Take]):
             "start": self.start,
         }
 
-    def _has_lost_position(self) -> bool:
+    def _least_lost(self) -> tuple[int, ...] | None:
+        """A lost position with a move: the first heaps that can hold it, the others empty; None where there is none."""
         least = 1 if self.take is None else self.take[0]
-        large = [heap for heap in self.heaps if heap >= least]
-        if self.misere or len(large) >= 2:
-            return bool(large)  # misère: one heap of `least`; normal: two such heaps
-        return any(
-            impartial.outcome_class((size,), self.take, misere=False) == "P"
-            for heap in large
-            for size in range(least, heap + 1)
-        )
+        large = [heap for heap, size in enumerate(self.heaps) if size >= least]
+        needed = 1 if self.misere else 2  # one heap that the mover has to empty, or two equal ones
+        if len(large) >= needed:
+            return tuple(least if heap in large[:needed] else 0 for heap in range(len(self.heaps)))
+        for heap in large:
+            for size in range(least, self.heaps[heap] + 1):
+                if impartial.outcome_class((size,), self.take, misere=False) == "P":
+                    return (0,) * heap + (size,) + (0,) * (len(self.heaps) - heap - 1)
+        return None
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
         if self.start == "given":
@@ -84,11 +87,17 @@ class Nim(Game[Position, Take]):
         return Position(heaps, 0, 1), Event(ply=0, seat=-1, move={"heaps": list(heaps)})
 
     def _deal(self, dice: Dice) -> tuple[int, ...]:
-        """Heaps drawn uniformly (purpose "deal"), again and again until the position is lost and has a move."""
-        while True:
+        """Heaps drawn uniformly (purpose "deal"), again and again until the position is lost and has a move.
+
+        Where such positions are so rare that `MOST_DRAWS` draws find none, it is the least one.
+        """
+        for _ in range(MOST_DRAWS):
             heaps = tuple(dice.choice("deal", size + 1) for size in self.heaps)
             if self._takes(heaps) and impartial.outcome_class(heaps, self.take, misere=self.misere) == "P":
                 return heaps
+        least = self._least_lost()
+        assert least is not None, "a config without lost positions is refused"
+        return least
 
     def dealt(self, dice: Dice) -> Mapping[str, Any]:
         if self.start == "given":

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
+from protocol.games import nim
 from protocol.games.base import NO_DICE
 from protocol.games.nim import Nim, Position, Take
+from protocol.games.theory import impartial
 
 KEY = b"\x01" * 32
 
@@ -227,6 +229,43 @@ def test_a_deal_draws_its_heaps_in_order_from_one_stream_until_they_fit() -> Non
     game = Nim({"heaps": [3, 5, 7], "start": "p-position"})
     assert game.initial(Dice(KEY, 0))[0].heaps == drawn[-1]
     assert game.dealt(Dice(KEY, 0)) == {**game.config, "heaps": list(drawn[-1]), "start": "given"}
+
+
+@pytest.mark.parametrize(
+    ("config", "dealt"),
+    [
+        ({"heaps": [1000, 1000], "take": [1000]}, (1000, 1000)),
+        ({"heaps": [5, 995, 999], "take": [995]}, (0, 995, 995)),
+    ],
+)
+def test_where_lost_positions_are_too_rare_to_draw_the_least_is_dealt(
+    config: dict[str, Any], dealt: tuple[int, ...]
+) -> None:
+    game = Nim({**config, "start": "p-position"})
+    assert game.initial(Dice(KEY, 0))[0].heaps == dealt
+    assert impartial.outcome_class(dealt, game.take, misere=False) == "P"
+
+
+@pytest.mark.parametrize(
+    ("config", "least"),
+    [
+        ({"heaps": [3, 5, 7]}, (1, 1, 0)),
+        ({"heaps": [3, 1, 5], "take": [2, 3]}, (2, 0, 2)),
+        ({"heaps": [0, 21], "take": [1, 2, 3]}, (0, 4)),
+        ({"heaps": [0, 21], "take": [2, 3], "misere": True}, (0, 2)),
+    ],
+)
+def test_the_least_lost_position_fills_the_first_heaps_that_can_hold_it(
+    config: dict[str, Any], least: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nim, "MOST_DRAWS", 0)
+    game = Nim({**config, "start": "p-position"})
+    state, deal = game.initial(Dice(KEY, 0))
+    assert state.heaps == least
+    assert deal is not None
+    assert deal.move == {"heaps": list(least)}
+    assert game.legal_moves(state)
+    assert lost(least, game.take, game.misere, {})
 
 
 def test_after_a_deal_the_odd_plies_are_seat_0s() -> None:
