@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -80,7 +81,7 @@ class Grundy(Game[Heaps, Split]):
         return Split(*move_fields(wire, '{"heap": 0, "split": 1}', "heap", "split"))
 
     def board(self, state: Heaps) -> str:
-        return "heaps: " + " ".join(map(str, state.heaps))
+        return textwrap.fill("heaps: " + " ".join(map(str, state.heaps)), width=80, subsequent_indent=" " * 7)
 
     def notation(self, move: Split) -> str:
         return f"{move.split} off heap {move.heap}"

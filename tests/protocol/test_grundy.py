@@ -38,6 +38,18 @@ def test_heaps_of_one_and_two_end_the_game_and_the_mover_loses() -> None:
     assert start(2, 1)[0].ranks(start(2, 1)[1]) == (2, 1), "nobody could move at all"
 
 
+def test_many_heaps_are_drawn_within_80_columns() -> None:
+    game, state = start(*[200] * 16)
+    while moves := game.legal_moves(state):
+        state, _ = game.apply(state, moves[0], NO_DICE)
+        if game.ply(state) > 100:
+            break
+    lines = game.board(state).splitlines()
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines).split() == ["heaps:", *map(str, state.heaps)]
+
+
 @pytest.mark.parametrize(
     ("move", "said"),
     [
