@@ -26,6 +26,11 @@ def test_the_canonical_form_is_that_of_any_json_library(value: Any) -> None:
     assert canonical(value) == plain(value)
 
 
+def test_every_character_is_spelled_as_pythons_json_spells_it() -> None:
+    everything = "".join(chr(point) for point in range(0x110000) if not 0xD800 <= point <= 0xDFFF)
+    assert canonical(everything) == plain(everything)
+
+
 def test_keys_are_sorted_by_code_point_at_every_depth() -> None:
     value = {"b": [{"z": 1, "a": 2}], "\U0001f600": 1, "\uffff": 2, "é": None, "B": True}
     assert canonical(value) == '{"B":true,"b":[{"a":2,"z":1}],"é":null,"\uffff":2,"\U0001f600":1}'.encode()
