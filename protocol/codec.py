@@ -129,6 +129,7 @@ def _named(value: Any, exc: BaseException) -> str:
     """msgspec's message with the kind of message in front and the field spelled plainly."""
     kind = value.get("type") if isinstance(value, dict) else None
     text = str(exc).replace("`$.", "`").replace("`$`", "the message").replace("`", "")
+    text = text[:200] if text.isprintable() else text[:200].encode("unicode_escape").decode()
     return f"{kind}: {text}" if isinstance(kind, str) and len(kind) <= 32 else text
 
 

@@ -16,15 +16,16 @@ MAX_SLOTS = 64
 MAX_STRIKES = 3
 MAX_BAD_MESSAGES = 20
 
-NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$"
-MATCH_PATTERN = r"^[a-z0-9-]{1,40}$"
+# Python's `$` also matches before a newline that ends the text; `(?!\n)` takes that back.
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)"
+MATCH_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description="unique without regard to case")]
 MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN)]
 Label = Annotated[str, Meta(max_length=64)]
 Token = Annotated[str, Meta(min_length=16, max_length=128)]
 RequestId = Annotated[str, Meta(min_length=1, max_length=64)]
-Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$", description="16 bytes, lower-case hex")]
+Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes, lower-case hex")]
 Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
 Ply = Annotated[int, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0)]
