@@ -215,6 +215,8 @@ async def test_an_arena_that_dies_is_reported_offline_by_its_last_will(broker: A
             await dying.publish(*feed._status(True))
             await heard(client, lambda news: news.get("test/status") == {"online": True})
             dying._client.socket().shutdown(2)
+            with pytest.raises(aiomqtt.MqttError):
+                await anext(dying.messages)
             news = await heard(client, lambda news: "test/status" in news)
     assert news["test/status"] == {"online": False}
 
