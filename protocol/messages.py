@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 PROTOCOL = 1
 MAX_CLIENT_FRAME = 16 * 1024
@@ -162,7 +162,7 @@ class Unwatch(FromClient, frozen=True, kw_only=True):
 class Welcome(FromServer, frozen=True, kw_only=True):
     """The answer to `hello`. `token` is there once, when the arena made it."""
 
-    protocol: int = PROTOCOL
+    protocol: int = field(default_factory=lambda: PROTOCOL)  # a factory, so that it is never left out
     bot: str | None = None
     token: str | None = None
     games: list[str]
