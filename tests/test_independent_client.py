@@ -1,0 +1,74 @@
+"""A client written from the protocol document alone plays the real server and the reference bots, all as processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from independent_client import JSON, MSGPACK, Client, Played
+from processes import Served, play, run, serving
+
+P_POSITION = {"heaps": [12, 14, 16], "take": [1, 2, 3], "misere": True, "start": "p-position"}
+MATCHES = 5
+WITHIN = 60.0
+
+
+@pytest.fixture
+async def arena(tmp_path: Path) -> AsyncIterator[Served]:
+    async with serving(tmp_path / "data") as served:
+        yield served
+
+
+async def meet(arena: Served, client: Client, *options: str) -> list[Played]:
+    """Let the client play its matches against the random bot."""
+    async with asyncio.timeout(WITHIN), asyncio.TaskGroup() as group:
+        group.create_task(play(arena, "random", MATCHES, *options))
+        return await client.play(MATCHES)
+
+
+async def shown(arena: Served, *command: str) -> Any:
+    """What a command of the arena says of the data folder, from its JSON."""
+    code, out, err = await run("arena", *command, "--data", str(arena.data), "--json", folder=arena.data)
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+@pytest.mark.parametrize("subprotocol", [JSON, MSGPACK])
+async def test_a_client_written_from_the_document_plays_rated_matches(arena: Served, subprotocol: str) -> None:
+    played = await meet(arena, Client(arena.url, "stranger", subprotocol, {"preset": "classic"}))
+    assert all(one.match.start["rated"] and one.end["reason"] == "win" for one in played)
+    (board,) = await shown(arena, "leaderboard", "--game", "nim")
+    results = {row["bot"]: Counter(won=row["wins"], lost=row["losses"]) for row in board["rows"]}
+    won = sum(one.won for one in played)
+    assert results == {
+        "stranger": Counter(won=won, lost=MATCHES - won),
+        "random": Counter(won=MATCHES - won, lost=won),
+    }
+    for one in played:
+        code, out, err = await run(
+            "arena", "replay", "verify", one.match.id, "--data", str(arena.data), folder=arena.data
+        )
+        assert (code, err) == (0, "")
+        assert one.end["digest"] in out
+
+
+@pytest.mark.parametrize(("cut", "subprotocol"), [("before", JSON), ("after", MSGPACK)])
+async def test_the_deal_and_the_digests_hold_through_lost_connections(
+    arena: Served, cut: str, subprotocol: str
+) -> None:
+    keys = ["heaps=12,14,16", "take=1,2,3", "misere=true", "start=p-position"]
+    client = Client(arena.url, "stranger", subprotocol, P_POSITION, cut=cut)
+    played = await meet(arena, client, "--unrated", *(word for key in keys for word in ("--config", key)))
+    assert sum(one.match.returns for one in played) > 0
+    assert all(one.match.events[0]["seat"] == -1 and not one.match.start["rated"] for one in played)
+
+
+async def test_a_move_that_the_rules_forbid_costs_a_strike_and_the_match_goes_on(arena: Served) -> None:
+    played = await meet(arena, Client(arena.url, "stranger", JSON, {}, err=True))
+    assert [(one.match.strikes, one.end["reason"]) for one in played] == [(1, "win")] * MATCHES
