@@ -1,0 +1,126 @@
+"""docs/protocol.md against the code: its frames decode, its lists are complete, its example can be recomputed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+import independent_client
+from arena import server, session
+from protocol.codec import JSON, MSGPACK
+from protocol.messages import PROTOCOL, ClientMessage, Info, ServerMessage
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "docs" / "protocol.md").read_text()
+FRAMES = [line for block in re.findall(r"^```json\n(.*?)^```", TEXT, re.M | re.S) for line in block.splitlines()]
+TYPES = {str(cls.__struct_config__.tag): cls for cls in (*get_args(ClientMessage), *get_args(ServerMessage))}
+FROM_CLIENT = {str(cls.__struct_config__.tag) for cls in get_args(ClientMessage)}
+EXAMPLE = "261121-075531-357b800a"
+
+
+def frames(kind: str, **fields: Any) -> list[dict[str, Any]]:
+    """The example frames of a type that have these fields."""
+    read = [json.loads(frame) for frame in FRAMES]
+    return [frame for frame in read if frame["type"] == kind and fields.items() <= frame.items()]
+
+
+def field_list(kind: str) -> str:
+    """What stands between the braces of `kind`: `{…}`."""
+    found = re.search(rf"`{kind}`:\s+`\{{(.*?)\}}`", TEXT, re.S)
+    assert found, f"no list of the fields of {kind}"
+    return found[1]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_every_frame_of_the_document_is_what_the_code_would_send(frame: str) -> None:
+    said = json.loads(frame)
+    for codec in (JSON, MSGPACK):
+        decode = codec.decode_client if said["type"] in FROM_CLIENT else codec.decode_server
+        message = decode(frame) if codec is JSON else decode(msgspec.msgpack.encode(said))
+        assert message is not None
+        assert json.loads(JSON.encode(message)) == said
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_every_type_of_message_is_shown_and_its_fields_are_listed(kind: str) -> None:
+    assert frames(kind)
+    listed = field_list(kind)
+    for field in msgspec.structs.fields(TYPES[kind]):
+        name = re.search(rf"(?<![\w.]){field.encode_name}\b(\??)", listed)
+        assert name, f"{kind}: {field.encode_name} is not listed"
+        required = field.required or field.name == "protocol"
+        assert (name[1] == "") == required, f"{kind}: {field.encode_name}"
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_no_field_is_listed_that_a_message_does_not_have(kind: str) -> None:
+    listed = re.sub(r"[\[{][^{}]*\}\]?", "", field_list(kind))
+    names = {re.split(r"[?:=]", item.strip())[0] for item in listed.split(",")}
+    assert names == {field.encode_name for field in msgspec.structs.fields(TYPES[kind])}
+
+
+def test_the_fields_of_info_are_named() -> None:
+    for field in msgspec.structs.fields(Info):
+        assert f"`{field.encode_name}`" in TEXT
+
+
+def test_every_error_code_is_explained() -> None:
+    sources = [path.read_text() for name in ("arena", "protocol") for path in (ROOT / name).rglob("*.py")]
+    codes = {code for text in sources for code in re.findall(r"\bcode ?= ?\"([a-z_]+)\"", text)}
+    assert {
+        "bad_message",
+        "illegal_move",
+        "name_taken",
+        "not_your_turn",
+        "stale_ply",
+    } <= codes | session._BAD_REJECTIONS
+    rows = [re.findall(r"`([a-z_]+)`", line.split("|")[1]) for line in TEXT.splitlines() if line.startswith("| `")]
+    assert codes | session._BAD_REJECTIONS <= {code for row in rows for code in row}
+
+
+def test_every_close_code_of_the_server_is_explained() -> None:
+    constants = {**vars(server), **vars(session)}
+    codes = {value for name, value in constants.items() if name.isupper() and value in range(1000, 5000)}
+    assert len(codes) >= 8
+    assert codes <= {int(code) for row in re.findall(r"^\| (\d{4}[\d, ]*) \|", TEXT, re.M) for code in row.split(",")}
+
+
+def test_the_worked_example_follows_from_its_seed() -> None:
+    (start,) = [frame for frame in frames("start", match=EXAMPLE) if "resumed" not in frame]
+    (first,) = frames("turn", match=EXAMPLE, ply=1)
+    (second,) = frames("turn", match=EXAMPLE, ply=2)
+    (answer,) = frames("move", match=EXAMPLE, ply=2)
+    (end,) = frames("end", match=EXAMPLE)
+    match = independent_client.Match(start, nonce="")
+    match.hear(first)
+    match.hear(second)
+    event = {"ply": 2, "seat": 1, "move": answer["move"]}
+    told = {**end, "events": [event, *end["events"]]}
+    match.hear(told)
+    match.check(told)
+    assert match.digest.hex() == end["digest"]
+
+
+def test_the_intermediate_hashes_of_the_worked_example_are_right() -> None:
+    values = dict(re.findall(r"^(S|K|deal:0:0) +([0-9a-f]{64})$", TEXT, re.M))
+    (end,) = frames("end", match=EXAMPLE)
+    assert values["S"] == end["seed"]
+    stream = independent_client.stream_of(bytes.fromhex(values["K"]), "deal", 0)
+    assert bytes(next(stream) for _ in range(32)).hex() == values["deal:0:0"]
+    chain = re.findall(r"^(\{\"(?:commitment|event).*\})\nD\(\d\) = ([0-9a-f]{64})", TEXT, re.M)
+    digest = b"bot-arena/1/digest"
+    assert len(chain) == 3
+    for canonical, stated in chain:
+        assert canonical.encode() == independent_client.canonical(json.loads(canonical))
+        digest = independent_client.sha256(digest, canonical.encode())
+        assert digest.hex() == stated
+
+
+def test_the_version_of_the_protocol_is_the_one_described() -> None:
+    assert TEXT.startswith(f"# The wire protocol, version {PROTOCOL}\n")
+    assert {frame["protocol"] for frame in frames("welcome")} == {PROTOCOL}
