@@ -203,7 +203,7 @@ class Lobby:
         """A seat is ready."""
         seat = self._seat(session, message.match)
         if seat is None:
-            raise MalformedMessage(f"ready: you are in no match {message.match!r}")
+            raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")
         self.runners[message.match].receive(Ready(seat, bytes.fromhex(message.nonce or "")))
 
     def move(self, session: Session, message: Move) -> None:

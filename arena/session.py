@@ -144,6 +144,8 @@ class Session:
             ref = getattr(message, "id", None)
             self._act(self, message)
         except BotFault as fault:
+            if isinstance(fault, MalformedMessage):
+                ref = ref or fault.ref
             self.send(Error(code=fault.code, message=str(fault), ref=ref))
             if isinstance(fault, MalformedMessage):
                 self._count()

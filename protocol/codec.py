@@ -82,7 +82,11 @@ class Codec:
         cls = _CLIENT_TYPES.get(kind) if type(kind) is str else None
         if cls is None:
             raise MalformedMessage(_no_type(value, kind))
-        message: ClientMessage = _convert(value, cls)
+        try:
+            message: ClientMessage = _convert(value, cls)
+        except MalformedMessage as fault:
+            fault.ref = value["id"] if type(value.get("id")) is str and len(value["id"]) <= 64 else None
+            raise
         return message
 
     def decode_server(self, frame: Frame) -> ServerMessage | None:

@@ -23,9 +23,10 @@ class BotFault(Fault):
 
 
 class MalformedMessage(BotFault):
-    """A frame that is no message of the protocol."""
+    """A frame that is no message of the protocol. `ref` is its id, where that much could be read."""
 
     code = "bad_message"
+    ref: str | None = None
 
 
 class UnknownGame(BotFault):

@@ -110,7 +110,7 @@ async def test_a_seek_that_cannot_be_is_answered_with_the_reason(
     client = await (await serve()).enter("ann")
     await client.send(type="seek", id="s1", **seek)
     error = await client.expect("error")
-    assert error["code"] == code
+    assert (error["code"], error["ref"]) == (code, "s1")
     assert words in error["message"]
 
 
@@ -356,6 +356,12 @@ async def test_a_move_in_a_match_that_is_not_yours_is_rejected(serve: Any) -> No
     client = await (await serve()).enter("ann")
     await client.send(type="move", match="m-0", ply=0, move={})
     assert (await client.expect("rejected"))["code"] == "no_such_match"
+
+
+async def test_ready_for_a_match_that_is_over_is_no_bad_message(serve: Any) -> None:
+    client = await (await serve()).enter("ann")
+    await client.send(type="ready", match="m-0")
+    assert (await client.expect("error"))["code"] == "unavailable"
 
 
 async def test_a_port_in_use_is_one_clear_line(serve: Any) -> None:
