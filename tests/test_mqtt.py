@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 
 import aiomqtt
 import pytest
-from processes import Served, play, run, serving
+
+from processes import REPOSITORY, Served, play, run, serving
 
 WITHIN = 40.0
 
@@ -79,7 +81,9 @@ async def test_a_subscriber_sees_fifty_matches_whole_and_the_leaderboard(broker:
     assert all(len(heard) == 1 for heard in [*starts.values(), *ends.values()])
     for match, (end,) in ends.items():
         assert {seat["bot"] for seat in starts[match][0]["seats"]} == {"perfect", "random"}
+        assert starts[match][0].keys().isdisjoint({"seat", "seek"})
         assert [turn["ply"] for turn in turns[match]] == list(range(end["ply"]))
+        assert all(turn.keys().isdisjoint({"legal", "options", "nonces"}) for turn in turns[match])
         assert all(seat["mu_after"] != seat["mu_before"] for seat in end["seats"])
 
 
@@ -91,6 +95,8 @@ async def test_who_comes_after_all_is_over_gets_the_last_leaderboard(broker: Any
     assert listener.last("status") == {"online": False}
     assert {row["bot"] for row in listener.last("leaderboard/nim")["rows"]} == {"perfect", "random"}
     assert listener.matches_on_board() == [50, 50]
+    (documented,) = re.findall(r"^```json\n(.*)\n```", (REPOSITORY / "docs" / "mqtt.md").read_text(), re.M)
+    assert listener.last("leaderboard/nim")["rows"][0].keys() == json.loads(documented)["rows"][0].keys()
     assert listener.heard.keys() == {"club/arena/status", "club/arena/leaderboard/nim"}
 
 
