@@ -107,7 +107,7 @@ class Wire(ServerConnection):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.get_write_buffer_size() > MOST_UNREAD:
+        if self.paused and self.transport.get_write_buffer_size() > MOST_UNREAD:
             self.transport.abort()
             return
         super().data_received(data)
