@@ -192,16 +192,22 @@ class Client:
     async def play(self, matches: int) -> list[Played]:
         """Play so many matches, through every cut of the connection. Those that ended meanwhile were never told."""
         while not self.done(matches):
-            async with connect(self.url, subprotocols=[Subprotocol(self.subprotocol)], compression=None) as socket:
-                with contextlib.suppress(ConnectionClosed):
-                    await self.send(socket, self.hello)
-                    async for frame in socket:
-                        await self.receive(socket, self.decode(frame))
-                        if self.done(matches):
-                            return self.played
-            assert socket.close_code not in (4001, 4003), socket.close_reason
-            await asyncio.sleep(COME_BACK_AFTER)
+            with contextlib.suppress(OSError):  # nobody listens there now
+                try:
+                    await self.stay(matches)
+                except ConnectionClosed as closed:
+                    if closed.rcvd is not None and closed.rcvd.code in (4001, 4003):
+                        raise
+            if not self.done(matches):
+                await asyncio.sleep(COME_BACK_AFTER)
         return self.played
+
+    async def stay(self, matches: int) -> None:
+        """Play over one connection until that is enough, or the connection is lost."""
+        async with connect(self.url, subprotocols=[Subprotocol(self.subprotocol)], compression=None) as socket:
+            await self.send(socket, self.hello)
+            while not self.done(matches):
+                await self.receive(socket, self.decode(await socket.recv()))
 
     def done(self, matches: int) -> bool:
         return len(self.played) + self.missed >= matches

@@ -10,13 +10,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.asyncio.client import ClientConnection
 
-from independent_client import JSON, MSGPACK, Client, Played
+from conftest import free_port
+from independent_client import JSON, MSGPACK, Client, Map, Played
 from processes import Served, play, run, serving
 
 P_POSITION = {"heaps": [12, 14, 16], "take": [1, 2, 3], "misere": True, "start": "p-position"}
 MATCHES = 5
 WITHIN = 60.0
+
+
+class Hesitant(Client):
+    """Says when it was first asked for a move, and makes none before it may."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, "stranger", JSON, {})
+        self.asked = asyncio.Event()
+        self.may = asyncio.Event()
+
+    async def on_turn(self, socket: ClientConnection, turn: Map) -> None:
+        self.asked.set()
+        await self.may.wait()
+        await super().on_turn(socket, turn)
 
 
 @pytest.fixture
@@ -72,3 +88,21 @@ async def test_the_deal_and_the_digests_hold_through_lost_connections(
 async def test_a_move_that_the_rules_forbid_costs_a_strike_and_the_match_goes_on(arena: Served) -> None:
     played = await meet(arena, Client(arena.url, "stranger", JSON, {}, err=True))
     assert [(one.match.strikes, one.end["reason"]) for one in played] == [(1, "win")] * MATCHES
+
+
+async def test_matches_go_on_after_the_server_was_killed(tmp_path: Path) -> None:
+    port = str(free_port())
+    async with asyncio.timeout(WITHIN), asyncio.TaskGroup() as group:
+        async with serving(tmp_path / "data", "--port", port) as arena:
+            client = Hesitant(arena.url)
+            opponent = ["arena-bot", "run", "random", "--url", arena.url, "--game", "nim", "--matches", "2"]
+            random = group.create_task(run(*opponent, folder=tmp_path))
+            playing = group.create_task(client.play(2))
+            await client.asked.wait()
+            arena.process.kill()
+        async with serving(tmp_path / "data", "--port", port) as arena:
+            client.may.set()
+            first, second = await playing
+            assert (await random)[0] == 0
+    assert (first.match.returns, first.end["reason"], first.match.start["rated"]) == (1, "win", True)
+    assert (second.match.returns, second.end["reason"]) == (0, "win")
