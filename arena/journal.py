@@ -18,11 +18,14 @@ class JournalFault(ArenaFault):
 
 
 class Journal:
-    """The folder of journals."""
+    """The folder of journals, made if need be. Raises `JournalFault`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as exc:
+            raise JournalFault(f"the journal's folder {folder} can't be made: {exc.strerror}") from exc
 
     def begin(self, match: str) -> MatchJournal:
         """A new journal. One of that name is written over: its match is played again from the start."""
