@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 import aiomqtt
 import msgspec
 
-from protocol.errors import ArenaFault
+from protocol.errors import UsageFault
 from protocol.messages import End, Start, Turn
 
 DEFAULT_PORT = 1883
@@ -37,7 +37,7 @@ KEEPALIVE = 20
 log = logging.getLogger("arena.feed")
 
 
-class BadBroker(ArenaFault):
+class BadBroker(UsageFault):
     """An MQTT address that cannot be used."""
 
 
@@ -63,10 +63,12 @@ class Broker(NamedTuple):
             raise BadBroker(f"the MQTT address begins with {parts.scheme[:20] or 'no scheme'!r}: {form}")
         if not parts.hostname or port == 0:
             raise BadBroker(f"the MQTT address names no {'port' if parts.hostname else 'host'}: {form}")
+        if set(url) & set("?#"):
+            raise BadBroker(f"an MQTT prefix with ? or # is no topic: {form}")
         prefix = unquote(parts.path).strip("/") or DEFAULT_PREFIX
-        if parts.query or parts.fragment or prefix.startswith("$") or set(prefix) & set("+#\0") or len(prefix) > 200:
+        if prefix.startswith("$") or set(prefix) & set("+#\0") or len(prefix) > 200:
             raise BadBroker(
-                f"the MQTT prefix {prefix[:40]!r} is no topic: up to 200 characters without + # ? or leading $"
+                f"the MQTT prefix {prefix[:40]!r} is no topic: up to 200 characters without + # or leading $"
             )
         user, password = (None if part is None else unquote(part) for part in (parts.username, parts.password))
         return cls(parts.hostname, port, user, password, prefix)

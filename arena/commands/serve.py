@@ -7,6 +7,7 @@ import contextlib
 import logging
 import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arena import loop
 from arena.archive import Archive
@@ -16,6 +17,9 @@ from arena.journal import Journal
 from arena.lock import lock
 from arena.server import Arena
 from arena.store.store import Store
+
+if TYPE_CHECKING:
+    from arena.feed import Feed
 
 
 def run(settings: Settings) -> None:
@@ -27,21 +31,26 @@ def run(settings: Settings) -> None:
         loop.run(_serve(settings, data))
 
 
+def _feed(broker: str | None) -> Feed | None:
+    if broker is None:
+        return None
+    from arena.feed import Feed
+
+    return Feed(broker)
+
+
 async def _serve(settings: Settings, data: Path) -> None:
+    feed = _feed(settings.mqtt)
+    journal = Journal(data / "journal")
     store = Store.open(database(settings.db, data))
     archive = Archive(store)
-    feed = feeding = None
-    if settings.mqtt is not None:
-        from arena.feed import Feed
-
-        feed = Feed(settings.mqtt)
-        feeding = asyncio.create_task(feed.run())
+    feeding = None if feed is None else asyncio.create_task(feed.run())
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     arena = Arena(
         archive,
-        Journal(data / "journal"),
+        journal,
         StoreDoor(archive, registration=settings.registration),
         clock(settings.clock),
         feed=feed,

@@ -75,6 +75,7 @@ def test_port_and_prefix_have_defaults() -> None:
         ("mqtt://host:abc/x", "cannot be read"),
         ("mqtt://host/a/+/b", "is no topic"),
         ("mqtt://host/a#b", "is no topic"),
+        ("mqtt://host/#", "is no topic"),
         ("mqtt://host/a?b=1", "is no topic"),
         ("mqtt://host/$SYS", "is no topic"),
         ("mqtt://host/" + "x" * 300, "is no topic"),
