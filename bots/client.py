@@ -55,7 +55,7 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     if settings.name is not None:
         bot.name = settings.name
     check_name(bot.name, "the bot's name")
-    if settings.game is not None and settings.game not in bot.games and not settings.assigned:
+    if settings.game is not None and settings.game not in bot.games:
         raise UsageFault(f"{bot.name} does not play {settings.game}: it plays {', '.join(bot.games)}")
     token = settings.token or token_for(settings.url, bot.name, default_path())
     client = Client(bot, settings, token)
