@@ -18,6 +18,8 @@ from arena.store.store import Store
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.games.base import Game
 
+PLAYED_OUT = ("win", "draw", "ply_limit", "round_limit")
+"""Reasons that say nothing more of a seat than its rank does."""
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json")
 
 
@@ -49,6 +51,8 @@ def verify(targets: Sequence[str], database: str) -> None:
             record = records.read(body, name)
             records.verify(record)
         except BadRecord as fault:
+            if len(targets) == 1:
+                raise
             wrong += 1
             print(f"arena: {fault}", file=sys.stderr)
             continue
@@ -163,8 +167,10 @@ def _cells(line: Ply, game: Game[Any, Any], record: Record) -> tuple[str, ...]:
 def _show_end(console: Console, record: Record) -> None:
     header, footer = record.header, record.footer
     console.print(f"{footer.reason} after {footer.plies} plies", markup=False)
-    for seat, player in enumerate(header.seats):
-        line = f"  {footer.ranks[seat]}. {player.bot} ({footer.reasons[seat]})"
+    for seat in sorted(range(len(header.seats)), key=lambda seat: footer.ranks[seat]):
+        line = f"  {footer.ranks[seat]}. {header.seats[seat].bot}"
+        if footer.reasons[seat] not in PLAYED_OUT:
+            line += f" ({footer.reasons[seat]})"
         if footer.ratings:
             rating = footer.ratings.seats[seat]
             line += f"  {rating.mu_before:.1f} ± {rating.sigma_before:.1f} -> "

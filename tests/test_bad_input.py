@@ -1,0 +1,536 @@
+"""Every command against bad input: one line that says what is wrong and what would be right, and nothing written over.
+
+Commands run in this process, through the entry point of the program; an exception that escaped would fail the test.
+"""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import arena.cli
+import bots.cli
+from commands import REPOSITORY, run, started
+
+Rows = list[dict[str, Any]]
+
+
+class Done(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Done]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Command]:
+    """Run `arena …` or `arena-bot …` in an empty folder, for no more than ten seconds."""
+    for key in [key for key in os.environ if key.startswith("ARENA_")]:
+        monkeypatch.delenv(key)
+    monkeypatch.chdir(tmp_path)
+    threshold = gc.get_threshold()
+
+    def too_long(*_: object) -> None:
+        raise TimeoutError("the command was not refused, it runs")
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(10)
+
+    def call(program: str, *words: str) -> Done:
+        monkeypatch.setattr(sys, "argv", [program, *words])
+        with pytest.raises(SystemExit) as stop:
+            (arena.cli.main if program == "arena" else bots.cli.main)()
+        out, err = capsys.readouterr()
+        assert isinstance(stop.value.code, int)
+        return Done(stop.value.code, out, err)
+
+    yield call
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+    gc.unfreeze()
+    gc.set_threshold(*threshold)
+
+
+def assert_refused(done: Done, code: int, says: str, program: str = "arena") -> None:
+    """One line, in the program's name, and nothing beside it."""
+    assert done.err.startswith(f"{program}: {says}")
+    assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
+
+
+# Wrong usage: what the words say cannot be meant
+
+NIM = ("tournament", "random", "greedy", "--game", "nim")
+BOTS = "alphabeta, greedy, human, minimax, perfect, random"
+WRONG_USAGE = [
+    (("tournament", "random", "greedy", "--game", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
+    (("tournament", "random", "gredy", "--game", "nim"), f"there is no bot 'gredy': one of {BOTS}, or NAME=COMMAND"),
+    (("tournament", "random", "--game", "nim"), f"a tournament takes two bots or more; there are {BOTS}, or NAME=COMM"),
+    (("tournament", "random", "Random", "--game", "nim"), "there is no bot 'Random': one of "),
+    (
+        ("tournament", "random", "random", "--game", "nim"),
+        "two bots are called 'random': give one another name, like r",
+    ),
+    (("tournament", "random", "RANDOM=greedy", "--game", "nim"), "two bots are called 'random': give one another name"),
+    (
+        ("tournament", "random", "a b=greedy", "--game", "nim"),
+        "'a b' is no bot name: letters, digits, dot, dash and un",
+    ),
+    (("tournament", "random", "x=no-such-program", "--game", "nim"), "there is no bot 'no-such-program': one of "),
+    (("tournament", "random", "x=no-such-program -v", "--game", "nim"), "x: there is no program 'no-such-program' to "),
+    (("tournament", "random", "x=./nothing", "--game", "nim"), "x: there is no program './nothing' to run"),
+    (
+        ("tournament", "random", "x=cat 'open", "--game", "nim"),
+        'x: "cat \'open" is no command line: no closing quotation',
+    ),
+    (
+        ("tournament", "random", "alphabeta:depth=3", "--game", "nim"),
+        "'alphabeta:depth=3' needs a name of its own: alph",
+    ),
+    (
+        ("tournament", "random", "x=alphabeta:depth", "--game", "nim"),
+        "x: 'depth' is no setting: write KEY=VALUE, like x",
+    ),
+    ((*NIM, "--set", "preset=big"), "nim has no preset 'big': one of classic, min-nim, sticks"),
+    ((*NIM, "--set", "heap=3"), "--set heap=3: nim has the keys heaps, take, misere, start, preset; bots have depth, "),
+    ((*NIM, "--set", "heaps"), "--set heaps: write KEY=VALUE, like --set heaps=3,5,7"),
+    ((*NIM, "--set", "=3"), "--set =3: write KEY=VALUE, like --set heaps=3,5,7"),
+    ((*NIM, "--set", "heaps=-1,3"), "nim: heaps[0] is -1: it is an integer from 0 to 1000"),
+    ((*NIM, "--set", "heaps=3,5.5"), "nim: heaps[1] is 5.5: it is an integer from 0 to 1000"),
+    ((*NIM, "--set", "heaps=NaN"), "nim: heaps is nan: it is a list of 1 to 64 integers"),
+    ((*NIM, "--set", "misere=maybe"), "nim: misere is 'maybe': one of false, true"),
+    ((*NIM, "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
+    ((*NIM, "--clock", "0"), "clock is '0': it is seconds and increment, like 60+0.5"),
+    ((*NIM, "--rounds", "0"), "--rounds is 0: it is 1 to 100000"),
+    ((*NIM, "--rounds", "1000000000"), "--rounds is 1000000000: it is 1 to 100000"),
+    ((*NIM, "--jobs", "0"), "--jobs is 0: it is 1 to 64"),
+    ((*NIM, "--format", "knockout"), "there is no format 'knockout': one of round-robin, gauntlet, swiss"),
+    ((*NIM, "--json", "nowhere/out.json"), "--json nowhere/out.json can't be written: name a file in a folder that is"),
+    ((*NIM, "--json", "."), "--json . can't be written: name a file in a folder that is there"),
+    (("leaderboard", "--game", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
+    (("matches", "--limit", "0"), "--limit is 0: it is 1 or more"),
+    (("bot", "add", "a b"), "'a b' is no name for a bot: 1 to 32 letters, digits"),
+    (("serve", "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
+    (("serve", "--port", "70000"), "port is 70000: it is a port from 0 to 65535"),
+    (("serve", "--registration", "maybe"), "registration is 'maybe': it is open or closed"),
+    (("serve", "--max-connections", "0"), "max_connections is 0: it is a number from 1"),
+    (("serve", "--config", "nothing.toml"), "the config file nothing.toml can't be read: No such file or directory"),
+    (("serve", "--mqtt", "broker"), "the MQTT address begins with 'no scheme': it looks like mqtt://host:1883/prefix"),
+    (
+        ("serve", "--mqtt", "http://broker"),
+        "the MQTT address begins with 'http': it looks like mqtt://host:1883/prefix",
+    ),
+    (("serve", "--mqtt", "mqtt://"), "the MQTT address names no host: it looks like mqtt://host:1883/prefix"),
+    (("serve", "--mqtt", "mqtt://broker:x/y"), "the MQTT address cannot be read (Port could not be cast"),
+    (("serve", "--mqtt", "mqtt://broker/#"), "an MQTT prefix with ? or # is no topic: it looks like mqtt://host"),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), WRONG_USAGE, ids=[" ".join(words) for words, _ in WRONG_USAGE])
+def test_wrong_usage_is_refused_in_one_line(
+    command: Command, tmp_path: Path, words: tuple[str, ...], says: str
+) -> None:
+    assert_refused(command("arena", *words), 2, says)
+    assert list(tmp_path.rglob("*.db")) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("analyze", "nim", "--", "-1,3"), "heap '-1': integers from 0 to 1000000 with commas, as 10,20,30"),
+        (("analyze", "nim", "3,x"), "heap 'x': integers from 0 to 1000000 with commas, as 10,20,30"),
+        (("analyze", "nim", "3", "--take", "0"), "--take '0': integers from 1 to 1000000 with commas, as 10,20,30"),
+        (("compare", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
+        (("run", "gredy"), f"there is no bot 'gredy': one of {BOTS}"),
+        (
+            ("run", "random", "--game", "nim", "--config", "heaps=-1"),
+            "nim: heaps[0] is -1: it is an integer from 0 to ",
+        ),
+        (("run", "perfect", "--game", "tictactoe"), "perfect does not play tictactoe: it plays nim, grundy"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_wrong_usage_of_a_bot_is_refused_in_one_line(command: Command, words: tuple[str, ...], says: str) -> None:
+    assert_refused(command("arena-bot", *words), 2, says, "arena-bot")
+
+
+@pytest.mark.parametrize(
+    "words", [("tournament",), ("serve", "--prot", "1"), ("serve", "--port", "x"), ("bot",), ("nothing",)]
+)
+def test_words_that_are_none_of_the_commands_show_its_usage(command: Command, words: tuple[str, ...]) -> None:
+    done = command("arena", *words)
+    assert done.code == 2
+    assert "Usage: arena" in done.out + done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (
+            'hots = "x"',
+            "the config file arena.toml has an unknown key 'hots': one of host, port, data, db, clock, mqtt, ",
+        ),
+        ('port = "x"', "port is 'x': it is a port from 0 to 65535"),
+        ("port = true", "port is True: it is a port from 0 to 65535"),
+        ("clock = 60", "clock is 60: it is seconds and increment, like 60+0.5"),
+        ("port = ", "the config file arena.toml is not TOML: Invalid value (at "),
+        ("\x00", "the config file arena.toml is not TOML: "),
+    ],
+)
+def test_a_bad_config_file_is_refused_in_one_line(command: Command, tmp_path: Path, content: str, says: str) -> None:
+    (tmp_path / "arena.toml").write_text(content)
+    assert_refused(command("arena", "serve", "--config", "arena.toml"), 2, says)
+
+
+def test_a_bad_variable_is_refused_in_one_line(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARENA_PORT", "http")
+    assert_refused(command("arena", "serve"), 2, "port is 'http': it is a port from 0 to 65535")
+
+
+# Databases that are not to be touched
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a rated match on a preset, and one that began with a deal."""
+    folder = tmp_path_factory.mktemp("played") / "data"
+    for sets in ("preset=classic", "start=p-position"):
+        done = run("arena", "tournament", "random", "greedy", "--game", "nim", "--set", sets, "--data", str(folder))
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def text_file(file: Path, played: Path) -> None:
+    file.write_text("my diary\n")
+
+
+def another_database(file: Path, played: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE recipes (name)")
+    connection.close()
+
+
+def newer_schema(file: Path, played: Path) -> None:
+    file.write_bytes((played / "arena.db").read_bytes())
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+
+
+def damaged(file: Path, played: Path) -> None:
+    whole = (played / "arena.db").read_bytes()
+    page = int.from_bytes(whole[16:18], "big")
+    file.write_bytes(whole[: 4 * page] + bytes(page) + whole[5 * page :])
+
+
+UNTOUCHABLE = [
+    (text_file, "my.db is not a database: choose another file with --db"),
+    (another_database, "my.db is a database, but not Bot Arena's: choose another file with --db"),
+    (newer_schema, "my.db has schema 9999, newer than this bot-arena knows: upgrade bot-arena"),
+]
+TOUCHING = [
+    ("leaderboard",),
+    ("bot", "add", "maria"),
+    ("db", "upgrade"),
+    ("db", "check"),
+    ("serve", "--port", "0"),
+    NIM,
+]
+
+
+@pytest.mark.parametrize("words", TOUCHING, ids=" ".join)
+@pytest.mark.parametrize(("make", "says"), UNTOUCHABLE, ids=[make.__name__ for make, _ in UNTOUCHABLE])
+def test_a_file_that_is_not_ours_is_left_as_it_is(
+    command: Command,
+    tmp_path: Path,
+    played: Path,
+    make: Callable[[Path, Path], None],
+    says: str,
+    words: tuple[str, ...],
+) -> None:
+    file = tmp_path / "my.db"
+    make(file, played)
+    before = file.read_bytes()
+    assert_refused(command("arena", *words, "--db", "my.db"), 1, says)
+    assert file.read_bytes() == before
+    assert [path.name for path in tmp_path.glob("my.db*")] == ["my.db"]
+
+
+@pytest.mark.parametrize(
+    ("db", "says"),
+    [
+        ("folder", "folder can't be read: Is a directory"),
+        ("diary.txt/arena.db", "diary.txt/arena.db can't be read: Not a directory"),
+        ("/proc/none/arena.db", "the folder /proc/none can't be made: "),
+        ("postgresql://host/arena", "a database URL is sqlite:///FILE (for now the only kind), not postgresql://…"),
+    ],
+)
+def test_a_database_that_cannot_be_is_refused_in_one_line(command: Command, tmp_path: Path, db: str, says: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "diary.txt").write_text("my diary\n")
+    for words in (("bot", "add", "maria"), ("serve", "--port", "0"), NIM):
+        assert_refused(command("arena", *words, "--db", db), 1, says)
+
+
+@pytest.mark.parametrize("words", [("leaderboard",), ("matches",), ("replay", "verify"), ("db", "check")], ids=" ".join)
+def test_looking_where_nothing_was_played_makes_nothing(
+    command: Command, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    says = "no arena data in arena-data/arena.db: start `arena serve` or `arena tournament` first"
+    assert_refused(command("arena", *words), 1, says)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_with_a_page_of_zeros_is_found_out(command: Command, tmp_path: Path, played: Path) -> None:
+    damaged(tmp_path / "my.db", played)
+    assert_refused(command("arena", "db", "check", "--db", "my.db"), 1, "my.db: database disk image is malformed")
+
+
+@pytest.mark.parametrize("data", ["diary.txt", "/proc/none"])
+@pytest.mark.parametrize("words", [("serve", "--port", "0"), NIM], ids=" ".join)
+def test_a_data_folder_that_cannot_be_is_refused_in_one_line(
+    command: Command, tmp_path: Path, words: tuple[str, ...], data: str
+) -> None:
+    (tmp_path / "diary.txt").write_text("my diary\n")
+    assert_refused(command("arena", *words, "--data", data), 1, f"the data folder {data} can't be used: ")
+
+
+@pytest.mark.parametrize("words", [("serve", "--port", "0"), NIM], ids=" ".join)
+def test_a_journal_that_is_no_folder_is_refused_in_one_line(
+    command: Command, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "journal").write_text("my diary\n")
+    done = command("arena", *words, "--data", "data")
+    assert_refused(done, 1, "the journal's folder data/journal can't be made: File exists")
+
+
+def test_a_port_in_use_is_refused_in_one_line(command: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        says = f"port {port} on 127.0.0.1 is in use: choose another one, or 0 for a free one"
+        assert_refused(command("arena", "serve", "--port", str(port)), 1, says)
+
+
+def test_a_folder_in_use_is_refused_in_one_line_that_names_the_holder(command: Command, tmp_path: Path) -> None:
+    with started("arena", "serve", "--port", "0", "--data", str(tmp_path / "data")) as server:
+        assert server.stderr is not None
+        assert "listening on ws://127.0.0.1:" in server.stderr.readline()
+        says = f"data is in use by process {server.pid}: stop it, or name another folder with --data"
+        assert_refused(command("arena", "serve", "--port", "0", "--data", "data"), 1, says)
+        assert_refused(command("arena", *NIM, "--data", "data"), 1, says)
+        assert_refused(command("arena", "db", "rebuild-ratings", "--data", "data"), 1, says)
+        beside = command("arena", "bot", "add", "maria", "--data", "data")
+        assert (beside.code, beside.err, len(beside.out.strip())) == (0, "", 43)
+        assert command("arena", "bot", "list", "--data", "data").out.splitlines()[1].startswith("maria")
+
+
+# Records that lie, are cut or are not ours
+
+
+def stored(folder: Path, at: int) -> str:
+    """The id of the match that was played first (0) or second (1)."""
+    done = run("arena", "matches", "--data", str(folder), "--json")
+    return str(json.loads(done.stdout)[1 - at]["match"])
+
+
+@pytest.fixture(scope="module")
+def lines(played: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[str]]:
+    """The lines of two records: of a rated match, and of one that began with a deal."""
+    folder = tmp_path_factory.mktemp("records")
+    exported = []
+    for at in (0, 1):
+        file = folder / f"{at}.jsonl"
+        done = run("arena", "replay", "export", stored(played, at), "--to", str(file), "--data", str(played))
+        assert done.returncode == 0, done.stderr
+        exported.append(file.read_text().splitlines(keepends=True))
+    return exported[0], exported[1]
+
+
+def test_an_exported_record_verifies(command: Command, tmp_path: Path, lines: tuple[list[str], list[str]]) -> None:
+    for record in lines:
+        (tmp_path / "match.jsonl").write_text("".join(record))
+        done = command("arena", "replay", "verify", "match.jsonl")
+        assert (done.code, done.err) == (0, "")
+        assert done.out.startswith("match.jsonl: verified, ")
+
+
+def change_move(rows: Rows) -> None:
+    move = rows[3]["event"]["move"]
+    move["take"] += 1 if move["take"] == 1 else -1
+
+
+def change_heap(rows: Rows) -> None:
+    heaps = rows[1]["event"]["move"]["heaps"]
+    heaps[0] += 1 if heaps[0] == 0 else -1
+
+
+def change_rank(rows: Rows) -> None:
+    rows[-1]["ranks"].reverse()
+
+
+def change_rating(rows: Rows) -> None:
+    rows[-1]["ratings"]["seats"][0]["mu_after"] += 0.01
+
+
+@pytest.mark.parametrize(
+    ("which", "change", "says"),
+    [
+        (0, change_move, r": ply 2: the digest does not follow"),
+        (1, change_heap, r": ply 0: move should be \{'heaps': \["),
+        (0, change_rank, r": after ply \d+: ranks should be \["),
+        (0, change_rating, r": after ply \d+: seat 0: mu_after should be \d+\.\d+, the record says \d+\.\d+"),
+    ],
+)
+def test_a_changed_record_is_refused_with_the_ply(
+    command: Command,
+    tmp_path: Path,
+    lines: tuple[list[str], list[str]],
+    which: int,
+    change: Callable[[Rows], None],
+    says: str,
+) -> None:
+    rows = [json.loads(line) for line in lines[which]]
+    change(rows)
+    (tmp_path / "match.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = command("arena", "replay", "verify", "match.jsonl")
+    assert_refused(done, 1, rows[0]["match"])
+    assert re.match(f"arena: {rows[0]['match']}{says}", done.err)
+
+
+def cut_in_a_line(record: list[str]) -> bytes:
+    return "".join(record).encode()[:-40]
+
+
+def cut_after_a_line(record: list[str]) -> bytes:
+    return "".join(record[:3]).encode()
+
+
+def cut_gzip(record: list[str]) -> bytes:
+    return gzip.compress("".join(record).encode())[:-40]
+
+
+def newer_format(record: list[str]) -> bytes:
+    return "".join(record).encode().replace(b'"format":1', b'"format":2')
+
+
+def foreign_lines(record: list[str]) -> bytes:
+    return b'{"white": "maria"}\n'
+
+
+def foreign_bytes(record: list[str]) -> bytes:
+    return b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.mark.parametrize("verb", ["verify", "show"])
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (cut_in_a_line, "match.jsonl is cut short in line "),
+        (cut_after_a_line, "match.jsonl is cut short after ply 1: it has no footer"),
+        (cut_gzip, "match.jsonl is cut short: its gzip stream has no end"),
+        (newer_format, "match.jsonl has format 2, written by "),
+        (foreign_lines, "match.jsonl is not a match record: line 1: "),
+        (foreign_bytes, "match.jsonl is not a match record: "),
+        (lambda record: b"", "match.jsonl is empty: a match record begins with a header line"),
+    ],
+)
+def test_a_file_that_is_no_whole_record_is_refused_in_one_line(
+    command: Command,
+    tmp_path: Path,
+    lines: tuple[list[str], list[str]],
+    make: Callable[[list[str]], bytes],
+    says: str,
+    verb: str,
+) -> None:
+    (tmp_path / "match.jsonl").write_bytes(make(lines[0]))
+    assert_refused(command("arena", "replay", verb, "match.jsonl"), 1, says)
+
+
+def test_of_many_records_each_that_is_wrong_is_named(
+    command: Command, tmp_path: Path, lines: tuple[list[str], list[str]]
+) -> None:
+    (tmp_path / "good.jsonl").write_text("".join(lines[0]))
+    (tmp_path / "bad.jsonl").write_text("".join(lines[0][:3]))
+    done = command("arena", "replay", "verify", "bad.jsonl", "good.jsonl")
+    assert done.code == 1
+    assert done.err == (
+        "arena: bad.jsonl is cut short after ply 1: it has no footer\narena: 1 of 2 records did not verify\n"
+    )
+    assert done.out.startswith("good.jsonl: verified, ")
+
+
+@pytest.mark.parametrize("words", [("show", "nothing"), ("verify", "nothing"), ("export", "nothing", "--to", "x.json")])
+def test_an_unknown_match_is_refused_in_one_line(command: Command, played: Path, words: tuple[str, ...]) -> None:
+    done = command("arena", "replay", *words, "--data", str(played))
+    assert_refused(done, 2, f"there is no match 'nothing' in sqlite:///{played}/arena.db: `arena matches` lists those")
+
+
+def test_a_record_that_is_not_there_is_refused_in_one_line(command: Command) -> None:
+    done = command("arena", "replay", "verify", "nothing.jsonl")
+    assert_refused(done, 1, "nothing.jsonl can't be read: No such file or directory")
+
+
+@pytest.mark.parametrize(
+    ("to", "code", "says"),
+    [
+        ("diary.json", 2, "diary.json is there already, and nothing is written over: choose another name"),
+        ("match.pdf", 2, "--to match.pdf: its name ends in one of .jsonl, .jsonl.gz, .json"),
+        ("nowhere/match.json", 1, "nowhere/match.json can't be written: No such file or directory"),
+    ],
+)
+def test_a_record_is_exported_to_a_new_file_only(
+    command: Command, tmp_path: Path, played: Path, to: str, code: int, says: str
+) -> None:
+    (tmp_path / "diary.json").write_text("my diary\n")
+    done = command("arena", "replay", "export", stored(played, 0), "--to", to, "--data", str(played))
+    assert_refused(done, code, says)
+    assert (tmp_path / "diary.json").read_text() == "my diary\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["diary.json"]
+
+
+@pytest.mark.parametrize("verb", ["rotate", "revoke"])
+def test_an_unknown_bot_is_refused_in_one_line(command: Command, played: Path, verb: str) -> None:
+    done = command("arena", "bot", verb, "maria", "--data", str(played))
+    assert_refused(done, 2, "there is no bot called maria: `arena bot list` names them")
+
+
+# As real processes
+
+
+def test_a_refusal_is_one_line_and_a_code_to_the_shell_as_well(tmp_path: Path) -> None:
+    usage = run("arena", "tournament", "random", "gredy", "--game", "nim", "--data", str(tmp_path))
+    assert (usage.returncode, usage.stdout, usage.stderr.count("\n")) == (2, "", 1)
+    failed = run("arena", "leaderboard", "--data", str(tmp_path))
+    assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (1, "", 1)
+
+
+HEAVY = ("sqlalchemy", "alembic", "websockets", "rich.progress", "trueskill", "networkx", "aiomqtt", "uvloop")
+
+
+@pytest.mark.parametrize("module", ["arena.cli", "bots.cli"])
+def test_help_loads_nothing_heavy(module: str) -> None:
+    program = (
+        f"import sys, {module}\nsys.argv = ['program', '--help']\ntry: {module}.main()\nexcept SystemExit: pass\n"
+        f"sys.exit(', '.join(set({HEAVY}) & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Usage:" in done.stdout
