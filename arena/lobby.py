@@ -285,7 +285,8 @@ class Lobby:
             if sought.opponent is None:
                 mu, sigma = self._rating_of(sought.bot, sought.game.name)
                 seekers.append(pairing.Seeker(sought.bot.lower(), mu, sigma, sought.since, sought, sought.kind))
-        return [(a.key, b.key) for a, b in pairing.ladder_pairs(seekers, self._loop.time())]
+        patience = pairing.PATIENCE if len(self.sessions) > 2 else 0.0  # two alone have nobody better to wait for
+        return [(a.key, b.key) for a, b in pairing.ladder_pairs(seekers, self._loop.time(), patience)]
 
 
 def _name(session: Session) -> str:

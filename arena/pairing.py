@@ -112,16 +112,16 @@ def byes(bots: Sequence[str], played: Iterable[Pairing]) -> Counter[str]:
     return Counter(bot for present in rounds.values() for bot in bots if bot not in present)
 
 
-def ladder_pairs(seekers: Sequence[Seeker], now: float) -> list[tuple[Seeker, Seeker]]:
+def ladder_pairs(seekers: Sequence[Seeker], now: float, patience: float = PATIENCE) -> list[tuple[Seeker, Seeker]]:
     """Pairs of different bots within a pool: the longest-waiting is served first, with the best match it can get.
 
-    What counts as close enough widens with waiting, and after `PATIENCE` seconds anyone will do: nobody starves. Bots
+    What counts as close enough widens with waiting, and after `patience` seconds anyone will do: nobody starves. Bots
     of unsure rating are close to more others. About n log n for n seekers.
     """
     pools: dict[Hashable, list[Seeker]] = defaultdict(list)
     for seeker in sorted(seekers, key=lambda seeker: (seeker.since, -seeker.sigma, seeker.bot)):
         pools[seeker.pool].append(seeker)
-    return [pair for pool in pools.values() for pair in _pool_pairs(pool, now)]
+    return [pair for pool in pools.values() for pair in _pool_pairs(pool, now, patience)]
 
 
 def _check_enough(bots: Sequence[str], seats: int, what: str) -> None:
@@ -182,7 +182,7 @@ def _cheapest_matching(edges: Mapping[tuple[int, int], int]) -> list[tuple[int, 
     return sorted((min(pair), max(pair)) for pair in networkx.max_weight_matching(graph, maxcardinality=True))
 
 
-def _pool_pairs(waiting: Sequence[Seeker], now: float) -> Iterator[tuple[Seeker, Seeker]]:
+def _pool_pairs(waiting: Sequence[Seeker], now: float, patience: float) -> Iterator[tuple[Seeker, Seeker]]:
     """Bots stand in a row by mu, each with its seeks in a queue; a bot whose queue is empty leaves the row."""
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
     for seeker in waiting:
@@ -193,7 +193,8 @@ def _pool_pairs(waiting: Sequence[Seeker], now: float) -> Iterator[tuple[Seeker,
         if not queue or queue[0] is not seeker:
             continue
         near = [queues[bot][0] for bot in itertools.islice(row.around(seeker.bot), _NEIGHBOURS)]
-        best = _best_for(seeker, near, now)
+        waited = (now - seeker.since) / patience if patience else 1.0
+        best = _best_for(seeker, near, waited)
         for served in (seeker, best) if best else (seeker,):
             queues[served.bot].popleft()
             if not queues[served.bot]:
@@ -202,9 +203,10 @@ def _pool_pairs(waiting: Sequence[Seeker], now: float) -> Iterator[tuple[Seeker,
             yield seeker, best
 
 
-def _best_for(seeker: Seeker, others: Iterable[Seeker], now: float) -> Seeker | None:
+def _best_for(seeker: Seeker, others: Iterable[Seeker], waited: float) -> Seeker | None:
+    """The best match among `others`; `waited` is the share of the seeker's patience that is used up."""
     mine = Rating(seeker.mu, seeker.sigma)
-    least = _LEAST_CLOSENESS * max(0.0, 1 - (now - seeker.since) / PATIENCE)
+    least = _LEAST_CLOSENESS * max(0.0, 1 - waited)
     near = [other for other in others if closeness(mine, Rating(other.mu, other.sigma)) >= least]
     return max(near, key=lambda other: (quality(mine, Rating(other.mu, other.sigma)), -other.since), default=None)
 

@@ -17,7 +17,7 @@ from websockets.protocol import State
 
 from protocol.codec import Codec, Frame
 from protocol.errors import BotFault, MalformedMessage
-from protocol.messages import MAX_BAD_MESSAGES, ClientMessage, Error, FromServer, Hello, Rejected
+from protocol.messages import MAX_BAD_MESSAGES, MAX_SLOTS, ClientMessage, End, Error, FromServer, Hello, Rejected
 
 MOST_UNREAD = 4 * 1024 * 1024
 STALLED_AFTER = 20.0
@@ -128,13 +128,16 @@ class Session:
         self._codec = codec
         self._act = act
         self._bad = 0
+        self._ended: deque[str] = deque(maxlen=2 * MAX_SLOTS)
         wire.receive = self.receive
 
     def send(self, message: FromServer) -> None:
         """Send a message; a rejection that the peer should have avoided counts as a bad message."""
         self.wire.push(self._codec.encode(message))
-        if type(message) is Rejected and message.code in _BAD_REJECTIONS:
-            self._count()
+        if type(message) is End:
+            self._ended.append(message.match)
+        elif type(message) is Rejected and message.code in _BAD_REJECTIONS and message.match not in self._ended:
+            self._count()  # a move may cross with the end of its match, but no other rejection is innocent
 
     def receive(self, frame: Frame) -> None:
         """Act on one frame. Whatever is wrong with it is answered, and counted."""

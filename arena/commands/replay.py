@@ -126,8 +126,8 @@ def show(target: str, database: str, *, boards: bool, to_json: bool) -> None:
     for seat, player in enumerate(header.seats):
         console.print(f"  seat {seat}  {player.bot} {player.version}".rstrip(), markup=False)
     table = Table(box=None, pad_edge=False)
-    for column in ("ply", "bot", "move", "clock", "value", "note"):
-        table.add_column(column, justify="right" if column in ("ply", "clock", "value") else "left")
+    for column in ("ply", "bot", "move", "s left", "value", "note"):
+        table.add_column(column, justify="right" if column in ("ply", "s left", "value") else "left")
     for line, course in records.replay(record):
         if line is None:
             if boards and course.state is not None:

@@ -60,7 +60,7 @@ async def _serve(settings: Settings, data: Path) -> None:
         restored = await arena.restore()
         port = await arena.listen(settings.host, settings.port)
         log = logging.getLogger("arena")
-        log.info("listening on ws://%s:%d, data in %s", settings.host, port, data)
+        log.info("listening on ws://%s:%d (data in %s)", settings.host, port, data)
         if restored:
             log.info("%d matches go on from the journal", restored)
         await arena.publish_boards()

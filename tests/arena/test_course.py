@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from referee_table import SEED, WHERE, Dibs
 
 import protocol.games
 from arena.course import Course
 from protocol.digest import first_digest, next_digest
 from protocol.errors import IllegalMove
 from protocol.games import load
+from referee_table import SEED, WHERE, Dibs
 
 
 @pytest.fixture(autouse=True)

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from referee_table import Table
 
 from arena.journal import Journal, JournalFault
 from arena.record import Begun, Header, Secret, write_line
 from protocol.errors import BadRecord
+from referee_table import Table
 
 
 @pytest.fixture

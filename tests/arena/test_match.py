@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from referee_table import NONCES, WHERE, Dibs, Table
 
 import protocol.games
 from arena import record as records
@@ -27,6 +26,7 @@ from arena.match import READY_WITHIN, RETURN_WITHIN, Match, Phase
 from arena.record import Begun, Ply, Strike, Void
 from protocol.errors import BadRecord
 from protocol.messages import End, Error, Rejected, Start, Turn
+from referee_table import NONCES, WHERE, Dibs, Table
 
 A_MOVE = {"heap": 2, "take": 1}
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from referee_table import WHERE, Table
 
 import protocol.games
 from arena import record as records
@@ -16,6 +15,7 @@ from arena.effects import Delayed, Expired, Forfeited, Left, Played, Ready, Resi
 from arena.match import Match, Phase
 from arena.record import Begun, Ply
 from protocol.messages import End, Turn
+from referee_table import WHERE, Table
 
 
 @pytest.fixture(autouse=True, scope="module")

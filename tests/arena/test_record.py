@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from referee_table import WHERE, Table
 
 import protocol.games
 from arena import record as records
 from arena.effects import Resigned, Voided
 from protocol.errors import BadRecord
+from referee_table import WHERE, Table
 
 Rows = list[dict[str, Any]]
 

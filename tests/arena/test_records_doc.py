@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from referee_table import Table, header
 
 from arena import record as records
 from arena.effects import Resigned
 from protocol import VERSION
+from referee_table import Table, header
 
 DOC = (Path(__file__).parents[2] / "docs" / "records.md").read_text()
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from referee_table import NONCES, WHERE, Dibs, Table, header
 
 import protocol.games
 from arena import record as records
@@ -20,6 +19,7 @@ from arena.record import Ply
 from arena.runner import Runner
 from protocol.errors import BadRecord
 from protocol.messages import End, FromServer, Rejected, Start, Turn
+from referee_table import NONCES, WHERE, Dibs, Table, header
 
 A_MOVE = {"heap": 2, "take": 1}
 

@@ -10,6 +10,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from arena import lobby as lobbies
 from arena import match as referee
 from arena import record as records
 from arena import server as servers
@@ -195,6 +196,30 @@ async def test_twenty_bad_messages_close_the_connection(serve: Any) -> None:
     for _ in range(20):
         await client.wire.send(b"\xc1")
     assert await client.closed() == 4000
+
+
+async def test_moves_that_cross_with_the_end_of_their_match_are_not_held_against_a_bot(serve: Any) -> None:
+    served = await serve()
+    first, second, start, _ = await served.pair()
+    for client in (first, second):
+        await client.send(type="ready", match=start["match"])
+    await first.expect("turn")
+    await second.send(type="resign", match=start["match"])
+    await first.expect("end")
+    for _ in range(30):
+        await first.send(type="move", match=start["match"], ply=0, move={"heap": 0, "take": 1})
+        assert (await first.expect("rejected"))["code"] == "no_such_match"
+
+
+async def test_two_bots_alone_do_not_wait_for_a_better_match(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lobbies, "LOOK_AGAIN", 3600.0)
+    served = await serve()
+    for bot, mu in (("ann", 45.0), ("bob", 5.0)):
+        served.arena._ratings[bot, "nim"] = (mu, 1.0)
+    ann, bob = await served.enter("ann"), await served.enter("bob")
+    for client in (ann, bob):
+        await client.send(type="seek", id="s", game="nim")
+    assert (await ann.expect("start"))["match"] == (await bob.expect("start"))["match"]
 
 
 async def test_a_frame_that_is_too_large_closes_the_connection(serve: Any) -> None:
