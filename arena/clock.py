@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
+from msgspec.structs import replace
 
 MOST_ALLOWED_A_PLY = 0.1
 MOST_ALLOWED_A_MATCH = 1.0
 
 
-class Clock(NamedTuple):
+class Clock(Struct, frozen=True, gc=False):
     """A bank of seconds for every seat; at most one of them runs. All times are seconds of one monotonic clock."""
 
     banks: tuple[float, ...]
@@ -46,11 +47,11 @@ class Clock(NamedTuple):
         """The clock at rest, the time used taken off: nobody moved."""
         if self.running is None:
             return self
-        return self._replace(banks=_put(self.banks, self.running, self.left(self.running, now)), running=None)
+        return replace(self, banks=_put(self.banks, self.running, self.left(self.running, now)), running=None)
 
     def delayed(self, by: float, now: float) -> Clock:
         """The clock as if it had been started `by` seconds later, at most now: the arena itself was late."""
-        return self if self.running is None else self._replace(since=max(self.since, min(self.since + by, now)))
+        return self if self.running is None else replace(self, since=max(self.since, min(self.since + by, now)))
 
     def left(self, seat: int, now: float) -> float:
         """Seconds left in a seat's bank; never negative."""

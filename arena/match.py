@@ -228,7 +228,7 @@ class Match:
             if isinstance(line, Strike):
                 self._strikes[line.seat] += 1
                 continue
-            self._clock = self._clock._replace(banks=tuple(ms / 1000 for ms in line.clock))
+            self._clock = msgspec.structs.replace(self._clock, banks=tuple(ms / 1000 for ms in line.clock))
             if line.event.out is None and line.event.seat >= 0:
                 self._enter(line.event, line.event.move)
                 self._told[line.event.seat] = self._answered[line.event.seat]
