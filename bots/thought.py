@@ -1,18 +1,55 @@
-"""The settings and the purse that the reference bots that search have in common."""
+"""What the reference bots that search have in common: their settings, what a move may cost, their evaluation."""
 
 from __future__ import annotations
 
-from bots.bot import Turn
-from bots.evaluation import evaluation, names_of
-from bots.search.base import Evaluate, Limit
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from bots.bot import Bot, Choice, Turn
+from bots.evaluation import check_name, evaluation, names_of
+from bots.search.base import Evaluate, Found, Limit
 from protocol.errors import UsageFault
 
 EVAL = "the evaluation: lines, parity or none; a game without it uses its own"
-DEPTH = "plies to look ahead, 1 to 64; then the clock is not looked at"
-NODES = "positions to visit a move instead of time, 1 or more: the same moves on every machine"
 
 MOST_SECONDS = 0.1
 """Longer thought wins nothing in the small games, and tournaments stay quick."""
+
+
+class SearchingBot(Bot):
+    """A bot that plays what its `search` finds. Settings come as text or numbers; raises `UsageFault` for bad ones."""
+
+    settings: ClassVar[Mapping[str, str]] = {
+        "depth": "plies to look ahead, 1 to 64; then the clock is not looked at",
+        "eval": EVAL,
+        "nodes": "positions to visit a move instead of time, 1 or more: the same moves on every machine",
+    }
+
+    def __init__(
+        self,
+        name: str,
+        version: str = "",
+        *,
+        depth: int | str | None = None,
+        eval: str | None = None,  # noqa: A002
+        nodes: int | str | None = None,
+    ) -> None:
+        super().__init__(name, version)
+        kind = type(self).__name__.lower()
+        self.depth = read_number(kind, "depth", depth, 64)
+        self.nodes = read_number(kind, "nodes", nodes, 10**9)
+        self._evaluation = None if eval is None else check_name(eval)
+
+    def search(self, turn: Turn, limit: Limit, evaluate: Evaluate) -> Found[Any]:
+        """The best move within the limit."""
+        raise NotImplementedError(f"{type(self).__name__} needs a search(self, turn, limit, evaluate)")
+
+    def choose(self, turn: Turn) -> Choice:
+        limit = purse(turn, nodes=self.nodes, bounded=self.depth is not None)
+        found = self.search(turn, limit, evaluation_for(turn.rules.name, self._evaluation))
+        assert found.move is not None
+        move = turn.rules.encode_move(found.move)
+        return Choice(move, value=found.value, depth=found.depth, nodes=found.nodes)
 
 
 def read_number(bot: str, key: str, value: object, most: int) -> int | None:
