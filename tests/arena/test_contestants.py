@@ -1,0 +1,133 @@
+"""The bots of a command line: names, settings and commands; and their processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.contestants import BotCrashed, BotProcess, Contestant, contestants
+from protocol.errors import ArenaFault, UsageFault
+
+RUN = (sys.executable, "-m", "bots", "run")
+
+
+def test_a_reference_bot_goes_by_its_own_name_or_another() -> None:
+    plain, renamed = contestants(["random", "calm=alphabeta"], {})
+    assert plain == Contestant("random", (*RUN, "random", "--name", "random"))
+    assert renamed == Contestant("calm", (*RUN, "alphabeta", "--name", "calm"))
+
+
+def test_settings_are_a_bots_own_and_defaults_are_for_those_that_know_them() -> None:
+    deep, plain = contestants(["deep=alphabeta:depth=6,eval=lines", "greedy"], {"nodes": "200"})
+    assert deep.command[6:] == ("deep", "--set", "depth=6", "--set", "eval=lines", "--default", "nodes=200")
+    assert plain.command[6:] == ("greedy", "--default", "nodes=200")
+
+
+def test_a_command_line_is_split_as_a_shell_does() -> None:
+    mine, _ = contestants([f"mine={sys.executable} 'my bot.py' --fast", "random"], {})
+    assert mine == Contestant("mine", (sys.executable, "my bot.py", "--fast"))
+
+
+def test_a_colon_in_a_command_line_is_the_commands_own() -> None:
+    mine, _ = contestants([f"mine={sys.executable} bot.py ws://host:1", "random"], {})
+    assert mine.command[1:] == ("bot.py", "ws://host:1")
+
+
+@pytest.mark.parametrize("word", ["-x=random", "a/b=random", "=random", "x" * 33 + "=random"])
+def test_a_name_that_no_arena_registers_is_refused(word: str) -> None:
+    with pytest.raises(UsageFault, match="is no bot name"):
+        contestants([word, "random"], {})
+
+
+def test_names_that_differ_in_case_only_are_the_same() -> None:
+    with pytest.raises(UsageFault, match="two bots are called 'a': give one another name"):
+        contestants(["a=random", "A=greedy"], {})
+
+
+class Started:
+    """A process of a one-line program, and what was said of its crashes."""
+
+    def __init__(self, folder: Path, program: str) -> None:
+        self.crashes: asyncio.Queue[str] = asyncio.Queue()
+        contestant = Contestant("mine", (sys.executable, "-c", program))
+        self.log = folder / "logs" / "mine.log"
+        self.bot = BotProcess(contestant, {"WORD": "hello"}, self.log, lambda bot, what: self.crashes.put_nowait(what))
+
+    async def crash(self) -> str:
+        return await asyncio.wait_for(self.crashes.get(), 10)
+
+
+async def test_a_program_that_ends_is_a_crash_told_with_its_last_lines(tmp_path: Path) -> None:
+    started = Started(tmp_path, "import os\nfor n in range(20): print(n, os.environ['WORD'])\nraise SystemExit(3)")
+    await started.bot.start()
+    head, *lines = (await started.crash()).splitlines()
+    assert head == f"mine ended with exit code 3; its last words, in {started.log}:"
+    assert lines == [f"  {n} hello" for n in range(12, 20)]
+    assert started.bot.crashes == 1
+
+
+async def test_the_last_words_are_those_of_the_last_run(tmp_path: Path) -> None:
+    started = Started(tmp_path, "import os; print('run', os.getpid(), flush=True); os.abort()")
+    words = []
+    for _ in range(2):
+        await started.bot.start()
+        head, *lines = (await started.crash()).splitlines()
+        assert head.startswith("mine was killed by signal 6; ")
+        words += lines
+    assert len(set(words)) == len(words) == 2
+    assert [f"  {line}" for line in started.log.read_text().splitlines()] == words
+    assert started.bot.crashes == 2
+
+
+async def test_a_silent_crash_says_so(tmp_path: Path) -> None:
+    started = Started(tmp_path, "pass")
+    await started.bot.start()
+    assert (await started.crash()).endswith(":\n  (nothing)")
+
+
+async def test_a_run_that_is_ended_is_a_crash_with_the_reason_given(tmp_path: Path) -> None:
+    started = Started(tmp_path, "import signal; signal.pause()")
+    await started.bot.start()
+    started.bot.end("was in the way")
+    assert (await started.crash()).startswith("mine was in the way; its last words, in ")
+
+
+async def test_a_bot_that_is_stopped_is_no_crash_and_does_not_start_again(tmp_path: Path) -> None:
+    started = Started(tmp_path, "import time; time.sleep(0.1)")
+    await started.bot.start()
+    await started.bot.stop()
+    await started.bot.start()
+    assert started.crashes.empty()
+    assert started.bot.crashes == 0
+
+
+async def test_a_bot_that_ignores_everything_is_killed_with_what_it_started(tmp_path: Path) -> None:
+    ignore = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    os.mkfifo(tmp_path / "deaf")
+    child = f"{ignore}; open({str(tmp_path / 'deaf')!r}, 'w').close(); signal.pause()"
+    program = f"{ignore}; import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    started = Started(tmp_path, program)
+    await started.bot.start()
+    async with asyncio.timeout(10):
+        await asyncio.to_thread((tmp_path / "deaf").read_bytes)
+        await started.bot.stop()
+    assert started.crashes.empty()
+
+
+async def test_a_program_that_is_gone_is_told_in_one_line(tmp_path: Path) -> None:
+    bot = BotProcess(Contestant("mine", (str(tmp_path / "gone"), "-v")), {}, tmp_path / "log", lambda bot, what: None)
+    with pytest.raises(BotCrashed) as caught:
+        await bot.start()
+    assert str(caught.value) == f"mine can't be started: No such file or directory: {tmp_path}/gone -v"
+
+
+async def test_a_log_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("my diary\n")
+    started = Started(tmp_path, "pass")
+    with pytest.raises(ArenaFault) as caught:
+        await started.bot.start()
+    assert str(caught.value) == f"the log {started.log} can't be written: File exists"

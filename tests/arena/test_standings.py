@@ -1,0 +1,77 @@
+"""The table of a tournament: points, ranks, intervals, forfeits, head to head."""
+
+from __future__ import annotations
+
+import pytest
+
+from arena.result import Result, SeatResult
+from arena.standings import head_to_head, interval, points, table
+
+
+def result(*seats: tuple[str, int], reason: str = "win", loser: str = "win") -> Result:
+    """A match of these bots with these ranks; the worst seat's reason is `loser`."""
+    worst = max(rank for _, rank in seats)
+    return Result(
+        match="m",
+        game="nim",
+        config={},
+        rated=True,
+        seats=tuple(
+            SeatResult(bot=bot, version="", rank=rank, reason=loser if rank == worst else reason) for bot, rank in seats
+        ),
+        reason=reason,
+        plies=1,
+        digest="",
+        started="",
+        finished="",
+    )
+
+
+def test_a_win_is_a_point_and_a_draw_half_of_one() -> None:
+    assert points(result(("a", 1), ("b", 2))) == [1, 0]
+    assert points(result(("a", 1), ("b", 1))) == [0.5, 0.5]
+
+
+def test_points_among_many_are_the_share_of_others_left_behind() -> None:
+    assert points(result(("a", 1), ("b", 2), ("c", 2), ("d", 4))) == pytest.approx([1, 0.5, 0.5, 0])
+
+
+def test_the_interval_is_wilsons() -> None:
+    assert interval(0.5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert interval(1.0, 8) == pytest.approx((0.6756, 1.0), abs=1e-4)
+    assert interval(0.0, 0) == (0.0, 1.0)
+
+
+def test_the_table_is_by_share_and_equals_share_a_rank() -> None:
+    results = [result(("a", 1), ("b", 2)), result(("c", 1), ("b", 2)), result(("a", 1), ("c", 1))]
+    rows = table(["b", "c", "a"], results)
+    assert [(row.rank, row.bot, row.won, row.drawn, row.lost, row.score) for row in rows] == [
+        (1, "c", 1, 1, 0, 0.75),
+        (1, "a", 1, 1, 0, 0.75),
+        (3, "b", 0, 0, 2, 0.0),
+    ]
+
+
+@pytest.mark.parametrize("reason", ["timeout", "illegal", "disconnected", "no_show"])
+def test_what_a_bot_lost_by_its_own_fault_is_a_forfeit(reason: str) -> None:
+    rows = {row.bot: row for row in table(["a", "b"], [result(("a", 1), ("b", 2), loser=reason)])}
+    assert (rows["a"].forfeits, rows["b"].forfeits) == (0, 1)
+
+
+def test_a_resignation_is_no_forfeit() -> None:
+    assert [row.forfeits for row in table(["a", "b"], [result(("a", 1), ("b", 2), loser="resigned")])] == [0, 0]
+
+
+def test_a_void_match_does_not_count() -> None:
+    void = [result(("a", 1), ("b", 1), reason="void", loser="void")]
+    assert [(row.played, row.score, row.low, row.high) for row in table(["a", "b"], void)] == [(0, 0.0, 0.0, 1.0)] * 2
+    assert head_to_head(["a", "b"], void) == {"a": {"b": None}, "b": {"a": None}}
+
+
+def test_head_to_head_is_the_share_against_each_other_bot() -> None:
+    results = [result(("a", 1), ("b", 2)), result(("b", 1), ("a", 1)), result(("c", 1), ("a", 2))]
+    assert head_to_head(["a", "b", "c"], results) == {
+        "a": {"b": 0.75, "c": 0.0},
+        "b": {"a": 0.25, "c": None},
+        "c": {"a": 1.0, "b": None},
+    }

@@ -1,0 +1,173 @@
+"""A tournament's plan: what follows from its seed, round by round; and results stored in the order of the schedule."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from msgspec.structs import replace
+
+from arena.archive import Archive
+from arena.contestants import Contestant
+from arena.pairing import Pairing
+from arena.result import Ratings, Result, SeatResult
+from arena.store.store import Finished
+from arena.tournament import InOrder, Plan
+from protocol.errors import ArenaFault
+from protocol.games import load
+from protocol.messages import Clock
+
+
+def plan(bots: str = "abcd", **changes: Any) -> Plan:
+    """A plan of Nim for bots with one-letter names."""
+    settings: dict[str, Any] = {
+        "id": "t1",
+        "seed": "7",
+        "contestants": tuple(Contestant(name, ()) for name in bots),
+        "game": "nim",
+        "config": dict(load("nim", {}).config),
+        "format": "round-robin",
+        "rounds": 2,
+        "paired": False,
+        "clock": Clock(bank_ms=1000, increment_ms=0),
+    }
+    return Plan(**{**settings, **changes})
+
+
+def won_by_the_first(match: Pairing) -> Result:
+    seats = tuple(SeatResult(bot=bot, version="", rank=rank, reason="win") for rank, bot in enumerate(match.seats, 1))
+    return Result(
+        match=f"t1-{match.place:05d}",
+        game="nim",
+        config={},
+        rated=True,
+        seats=seats,
+        reason="win",
+        plies=1,
+        digest="",
+        started="",
+        finished="",
+        tournament="t1",
+        place=match.place,
+    )
+
+
+def test_everything_follows_from_the_seed_and_the_id() -> None:
+    assert plan().schedule(()) == plan().schedule(())
+    assert plan().schedule(()) != plan(seed="8").schedule(())
+    assert plan().schedule(()) != plan(id="t2").schedule(())
+    assert plan().derive("dice/1") != plan().derive("dice/2")
+
+
+@pytest.mark.parametrize(
+    ("form", "paired", "count"),
+    [("round-robin", False, 12), ("round-robin", True, 24), ("gauntlet", False, 6), ("swiss", False, 4)],
+)
+def test_the_count_of_matches_is_known_beforehand(form: str, paired: bool, count: int) -> None:
+    assert plan(format=form, paired=paired).count == count
+
+
+def test_a_swiss_tournament_knows_the_next_round_when_a_round_is_over() -> None:
+    swiss = plan(format="swiss", rounds=3)
+    first = swiss.schedule(())
+    assert len(first) == 2
+    results = [won_by_the_first(match) for match in first]
+    assert swiss.schedule(results[:1]) == first
+    second = swiss.schedule(results)
+    assert second[:2] == first
+    winners = {match.seats[0] for match in first}
+    assert [set(match.seats) for match in second[2:]] in (
+        [winners, set("abcd") - winners],
+        [set("abcd") - winners, winners],
+    )
+
+
+def test_a_swiss_round_with_a_hole_in_it_is_not_over() -> None:
+    swiss = plan(format="swiss", rounds=3)
+    first = swiss.schedule(())
+    second = swiss.schedule([won_by_the_first(match) for match in first])
+    with_a_hole = [won_by_the_first(match) for match in second[1:]]
+    assert swiss.schedule(with_a_hole) == first
+
+
+def test_a_bot_that_sits_out_of_a_swiss_round_has_its_point() -> None:
+    swiss = plan("abc", format="swiss", rounds=2)
+    (first,) = swiss.schedule(())
+    (idle,) = set("abc") - set(first.seats)
+    second = swiss.schedule([won_by_the_first(first)])[1]
+    assert set(second.seats) == {idle, first.seats[0]}
+
+
+def test_paired_games_of_one_start_are_dealt_alike() -> None:
+    config = dict(load("nim", {"heaps": [9, 9, 9], "start": "p-position"}).config)
+    paired = plan("ab", paired=True, config=config, rounds=3)
+    dealt = [paired.game_of(match).config["heaps"] for match in paired.schedule(())]
+    assert dealt[::2] == dealt[1::2]
+    assert plan("ab", config=config).game_of(paired.schedule(())[0]).config == config
+
+
+class Shelf:
+    """An archive that stores when it is told to: `done(n)` the oldest n, `fail()` the next."""
+
+    def __init__(self) -> None:
+        self.given: list[int] = []
+        self._futures: list[asyncio.Future[Ratings | None]] = []
+
+    def finish(self, finished: Finished) -> asyncio.Future[Ratings | None]:
+        assert finished.result.place is not None
+        self.given.append(finished.result.place)
+        self._futures.append(asyncio.get_running_loop().create_future())
+        return self._futures[-1]
+
+    def done(self) -> None:
+        self._futures.pop(0).set_result(None)
+
+    def fail(self, fault: Exception) -> None:
+        self._futures.pop(0).set_exception(fault)
+
+
+def in_order(shelf: Shelf, stored: tuple[int, ...] = (), failed: Callable[[BaseException], None] = print) -> InOrder:
+    return InOrder(cast(Archive, shelf), stored, failed)
+
+
+def finished(place: int) -> Finished:
+    result = won_by_the_first(Pairing(place, 0, ("a", "b"), 0))
+    return Finished(replace(result, place=place), lambda ratings: b"")
+
+
+async def test_results_are_stored_in_the_order_of_the_schedule() -> None:
+    shelf = Shelf()
+    store = in_order(shelf)
+    late = [store(finished(place)) for place in (2, 1)]
+    assert shelf.given == []
+    first = store(finished(0))
+    assert shelf.given == [0, 1, 2]
+    for _ in range(3):
+        shelf.done()
+    assert await asyncio.gather(first, *late) == [None] * 3
+
+
+async def test_what_is_stored_already_is_not_waited_for() -> None:
+    shelf = Shelf()
+    store = in_order(shelf, stored=(0, 1, 3))
+    store(finished(4))
+    store(finished(2))
+    assert shelf.given == [2, 4]
+
+
+async def test_after_a_result_that_cannot_be_stored_nothing_is() -> None:
+    shelf, faults = Shelf(), []
+    store = in_order(shelf, failed=faults.append)
+    first = store(finished(0))
+    third = store(finished(2))
+    full = ArenaFault("the disk is full")
+    shelf.fail(full)
+    with pytest.raises(ArenaFault):
+        await first
+    second = store(finished(1))
+    assert (shelf.given, faults) == ([0], [full])
+    store.abandon()
+    assert third.cancelled()
+    assert second.cancelled()
