@@ -12,7 +12,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
 FAULTY = Path(__file__).with_name("faulty_bots.py")
-WITHIN = 60.0
+WITHIN = 30.0
 MODULES = {"arena": "arena", "arena-bot": "bots"}
 
 

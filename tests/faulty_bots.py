@@ -14,6 +14,7 @@ from typing import Any
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 GOING_AWAY = 1001
 
@@ -31,10 +32,11 @@ class Steady:
     def run(self) -> None:
         code: int | None = None
         while code != GOING_AWAY:
-            with connect(os.environ["ARENA_URL"], subprotocols=["arena.v1.json"], proxy=None) as self.wire:  # type: ignore[list-item]
-                self.send(
-                    type="hello", bot=self.bot, token=os.environ["ARENA_TOKEN"], slots=int(os.environ["ARENA_SLOTS"])
-                )
+            with connect(
+                os.environ["ARENA_URL"], subprotocols=[Subprotocol("arena.v1.json")], proxy=None, close_timeout=1
+            ) as self.wire:
+                slots = int(os.environ["ARENA_SLOTS"])
+                self.send(type="hello", bot=self.bot, token=os.environ["ARENA_TOKEN"], slots=slots)
                 try:
                     while True:
                         self.receive(json.loads(self.wire.recv()))

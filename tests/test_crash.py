@@ -1,0 +1,306 @@
+"""What survives what: bots that fail in a tournament, and a server that is killed or stopped amid a match."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.archive import Archive
+from arena.contestants import BotCrashed, contestants
+from arena.result import Result
+from arena.store.store import Store
+from arena.tournament import Plan, Tournament
+from commands import FAULTY, REPOSITORY, faulty, run
+from conftest import free_port
+from processes import serving
+from protocol.games import load
+from protocol.messages import Clock
+
+FAST = ("--clock", "0.3")
+
+
+def tournament(folder: Path, *words: str, rounds: int = 2, **environ: str) -> tuple[int, dict[str, Any], str, str]:
+    """A tournament of Nim in `folder`: exit code, what it wrote with --json, its table, its error output."""
+    options = ["--game", "nim", "--rounds", str(rounds), "--seed", "1", "--data", str(folder)]
+    done = run("arena", "tournament", *words, *options, "--json", f"{folder}.json", **environ)
+    written = Path(f"{folder}.json")
+    return done.returncode, json.loads(written.read_text()) if written.exists() else {}, done.stdout, done.stderr
+
+
+def outcomes(content: dict[str, Any], bot: str) -> list[tuple[int, str]]:
+    """Of each match of a bot: its rank, and why."""
+    seats = [seat for match in content["matches"] for seat in match["seats"] if seat["bot"] == bot]
+    return [(seat["rank"], seat["reason"]) for seat in seats]
+
+
+# Bots that fail
+
+
+@pytest.mark.parametrize(
+    ("kind", "reasons"),
+    [("slow", {"timeout"}), ("mute", {"timeout"}), ("illegal", {"illegal"}), ("garbage", {"timeout", "disconnected"})],
+)
+def test_a_bot_at_fault_loses_each_match_and_the_tournament_goes_on(
+    tmp_path: Path, kind: str, reasons: set[str]
+) -> None:
+    code, content, table, err = tournament(tmp_path / "data", "random", faulty(kind), *FAST)
+    assert code == 0, err
+    fates = outcomes(content, kind)
+    assert len(fates) == 2
+    assert {rank for rank, _ in fates} == {2}
+    assert {reason for _, reason in fates} <= reasons
+    assert re.search(rf"^2  {kind} +2 +0 +0 +2 .* 2$", table, re.MULTILINE)
+
+
+def test_the_others_play_their_matches_beside_a_bot_at_fault(tmp_path: Path) -> None:
+    words = ["random", "perfect", faulty("mute"), *FAST]
+    code, content, _, err = tournament(tmp_path / "data", *words)
+    assert code == 0, err
+    assert sorted(match["reason"] for match in content["matches"]) == ["timeout"] * 4 + ["win"] * 2
+
+
+def test_a_bot_that_dies_in_a_match_loses_it_at_once_and_plays_the_next(tmp_path: Path) -> None:
+    """The clock is a day: nothing here may wait for it."""
+    memory = {"ARENA_MEMORY": str(tmp_path / "memory")}
+    words = ["random", faulty("crashingonce"), "--clock", "86400", "--jobs", "1"]
+    code, content, _, err = tournament(tmp_path / "data", *words, rounds=4, **memory)
+    assert code == 0
+    fates = outcomes(content, "crashingonce")
+    assert fates[0] == (2, "disconnected")
+    assert {reason for _, reason in fates[1:]} == {"win"}
+    log = tmp_path / "data" / "tournaments" / content["tournament"] / "crashingonce.log"
+    assert f"crashingonce ended with exit code 1; its last words, in {log}:\n" in err
+    assert re.search(r"^  RuntimeError: no idea at ply \d$", err, re.MULTILINE)
+    assert "RuntimeError: no idea at ply" in log.read_text()
+
+
+def test_a_bot_that_dies_before_it_is_ready_plays_the_match_when_it_is_back(tmp_path: Path) -> None:
+    """Its ten seconds to be ready need not pass."""
+    memory = {"ARENA_MEMORY": str(tmp_path / "memory")}
+    begun = asyncio.new_event_loop().time()
+    code, content, _, err = tournament(tmp_path / "data", "random", faulty("crashingbeforeready"), **memory)
+    assert asyncio.new_event_loop().time() - begun < 9
+    assert code == 0
+    assert {reason for _, reason in outcomes(content, "crashingbeforeready")} == {"win"}
+    assert err.count("RuntimeError: not ready for this") == 1
+
+
+def test_a_bot_that_dies_in_every_match_stops_the_tournament_which_can_go_on(tmp_path: Path) -> None:
+    broken = tmp_path / "mine.py"
+    broken.write_text(
+        f"import runpy, sys\nsys.argv = ['mine', 'crashing']\nrunpy.run_path({str(FAULTY)!r}, run_name='__main__')\n"
+    )
+    words = ["random", f"mine={sys.executable} {broken}", "--jobs", "1"]
+    code, content, table, err = tournament(tmp_path / "data", *words, rounds=5)
+    assert (code, content, table) == (1, {}, "")
+    notes, _, error = err.partition("\narena: ")
+    assert notes.count("mine ended with exit code 1; its last words") == 2
+    assert error.startswith("mine ended with exit code 1; its last words, in ")
+    assert re.fullmatch(r"  RuntimeError: no idea at ply \d", error.splitlines()[-1])
+    broken.write_text(broken.read_text().replace("crashing", "steady"))
+    code, content, _, err = tournament(tmp_path / "data", *words, rounds=5)
+    assert code == 0, err
+    assert [reason for _, reason in outcomes(content, "mine")] == ["disconnected"] * 2 + ["win"] * 3
+
+
+def test_a_bot_that_dies_at_once_stops_the_tournament_with_its_last_lines(tmp_path: Path) -> None:
+    code, content, table, err = tournament(tmp_path / "data", "random", faulty("stillborn"))
+    assert (code, content, table) == (1, {}, "")
+    assert err.count("stillborn ended with exit code 1; its last words, in ") == 1
+    assert err.endswith("\n  RuntimeError: no brain found\n")
+
+
+def test_a_bot_that_refuses_its_settings_stops_the_tournament_in_its_words(tmp_path: Path) -> None:
+    code, _, _, err = tournament(tmp_path / "data", "random", "x=alphabeta:deep=4")
+    assert code == 1
+    assert err.endswith("\n  arena-bot: alphabeta has no setting 'deep': it has depth, eval, nodes\n")
+
+
+def test_a_program_that_cannot_be_run_stops_the_tournament_in_one_line(tmp_path: Path) -> None:
+    script = tmp_path / "mine"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    code, _, _, err = tournament(tmp_path / "data", "random", f"mine={script}")
+    assert code == 1
+    assert err.splitlines()[-1] == f"arena: mine can't be started: No such file or directory: {script}"
+
+
+# Bots that are away, with less patience than the command has
+
+
+async def play(
+    folder: Path, words: Sequence[str], hello_within: float, rounds: int = 2
+) -> tuple[list[Result], list[str], BaseException | None]:
+    """Play a tournament here: its results, what was noted, and what stopped it."""
+    rules = load("nim", {})
+    plan = Plan(
+        id="t0123456789",
+        seed="1",
+        contestants=tuple(contestants(words, {})),
+        game="nim",
+        config=rules.config,
+        format="round-robin",
+        rounds=rounds,
+        paired=False,
+        clock=Clock(bank_ms=300, increment_ms=0),
+    )
+    store = Store.open(folder / "arena.db")
+    archive = Archive(store)
+    noted: list[str] = []
+    stopped = None
+    try:
+        tournament = Tournament(plan, archive, folder, 1, hello_within=hello_within, noted=noted.append)
+        async with asyncio.timeout(30):
+            await tournament.play([])
+    except BotCrashed as fault:
+        stopped = fault
+    finally:
+        await archive.drain()
+        results = store.tournament_results(plan.id)
+        store.close()
+    return results, noted, stopped
+
+
+async def test_a_bot_that_never_says_hello_stops_the_tournament_with_its_last_lines(tmp_path: Path) -> None:
+    results, noted, stopped = await play(tmp_path, ["random", faulty("silent")], hello_within=1.5)
+    assert (results, noted) == ([], [])
+    log = tmp_path / "tournaments" / "t0123456789" / "silent.log"
+    assert str(stopped) == (
+        f"silent said no hello within 1.5 s and was ended; its last words, in {log}:\n  thinking about it"
+    )
+
+
+async def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARENA_MEMORY", str(tmp_path / "memory"))
+    results, noted, stopped = await play(tmp_path, ["random", faulty("vanishingonce")], hello_within=1.5, rounds=3)
+    assert stopped is None
+    fates = [seat.reason for result in results for seat in result.seats if seat.bot == "vanishingonce"]
+    assert fates == ["disconnected", "win", "win"]
+    assert len(noted) == 1
+    assert noted[0].startswith("vanishingonce said no hello within 1.5 s and was ended; its last words, in ")
+
+
+# A server that is killed, or told to stop
+
+HELD = """
+import os
+from bots import run
+from bots.random_bot import RandomBot
+
+class Held(RandomBot):
+    turns = 0
+
+    def choose(self, turn):
+        self.turns += 1
+        if self.turns == 4:
+            os.close(os.open(os.environ["REACHED"], os.O_WRONLY))
+            os.close(os.open(os.environ["GO_ON"], os.O_RDONLY))
+        return super().choose(turn)
+
+run(Held("random"))
+"""
+
+
+class Players:
+    """`random`, which thinks about its fourth turn until it is let go, and `perfect`: five rated matches of Nim."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.reached, self.go_on = folder / "reached", folder / "go_on"
+        self.processes: list[asyncio.subprocess.Process] = []
+        os.mkfifo(self.reached)
+        os.mkfifo(self.go_on)
+        (folder / "held.py").write_text(HELD)
+
+    async def start(self, url: str) -> None:
+        await self._start("-m", "bots", "run", "perfect", "--url", url)
+        await self._start(str(self.folder / "held.py"), "--url", url)
+
+    async def _start(self, *words: str) -> None:
+        environ = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+        fifos = {"REACHED": str(self.reached), "GO_ON": str(self.go_on)}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, *words, "--game", "nim", "--matches", "5", "--patience", "20"),
+            cwd=REPOSITORY,
+            env={**environ, "XDG_CONFIG_HOME": str(self.folder), **fifos},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        self.processes.append(process)
+
+    async def thinking(self) -> None:
+        """Returns in the middle of a match."""
+        async with asyncio.timeout(20):
+            await asyncio.to_thread(lambda: os.close(os.open(self.reached, os.O_RDONLY)))
+
+    async def go(self) -> None:
+        async with asyncio.timeout(20):
+            await asyncio.to_thread(lambda: os.close(os.open(self.go_on, os.O_WRONLY)))
+
+    async def results(self) -> list[set[str]]:
+        """The matches that each bot was told the result of, with its ratings, once it has played them all."""
+        told = []
+        for process in self.processes:
+            out, err = await asyncio.wait_for(process.communicate(), 30)
+            assert process.returncode == 0, err.decode()
+            told.append(
+                set(re.findall(r"^\w+: (?:won|lost) (\S+) against .* rating .* -> ", out.decode(), re.MULTILINE))
+            )
+        return told
+
+
+@pytest.fixture
+async def players(tmp_path: Path) -> AsyncIterator[Players]:
+    players = Players(tmp_path)
+    yield players
+    for process in players.processes:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def looked_up(data: Path, *words: str) -> Any:
+    done = run("arena", *words, "--data", str(data), "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_a_match_goes_on_when_its_server_is_started_again(
+    tmp_path: Path, players: Players, number: signal.Signals
+) -> None:
+    data, port = tmp_path / "data", str(free_port())
+    async with serving(data, "--port", port) as server:
+        await players.start(server.url)
+        await players.thinking()
+        (journal,) = (data / "journal").iterdir()
+        server.process.send_signal(number)
+        code = await asyncio.wait_for(server.process.wait(), 10)
+    assert code == (-9 if number == signal.SIGKILL else 0)
+    async with serving(data, "--port", port) as server:
+        await players.go()
+        told = await players.results()
+    assert "arena: 1 matches go on from the journal\n" in server.said
+    matches = looked_up(data, "matches")
+    ids = {match["match"] for match in matches}
+    assert len(matches) == len(ids) == 5
+    assert told == [ids, ids]
+    assert journal.stem in ids
+    assert {(match["rated"], match["reason"]) for match in matches} == {(True, "win")}
+    (board,) = looked_up(data, "leaderboard")
+    assert [(row["bot"], row["played"]) for row in board["rows"]] == [("perfect", 5), ("random", 5)]
+    assert list((data / "journal").iterdir()) == []
+    assert run("arena", "db", "check", "--data", str(data)).returncode == 0
+    verified = run("arena", "replay", "verify", "--data", str(data))
+    assert (verified.returncode, verified.stdout) == (0, "5 records verified\n")
