@@ -1,8 +1,8 @@
 """Plies per second through the whole server (journal, digest, records, store) beside a raw echo of equal frames.
 
 Both run in this one program, over the same library, the same clients and the same number of connections, server and
-clients in a process each. A ply is one frame in and one frame out, as an echo is. Usage: python benchmarks/referee.py [--connections 64]
-[--seconds 10] [--profile FILE]. The last line is `ratio N`.
+clients in a process each. A ply is one frame in and one frame out, as an echo is. The last line is `ratio N`.
+Usage: python benchmarks/referee.py [--connections 64] [--seconds 5] [--rounds 3] [--profile FILE]
 """
 
 from __future__ import annotations
