@@ -22,6 +22,7 @@ REFERENCE_BOTS = "bot_arena.bots"
 """The entry-point group in which packages offer bots by name."""
 MOST_CRASHES = 3
 LAST_LINES = 8
+LEAVE_WITHIN = 2.0
 
 
 class BotCrashed(ArenaFault):
@@ -155,14 +156,14 @@ class BotProcess:
             self._ended_for = why
             self._signal(signal.SIGKILL)
 
-    async def stop(self) -> None:
-        """End the process: politely, then for sure."""
+    async def stop(self, leave_within: float = LEAVE_WITHIN) -> None:
+        """End the process: it has some seconds to leave by itself, then is told to, then killed."""
         self._stopping = True
         process = self._process
         if process is None or process.returncode is not None:
             return
         try:
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(leave_within):
                 await process.wait()
         except TimeoutError:
             self._signal(signal.SIGTERM)

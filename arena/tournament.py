@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from arena import pairing
 from arena.archive import Archive
-from arena.contestants import MOST_CRASHES, BotCrashed, BotProcess, Contestant
+from arena.contestants import LEAVE_WITHIN, MOST_CRASHES, BotCrashed, BotProcess, Contestant
 from arena.identity import FixedDoor
 from arena.journal import Journal
 from arena.pairing import Pairing
@@ -210,7 +210,9 @@ class Tournament:
                 await self._play(missing)
         finally:
             in_order.abandon()
-            stopping = [asyncio.create_task(bot.stop()) for bot in self._bots.values()]
+            here = arena.lobby.sessions.keys()  # nobody would tell the others that the arena goes away
+            patience = {name: LEAVE_WITHIN if name.lower() in here else 0.0 for name in self._bots}
+            stopping = [asyncio.create_task(bot.stop(patience[name])) for name, bot in self._bots.items()]
             await arena.close(GOING_AWAY)
             if stopping:
                 await asyncio.wait(stopping)

@@ -114,7 +114,7 @@ async def test_a_bot_that_ignores_everything_is_killed_with_what_it_started(tmp_
     await started.bot.start()
     async with asyncio.timeout(10):
         await asyncio.to_thread((tmp_path / "deaf").read_bytes)
-        await started.bot.stop()
+        await started.bot.stop(0.2)
     assert started.crashes.empty()
 
 
