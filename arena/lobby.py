@@ -100,7 +100,8 @@ class Lobby:
         self._rating_of = rating_of
         self._playing: dict[str, dict[str, int]] = {}
         self._seeks: dict[tuple[str, str], Sought] = {}
-        self._look: asyncio.TimerHandle | None = None
+        self._look: asyncio.Handle | None = None
+        self._look_at = 0.0
         self._known: set[str] = set()
         self._loop = asyncio.get_running_loop()
 
@@ -252,11 +253,13 @@ class Lobby:
         return self._playing.get(_name(session).lower(), {}).get(match)
 
     def _look_in(self, seconds: float) -> None:
+        at = self._loop.time() + seconds
         if self._look is not None:
-            if self._look.when() <= self._loop.time() + seconds:
+            if self._look_at <= at:
                 return
             self._look.cancel()
-        self._look = self._loop.call_later(seconds, self._pair)
+        self._look_at = at
+        self._look = self._loop.call_at(at, self._pair)
 
     def _pair(self) -> None:
         """Begin every match that the seeks in force allow now: those that name an opponent first."""

@@ -53,7 +53,9 @@ class Runner:
         self._finish = finish
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._due = 0.0
+        """When the timer rings. uvloop's handle of a timer that is due at once can't say."""
         self._stopped = False
         self._ended = False
 
@@ -173,21 +175,25 @@ class Runner:
     def _arm(self, at: float | None) -> None:
         """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""
         self._deadline = at
-        if self._timer is not None and (at is None or at < self._timer.when()):
+        if self._timer is not None and (at is None or at < self._due):
             self._timer.cancel()
             self._timer = None
         if at is not None and self._timer is None:
-            self._timer = self._loop.call_at(at, self._ring)
+            self._ring_at(at)
+
+    def _ring_at(self, due: float) -> None:
+        self._due = due
+        self._timer = self._loop.call_at(due, self._ring)
 
     def _ring(self) -> None:
-        timer, self._timer = self._timer, None
+        self._timer = None
         now = self._loop.time()
         if self._deadline is None:
             return
         if now < self._deadline:
-            self._timer = self._loop.call_at(self._deadline, self._ring)
-        elif timer is not None and now - timer.when() > LATE:
-            self._timer = self._loop.call_later(2 * HEARTBEAT, self._ring)  # the heartbeat will move the deadline
+            self._ring_at(self._deadline)
+        elif now - self._due > LATE:
+            self._ring_at(now + 2 * HEARTBEAT)  # the heartbeat will move the deadline
         else:
             self._loop.call_soon(self._look_again, 2)
 

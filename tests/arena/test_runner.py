@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 
 import protocol.games
 from arena import record as records
@@ -143,6 +144,15 @@ async def test_a_seat_that_does_not_answer_loses_when_its_bank_ends(tmp_path: Pa
     assert [end.reason for end in ends] == ["timeout", "timeout"]
     assert [seat.reason for seat in ends[0].seats] == ["timeout", "win"]
     assert 0.05 <= asyncio.get_running_loop().time() - began < 2
+
+
+def test_a_bank_too_short_for_uvloop_to_know_its_timer_ends_too(tmp_path: Path) -> None:
+    async def lose_by_time() -> list[End]:
+        return await Room(tmp_path, bank=0.001, increment=0).begin().end()
+
+    for _ in range(20):  # uvloop has no `when()` for a timer due within half a millisecond
+        ends = uvloop.run(lose_by_time())
+        assert [end.reason for end in ends] == ["timeout", "timeout"]
 
 
 async def test_the_deadline_of_a_later_ply_is_kept_by_the_timer_of_an_earlier_one(tmp_path: Path) -> None:
