@@ -43,12 +43,12 @@ READY_WITHIN = 10.0
 RETURN_WITHIN = 30.0
 
 
-class Phase(enum.Enum):
-    """Where a match is."""
+class Phase(enum.IntEnum):
+    """Where a match is: until every seat is ready, until nobody is to move, until the result is stored."""
 
-    WAITING = "until every seat is ready"
-    PLAYING = "until nobody is to move"
-    OVER = "until the result is stored"
+    WAITING = 0
+    PLAYING = 1
+    OVER = 2
 
 
 class Match:

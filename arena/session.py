@@ -19,6 +19,7 @@ from protocol.codec import Codec, Frame
 from protocol.errors import BotFault, MalformedMessage
 from protocol.messages import MAX_BAD_MESSAGES, MAX_SLOTS, ClientMessage, End, Error, FromServer, Hello, Rejected
 
+BINARY, OPEN = Opcode.BINARY, State.OPEN  # a member looked up in its class costs a call
 MOST_UNREAD = 4 * 1024 * 1024
 STALLED_AFTER = 20.0
 FAREWELL = 1.0
@@ -52,7 +53,7 @@ class Wire(ServerConnection):
 
     def process_event(self, event: Any) -> None:
         if self.receive is not None and isinstance(event, WebSocketFrame):
-            if event.opcode is Opcode.BINARY and event.fin:
+            if event.opcode is BINARY and event.fin:
                 self.receive(bytes(event.data))
                 return
             if event.opcode in DATA_OPCODES:  # text and fragments take the library's way, and so must all that follows
@@ -61,7 +62,7 @@ class Wire(ServerConnection):
 
     def push(self, frame: Frame) -> None:
         """Send a frame. On a connection that is no longer open nothing happens: its end is told elsewhere."""
-        if self.protocol.state is not State.OPEN:
+        if self.protocol.state is not OPEN:
             return
         if isinstance(frame, bytes):
             self.protocol.send_binary(frame)
@@ -80,7 +81,7 @@ class Wire(ServerConnection):
 
     def drop(self, code: int, reason: str) -> None:
         """Start the closing handshake; a peer that does not finish it within a second is cut off."""
-        if self.protocol.state is not State.OPEN:
+        if self.protocol.state is not OPEN:
             return
         self.protocol.send_close(code, reason)
         self.send_data()

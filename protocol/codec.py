@@ -25,6 +25,7 @@ MAX_ARRAY = 1024
 MAX_MAP = 128
 MAX_STRING = 4096
 MAX_DEPTH = 8
+_SHORT = MAX_STRING // 4  # characters that are within the limit whatever they are
 _LEAST, _MOST = -(2**63), 2**64 - 1
 # A message is converted to its own struct, found by its tag: msgspec prepares a union anew at every call.
 _CLIENT_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromClient.__subclasses__()}
@@ -145,9 +146,11 @@ def check_limits(value: Any, depth: int = 1) -> None:
         for key, item in value.items():
             if type(key) is not str:
                 raise MalformedMessage(f"a map key that is no string: {key!r}"[:100])
-            if len(key) > MAX_STRING // 4:
+            if len(key) > _SHORT:
                 _check_item(key, depth)
-            _check_item(item, depth)
+            kind = type(item)
+            if not ((kind is str and len(item) <= _SHORT) or (kind is int and _LEAST <= item <= _MOST)):
+                _check_item(item, depth)
     elif kind is list:
         _check_size(depth, len(value), MAX_ARRAY, "an array")
         for item in value:
@@ -166,7 +169,7 @@ def _utf8_length(text: str) -> int:
 def _check_item(value: Any, depth: int) -> None:
     kind = type(value)
     if kind is str:
-        if len(value) > MAX_STRING // 4 and _utf8_length(value) > MAX_STRING:
+        if len(value) > _SHORT and _utf8_length(value) > MAX_STRING:
             raise MalformedMessage(f"a string of more than {MAX_STRING} bytes")
     elif kind is int:
         if not _LEAST <= value <= _MOST:
