@@ -129,6 +129,7 @@ class Session:
         self._codec = codec
         self._act = act
         self._bad = 0
+        self._closed = False
         self._ended: deque[str] = deque(maxlen=2 * MAX_SLOTS)
         wire.receive = self.receive
 
@@ -141,7 +142,9 @@ class Session:
             self._count()  # a move may cross with the end of its match, but no other rejection is innocent
 
     def receive(self, frame: Frame) -> None:
-        """Act on one frame. Whatever is wrong with it is answered, and counted."""
+        """Act on one frame. Whatever is wrong with it is answered, and counted. After `close` nothing is acted on."""
+        if self._closed:
+            return
         ref = None
         try:
             message = self._codec.decode_client(frame)
@@ -155,7 +158,8 @@ class Session:
                 self._count()
 
     def close(self, code: int, reason: str) -> None:
-        """Close the connection."""
+        """Close the connection. What the peer sent before it heard of that comes too late."""
+        self._closed = True
         self.wire.drop(code, reason)
 
     def _count(self) -> None:

@@ -178,6 +178,20 @@ async def test_a_newer_connection_of_a_bot_supersedes_the_older(serve: Any) -> N
     assert (await newer.expect("error"))["code"] == "unknown_game"
 
 
+async def test_what_a_superseded_connection_still_sends_is_not_acted_on(serve: Any) -> None:
+    served = await serve()
+    older = await served.enter("ann")
+    older.wire.transport.pause_reading()  # it has not heard yet that it is closed
+    newer = await served.enter("ann")
+    await older.send(type="seek", id="late", game="nim")
+    older.wire.transport.resume_reading()
+    assert await older.closed() == 4003
+    await newer.send(type="seek", id="s1", game="nim")
+    bob = await served.enter("bob")
+    await bob.send(type="seek", id="s1", game="nim")
+    assert (await newer.expect("start"))["seek"] == "s1"
+
+
 async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "HELLO_WITHIN", 0.05)
     client = await (await serve()).connect()
