@@ -59,9 +59,11 @@ class StoreDoor:
             token = hello.token or new_token()
             try:
                 await self._archive.ask(store.add_bot, hello.bot, hash_token(token))
-            except NameInUse as exc:  # by another connection, a moment ago
-                raise NameTaken(f"the name {hello.bot} is taken: choose another name") from exc
-            return hello.bot, None if hello.token else token
+                return hello.bot, None if hello.token else token
+            except NameInUse as exc:  # a moment ago, by another connection, which may be the same bot's
+                known = await self._archive.ask(store.bot, hello.bot)
+                if known is None:
+                    raise NameTaken(f"the name {hello.bot} is taken: choose another name") from exc
         if hello.token is None:
             raise NameTaken(f"the name {hello.bot} is taken: bring its token, or choose another name")
         if (

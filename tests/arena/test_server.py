@@ -192,6 +192,15 @@ async def test_what_a_superseded_connection_still_sends_is_not_acted_on(serve: A
     assert (await newer.expect("start"))["seek"] == "s1"
 
 
+async def test_two_connections_of_a_new_bot_at_once_are_both_let_in(serve: Any) -> None:
+    served = await serve()
+    clients = [await served.connect() for _ in range(2)]
+    for client in clients:
+        await client.send(type="hello", bot="ann", token="a" * 16)
+    for client in clients:
+        assert (await client.receive())["type"] == "welcome"
+
+
 async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "HELLO_WITHIN", 0.05)
     client = await (await serve()).connect()
