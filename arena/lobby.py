@@ -243,7 +243,10 @@ class Lobby:
                 if not runner.watchers.get(session):
                     runner.unwatch(session)
         elif message.match in self.runners:
-            self.runners[message.match].unwatch(session)
+            runner = self.runners[message.match]
+            runner.unwatch(session)
+            if session in self.news:
+                runner.watchers[session] = False
 
     def second_hello(self, session: Session, message: Hello) -> None:
         """Refuse a `hello` that is not the first message."""

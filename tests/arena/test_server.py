@@ -366,6 +366,25 @@ async def test_a_watcher_of_everything_hears_starts_and_ends_only(serve: Any) ->
     assert end["match"] == start["match"]
 
 
+async def test_a_watcher_of_everything_that_unwatches_one_match_still_hears_its_end(serve: Any) -> None:
+    served = await serve()
+    watcher = await served.connect()
+    await watcher.send(type="hello")
+    await watcher.send(type="watch", match="*")
+    await watcher.expect("welcome")
+    first, second, start, _ = await served.pair()
+    await watcher.send(type="watch", match=start["match"])
+    await watcher.send(type="unwatch", match=start["match"])
+    await watcher.expect("start")
+    await watcher.expect("start")
+    for client in (first, second):
+        await client.send(type="ready", match=start["match"])
+    await asyncio.gather(first.play(), second.play())
+    watcher.passed.clear()
+    await watcher.expect("end")
+    assert not watcher.passed
+
+
 async def test_a_watcher_may_not_play_and_an_unknown_match_cannot_be_watched(serve: Any) -> None:
     watcher = await (await serve()).connect()
     await watcher.send(type="hello")
