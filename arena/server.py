@@ -219,6 +219,8 @@ class Arena:
         if await self._archive.ask(self._archive.store.record, match) is not None:
             self._journal.forget(match)
             return False
+        for seat in header.seats:
+            await self._look_up(seat.bot)
         resumed = Match(header, bytes.fromhex(lines[0].seed), self._players(header))
         runner = Runner(resumed, self._journal.proceed(match), self._over)
         self._add(runner)

@@ -321,6 +321,18 @@ async def test_a_match_goes_on_after_the_server_was_restarted(serve: Any) -> Non
     records.verify(records.read(served.store.record(start["match"]), "record"))
 
 
+async def test_after_a_restart_start_tells_the_ratings_that_the_seats_bring(serve: Any) -> None:
+    served, end, _ = await played(serve)
+    for client in served.clients:
+        await client.send(type="seek", id="s2", game="nim")
+    start = await served.clients[0].expect("start")
+    await served.restart()
+    back = await served.enter("ann")
+    again = await back.expect("start")
+    assert again["seats"] == start["seats"]
+    assert {seat["mu"] for seat in again["seats"]} == {seat["mu_after"] for seat in end["seats"]}
+
+
 async def test_a_seat_that_never_gets_ready_is_a_no_show_and_nobody_is_rated(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
