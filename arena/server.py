@@ -22,7 +22,7 @@ from arena.effects import Delayed
 from arena.identity import Door
 from arena.journal import Journal
 from arena.ladder import INITIAL
-from arena.lobby import Lobby, NotAllowed, Sought
+from arena.lobby import Lobby, NotAllowed, Sought, Unavailable
 from arena.match import Match
 from arena.record import Header, RecordedSeat, Secret, header_of, pack
 from arena.result import Ratings, Result
@@ -369,6 +369,10 @@ class Arena:
                 await self._look_up(bot)
         except BotFault as fault:
             refuse(wire, codec, fault, NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED)
+            return None
+        except ArenaFault as fault:
+            log.error("a bot can't be let in: %s", fault)
+            refuse(wire, codec, Unavailable("hello: the arena can't look bots up now: come back later"), RESTARTING)
             return None
         await wire.ping()
         session = Session(wire, codec, hello, bot, self._act)

@@ -15,6 +15,7 @@ from arena import match as referee
 from arena import record as records
 from arena import server as servers
 from arena.server import PortFault
+from arena.store.database import StoreFailed
 
 
 async def played(serve: Any, **seek: Any) -> tuple[Any, dict[str, Any], dict[str, Any]]:
@@ -199,6 +200,20 @@ async def test_two_connections_of_a_new_bot_at_once_are_both_let_in(serve: Any) 
         await client.send(type="hello", bot="ann", token="a" * 16)
     for client in clients:
         assert (await client.receive())["type"] == "welcome"
+
+
+async def test_a_store_that_fails_lets_nobody_in_and_says_to_come_back(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(name: str) -> None:
+        raise StoreFailed("arena.db: disk I/O error")
+
+    served = await serve()
+    monkeypatch.setattr(served.store, "bot", fails)
+    client = await served.connect()
+    await client.send(type="hello", bot="ann", token="a" * 16)
+    assert await client.closed() == 1012
+    assert [(error["code"], error["fatal"]) for error in client.passed] == [("unavailable", True)]
 
 
 async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
