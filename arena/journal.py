@@ -58,8 +58,12 @@ class Journal:
         return lines
 
     def forget(self, match: str) -> None:
-        """Remove a match's journal: its record is stored, or it is not to go on."""
-        self._path(match).unlink(missing_ok=True)
+        """Remove a match's journal: its record is stored, or it is not to go on. Raises `JournalFault`."""
+        path = self._path(match)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as exc:
+            raise JournalFault(f"the journal {path} can't be removed: {exc.strerror}") from exc
 
     def _path(self, match: str) -> Path:
         return self.folder / f"{match}.jsonl"

@@ -20,7 +20,7 @@ from websockets.typing import Subprotocol
 from arena.archive import Archive
 from arena.effects import Delayed
 from arena.identity import Door
-from arena.journal import Journal
+from arena.journal import Journal, JournalFault
 from arena.ladder import INITIAL
 from arena.lobby import Lobby, NotAllowed, Sought, Unavailable
 from arena.match import Match
@@ -289,9 +289,16 @@ class Arena:
         ratings = None
         try:
             ratings = await settled
-            self._journal.forget(match.id)
-        except Fault as fault:
-            log.error("the result of match %s can't be stored, it stays in the journal: %s", match.id, fault)
+        except Exception as exc:  # whatever it was, the bots are told the end and have their slots back
+            unforeseen = None if isinstance(exc, Fault) else exc
+            log.error(
+                "the result of match %s can't be stored, it stays in the journal: %s",
+                match.id,
+                exc,
+                exc_info=unforeseen,
+            )
+        else:
+            self._forget(match.id)
         if ratings is not None:
             self._learn(result, ratings)
         if not self._end_first:
@@ -299,6 +306,13 @@ class Arena:
             self.finished(result)
         if self._feed is not None and ratings is not None:
             self._publish_board(result.game)
+
+    def _forget(self, match: str) -> None:
+        """Remove the journal of a stored match; one that stays is removed at the next start."""
+        try:
+            self._journal.forget(match)
+        except JournalFault as fault:
+            log.error("match %s is stored, but %s", match, fault)
 
     def _part(self, runner: Runner, ratings: Ratings | None) -> None:
         self.lobby.remove(runner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -214,6 +215,44 @@ async def test_a_store_that_fails_lets_nobody_in_and_says_to_come_back(
     await client.send(type="hello", bot="ann", token="a" * 16)
     assert await client.closed() == 1012
     assert [(error["code"], error["fatal"]) for error in client.passed] == [("unavailable", True)]
+
+
+async def test_a_result_that_cannot_be_stored_ends_the_match_all_the_same(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(batch: Any) -> None:
+        raise ZeroDivisionError("unforeseen")
+
+    served = await serve()
+    with monkeypatch.context() as patched:
+        patched.setattr(served.store, "finish", fails)
+        first, second, start, _ = await served.pair()
+        for client in (first, second):
+            await client.send(type="ready", match=start["match"])
+        ends = await asyncio.gather(first.play(), second.play())
+    assert all("mu_after" not in seat for end in ends for seat in end["seats"])
+    assert not served.arena.lobby.runners
+    await served.restart()
+    await served.arena.close()
+    assert served.store.matches()[0].match == start["match"]
+
+
+async def test_a_journal_that_cannot_be_removed_ends_the_match_all_the_same(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(path: Path, missing_ok: bool) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    served = await serve()
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", fails)
+        first, second, start, _ = await served.pair()
+        for client in (first, second):
+            await client.send(type="ready", match=start["match"])
+        ends = await asyncio.gather(first.play(), second.play())
+    assert all("mu_after" in seat for end in ends for seat in end["seats"])
+    await served.restart()
+    assert not list((served.data / "journal").glob("*.jsonl"))
 
 
 async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
