@@ -214,9 +214,14 @@ def read(data: bytes, name: str) -> Record:
         plies = [line.event.ply for line in (*between, last) if isinstance(line, Ply)]
         after = f"after ply {plies[-1]}" if plies else "after its header"
         raise BadRecord(f"{name} is cut short {after}: it has no footer")
-    for what, count in (("ranks", len(last.ranks)), ("reasons", len(last.reasons))):
-        if count != len(header.seats):
-            raise BadRecord(f"{name}: the footer has {count} {what}, the header {len(header.seats)} seats")
+    seats = len(header.seats)
+    rated = seats if last.ratings is None else len(last.ratings.seats)
+    for what, count in (("ranks", len(last.ranks)), ("reasons", len(last.reasons)), ("ratings", rated)):
+        if count != seats:
+            raise BadRecord(f"{name}: the footer has {count} {what}, the header {seats} seats")
+    for line in between:
+        if isinstance(line, Ply) and len(line.clock) != seats:
+            raise BadRecord(f"{name}: ply {line.event.ply}: {len(line.clock)} clocks, the header has {seats} seats")
     return Record(header, between, last)
 
 

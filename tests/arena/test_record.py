@@ -225,6 +225,15 @@ def test_a_line_that_only_a_journal_has_or_a_second_header_is_refused(packed: by
     assert f"line 3 is a {tag}, where only events may be" in refusal(bytes_of([*rows[:2], extra, *rows[2:]]))
 
 
+def test_a_ply_with_more_or_fewer_clocks_than_seats_is_refused_before_it_is_used(packed: bytes) -> None:
+    for clock in ([], [60_000] * 3):
+        rows = rows_of(packed)
+        ply = next(row for row in rows if row["type"] == "ply")
+        ply["clock"] = clock
+        said = f"ply {ply['event']['ply']}: {len(clock)} clocks, the header has 2 seats"
+        assert said in refusal(bytes_of(rows))
+
+
 def test_a_footer_for_more_seats_than_there_are_is_refused_before_it_is_used(packed: bytes) -> None:
     for field in ("ranks", "reasons"):
         rows = rows_of(packed)
@@ -356,7 +365,7 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("sigma before", change_rating("sigma_before"), "sigma_before"),
     ("beta", change_constant("beta", 5.0), "the ratings' beta should be "),
     ("the pool", change_constant("pool", "grundy"), "the ratings' pool should be nim"),
-    ("the ratings' seats", change_constant("seats", []), "ratings of 0 seats in a match of 2"),
+    ("the ratings' seats", change_constant("seats", []), "the footer has 0 ratings, the header 2 seats"),
     ("no ratings", drop_ratings, "the match is rated, but the footer has no ratings"),
     ("the config", change_config, "m-1: ply 0: "),
     ("a config that cannot be", change_header("config", {"heaps": [-1]}), "m-1: the header: nim: heaps[0] is -1"),
@@ -442,4 +451,6 @@ def test_a_header_with_seats_that_the_game_does_not_have_is_refused() -> None:
     rows[0]["seats"].append({"bot": "cas"})
     rows[-1]["ranks"].append(2)
     rows[-1]["reasons"].append("win")
+    for row in rows[1:-1]:
+        row["clock"].append(60_000)
     assert "3 seats, but tictactoe has 2 seats" in refusal(bytes_of(rows))
