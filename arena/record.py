@@ -308,6 +308,7 @@ def redo(course: Course, deal: Event | None, lines: Iterable[Ply | Strike], matc
     Raises `BadRecord`, naming the ply, where a line is not what the rules and the dice give.
     """
     strikes = [0] * course.game.seats
+    followed = False
     for line in lines:
         if isinstance(line, Strike):
             where = f"{match}: ply {line.ply}"
@@ -320,7 +321,9 @@ def redo(course: Course, deal: Event | None, lines: Iterable[Ply | Strike], matc
             if event != line.event:
                 raise BadRecord(f"{where}: {_difference(line.event, event)}")
             if course.digest.hex() != line.digest:
-                raise BadRecord(f"{where}: the digest does not follow: a bot, the config or a nonce was changed")
+                changed = "this move" if followed else "this move, a bot, the config or a nonce"
+                raise BadRecord(f"{where}: the digest does not follow: {changed} was changed")
+            followed = True
         yield line
 
 
