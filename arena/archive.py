@@ -45,8 +45,9 @@ class Archive:
             batch, self._waiting = self._waiting[:MOST_IN_A_BATCH], self._waiting[MOST_IN_A_BATCH:]
             try:
                 rated = await self.ask(self._store.finish, [finished for finished, _ in batch])
-            except Exception as exc:  # every waiting match learns of it; the arena decides what to do
-                for _, future in batch:
+            except Exception as exc:  # what waits behind it fails too: nothing is rated out of its order
+                failed, self._waiting = batch + self._waiting, []
+                for _, future in failed:
                     if not future.done():
                         future.set_exception(exc)
                 continue

@@ -166,6 +166,11 @@ class Lobby:
         seeking = sum(1 for key in self._seeks if key[0] == name)
         return session.slots - seeking - len(self._playing.get(name, ()))
 
+    def close(self) -> None:
+        """Pair no more."""
+        if self._look is not None:
+            self._look.cancel()
+
     def known(self, bot: str) -> bool:
         """Whether a bot was ever here."""
         return bot.lower() in self._known

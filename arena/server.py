@@ -197,6 +197,7 @@ class Arena:
     async def close(self, code: int = RESTARTING) -> None:
         """Stop: connections are closed with `code`, matches under way stay in the journal, results are written."""
         self._beat.cancel()
+        self.lobby.close()
         for runner in self.lobby.runners.values():
             runner.stop()
         if self._server is not None:
