@@ -34,6 +34,8 @@ class Contestant(NamedTuple):
 
     name: str
     command: tuple[str, ...]
+    reference: bool = False
+    """Whether it is a reference bot, which plays as many matches at once as it is told to."""
 
 
 def contestants(words: Sequence[str], defaults: Mapping[str, str]) -> list[Contestant]:
@@ -63,7 +65,7 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str]) ->
         raise UsageFault(f"{name!r} is no bot name: letters, digits, dot, dash and underscore, at most 32")
     bot, _, settings = what.partition(":")
     if bot in known:
-        return Contestant(name, _reference(bot, name, settings, defaults))
+        return Contestant(name, _reference(bot, name, settings, defaults), reference=True)
     try:
         command = shlex.split(what)
     except ValueError as exc:

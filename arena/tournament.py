@@ -232,9 +232,10 @@ class Tournament:
                 "ARENA_BOT": contestant.name,
                 "ARENA_GAME": self.plan.game,
                 "ARENA_SEED": self.plan.derive(f"bot/{contestant.name}").hex(),
-                "ARENA_SLOTS": str(self._jobs),
                 "ARENA_ASSIGNED": "1",
             }
+            if contestant.reference:  # an author's bot may keep one match in mind: how many it takes is its own affair
+                environment["ARENA_SLOTS"] = str(self._jobs)
             bot = BotProcess(contestant, environment, folder / f"{contestant.name}.log", self._crashed)
             self._bots[contestant.name] = bot
             await bot.start()

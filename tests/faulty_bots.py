@@ -35,7 +35,7 @@ class Steady:
             with connect(
                 os.environ["ARENA_URL"], subprotocols=[Subprotocol("arena.v1.json")], proxy=None, close_timeout=1
             ) as self.wire:
-                slots = int(os.environ["ARENA_SLOTS"])
+                slots = int(os.environ.get("ARENA_SLOTS", "1"))
                 self.send(type="hello", bot=self.bot, token=os.environ["ARENA_TOKEN"], slots=slots)
                 try:
                     while True:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from arena.store.store import Store
 from commands import children, ends_within, faulty, run, started
 from protocol.games.theory.impartial import outcome_class
 
-ISSUE = ["random", "greedy", "minimax", "alphabeta", "perfect", "--game", "nim", "--set", "nodes=200", "--seed", "7"]
+EVERYONE = ["random", "greedy", "minimax", "alphabeta", "perfect", "--game", "nim", "--set", "nodes=200", "--seed", "7"]
 HALTING = faulty("halting")
 FORMATS = {
     "round-robin": ["random", HALTING, "--rounds", "5"],
@@ -63,7 +64,7 @@ class Played:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "first"
-        words = [*ISSUE, "--rounds", "2", "--data", str(self.folder), "--json", str(folder / "out.json")]
+        words = [*EVERYONE, "--rounds", "2", "--data", str(self.folder), "--json", str(folder / "out.json")]
         done = run("arena", "tournament", *words)
         assert done.returncode == 0, done.stderr
         self.table = done.stdout
@@ -134,14 +135,14 @@ def test_nothing_stays_in_the_journal(played: Played) -> None:
 
 
 def test_the_same_seed_gives_the_same_digests_in_another_folder_with_other_jobs(played: Played, tmp_path: Path) -> None:
-    again = tournament(tmp_path / "again", *ISSUE, "--rounds", "2", "--jobs", "3")
+    again = tournament(tmp_path / "again", *EVERYONE, "--rounds", "2", "--jobs", "3")
     assert digests(again) == digests(played.content)
     assert again["tournament"] == played.content["tournament"]
     assert ratings(tmp_path / "again") == ratings(played.folder)
 
 
 def test_a_finished_tournament_is_shown_again_without_a_match(played: Played) -> None:
-    again = tournament(played.folder, *ISSUE, "--rounds", "2")
+    again = tournament(played.folder, *EVERYONE, "--rounds", "2")
     assert again == played.content
 
 
@@ -248,3 +249,27 @@ def test_a_tournament_that_was_killed_leaves_no_bots_and_goes_on(tmp_path: Path,
     assert len(bots) == (4 if form == "swiss" else 2)
     assert all(ends_within(bot, 10) for bot in bots)
     assert_only_the_rest_is_played(cut)
+
+
+ALONE = """
+import time
+from bots import Bot, run
+
+class Alone(Bot):
+    busy = False
+    def choose(self, turn):
+        assert not self.busy, "two matches at once"
+        self.busy = True
+        time.sleep(0.005)
+        self.busy = False
+        return turn.legal[0]
+
+run(Alone("alone"))
+"""
+
+
+def test_an_authors_bot_plays_one_match_at_a_time_unless_it_takes_more(tmp_path: Path) -> None:
+    (tmp_path / "alone.py").write_text(ALONE)
+    words = ["random", "perfect", f"alone={sys.executable} {tmp_path / 'alone.py'}", "--game", "nim", "--seed", "1"]
+    content = tournament(tmp_path / "data", *words, "--rounds", "6", "--jobs", "4")
+    assert {seat["reason"] for match in content["matches"] for seat in match["seats"]} == {"win"}

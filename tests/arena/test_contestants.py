@@ -17,8 +17,8 @@ RUN = (sys.executable, "-m", "bots", "run")
 
 def test_a_reference_bot_goes_by_its_own_name_or_another() -> None:
     plain, renamed = contestants(["random", "calm=alphabeta"], {})
-    assert plain == Contestant("random", (*RUN, "random", "--name", "random"))
-    assert renamed == Contestant("calm", (*RUN, "alphabeta", "--name", "calm"))
+    assert plain == Contestant("random", (*RUN, "random", "--name", "random"), reference=True)
+    assert renamed == Contestant("calm", (*RUN, "alphabeta", "--name", "calm"), reference=True)
 
 
 def test_settings_are_a_bots_own_and_defaults_are_for_those_that_know_them() -> None:
