@@ -64,11 +64,12 @@ def main() -> None:
         for kind, measured in runs.items():
             measured.append(_measure(kind, options))
     print(f"{options.connections} connections, medians of {options.rounds} runs of {options.seconds:g} s, in turn")
+    rates = []
     for kind, what in (("echo", "round trips"), ("arena", "plies")):
         rate, cost = (median(column) for column in zip(*runs[kind], strict=True))
+        rates.append(rate)
         print(f"{kind:<6}{rate:8.0f} {what}/s, {cost:6.1f} µs of the server's processor time each")
-    ratio = median(arena[0] / echo[0] for echo, arena in zip(*runs.values(), strict=True))
-    print(f"ratio {ratio:.2f}")
+    print(f"ratio {rates[1] / rates[0]:.2f}")
 
 
 def _options() -> argparse.Namespace:
