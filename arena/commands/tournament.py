@@ -209,12 +209,12 @@ def _show(
         standing.add_row(*map(str, cells))
     console.print(standing)
     if 2 < len(rows) <= WIDEST_CROSS_TABLE:
-        console.print()
+        console.print("\nshare of points, row against column")
         console.print(_cross_table([row.bot for row in rows], cross))
 
 
 def _cross_table(names: Sequence[str], cross: Mapping[str, Mapping[str, float | None]]) -> Table:
-    shown = Table(box=None, pad_edge=False, title="share of points, row against column", title_justify="left")
+    shown = Table(box=None, pad_edge=False)
     shown.add_column("")
     for name in names:
         shown.add_column(name if len(name) <= 9 else name[:8] + "…", justify="right", no_wrap=True)
