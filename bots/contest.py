@@ -1,4 +1,4 @@
-"""Strategies of heap games against each other from lost positions: seed 003's open question, answered exactly.
+"""Strategies of heap games against each other from lost positions: which way of being difficult wins most, exactly.
 
 A strategy names the positions that it may move to, each with its chance, so shares of wins are computed, not sampled.
 """
@@ -21,7 +21,7 @@ Replies = Mapping[Heaps, float]
 Strategy = Callable[[Heaps], Replies]
 
 ABOUT: Mapping[str, str] = {
-    "hardest": "seed 003: wins if it can, else leaves the least share of right replies",
+    "hardest": "wins if it can, else leaves the least share of right replies",
     "deeper": "wins if it can, else makes an error likeliest before the end",
     "longest": "wins if it can, else takes as few as it can",
     "theory": "wins if it can, else moves at random",
@@ -32,7 +32,7 @@ ABOUT: Mapping[str, str] = {
 
 
 class Pair(NamedTuple):
-    """Two won positions of equal value (seed 003) where an error is not equally likely."""
+    """Two won positions of equal value where an error is not equally likely."""
 
     value: float
     easier: Heaps

@@ -1,4 +1,4 @@
-"""`perfect`: nim and Grundy's game by theory; from a lost position seed 003's hardest move."""
+"""`perfect`: nim and Grundy's game by theory; from a lost position the move that is hardest to answer."""
 
 from __future__ import annotations
 

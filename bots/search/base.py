@@ -24,7 +24,7 @@ ENDLESS = 1_000_000
 
 
 def win_value(rules: Game[Any, Any]) -> float:
-    """WIN for a game: above its longest play. Seed 004 gives 10 for tic-tac-toe."""
+    """WIN for a game: above its longest play. 10 for tic-tac-toe."""
     return _WINS.get(rules.name, WIN)
 
 

@@ -23,7 +23,7 @@ def alphabeta(
     limit: Limit | None = None,
     table: Table | None = None,
 ) -> Found[M]:
-    """Alpha-beta, fail-soft (seed 004): a bound it returns may lie outside the window.
+    """Alpha-beta, fail-soft: a bound it returns may lie outside the window.
 
     Moves that cut elsewhere are tried first. With a `table` positions met again are not searched again. Raises
     `HasChance` in a game with chance, and `Stop` when `limit` is spent.

@@ -1,4 +1,4 @@
-"""Who wins, by AND/OR labelling (seed 001's STATUS), with the strategy that makes it so."""
+"""Who wins, by AND/OR labelling, with the strategy that makes it so."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def move_sets() -> Iterator[tuple[int, ...] | None]:
 
 
 class Brute:
-    """Seed 003's definitions, word for word, over all resulting positions."""
+    """The definitions, word for word, over all resulting positions."""
 
     def __init__(self, take: tuple[int, ...] | None, misere: bool) -> None:
         self.take, self.misere = take, misere

@@ -56,7 +56,7 @@ class Difficulty:
 
     The opponent can win and picks among the distinct resulting positions; the loser answers every right choice with
     the move after which an error is likeliest. From a P-position the chance is that after the loser's best move.
-    One move deep it is 1 − value (seed 003); it goes on where that stops. Walks are remembered.
+    One move deep it is 1 − value; it goes on where that stops. Walks are remembered.
     """
 
     def __init__(self, rule: Heap, *, misere: bool = False, most: int = MOST_POSITIONS) -> None:

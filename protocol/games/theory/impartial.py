@@ -64,7 +64,7 @@ def _wanted(heaps: Sequence[int], rule: Heap, misere: bool) -> list[tuple[int, i
 
 
 def value(heaps: Sequence[int], rule: Heap, *, misere: bool = False) -> Fraction:
-    """Seed 003's value: the share of the distinct resulting positions that are P-positions; 0 for a P-position.
+    """The share of the distinct resulting positions that are P-positions; 0 for a P-position.
 
     Distinct heaps lead to distinct positions, so no position need be built. Without a move it is 0, in misère 1.
     """
@@ -100,7 +100,7 @@ def after(heaps: Sequence[int], move: Move) -> tuple[int, ...]:
 
 
 def best_moves(heaps: Sequence[int], rule: Heap, *, misere: bool = False) -> list[Move]:
-    """Seed 003's optimal moves: those that lead to the least value. Empty when there is no move.
+    """The moves that lead to the least value. Empty when there is no move.
 
     From an N-position they are the winning moves; from a P-position those after which the fewest replies win.
     """
