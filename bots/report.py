@@ -71,7 +71,8 @@ def error(bot: str, problem: Error) -> str:
     """An `error` of the arena, in its own words, with what the author can do about it."""
     advice = {
         "name_taken": "; choose another name, or give its token with --token",
-        "auth_failed": "; the token comes from --token, ARENA_TOKEN or the token file",
+        "auth_failed": "; if the bot is another's, choose another name with --name; "
+        "else bring its token, with --token or ARENA_TOKEN",
     }.get(problem.code, "")
     return f"{bot}: {problem.message} ({problem.code}){advice}"
 
