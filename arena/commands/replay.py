@@ -134,7 +134,7 @@ def show(target: str, database: str, *, boards: bool, to_json: bool) -> None:
                 console.print(course.game.board(course.state), markup=False)
             continue
         if boards:
-            console.print(" ".join(_cells(line, course.game, record)), markup=False)
+            console.print(_sentence(*_cells(line, course.game, record)), markup=False)
             console.print(course.game.board(course.state), markup=False)
         else:
             table.add_row(*_cells(line, course.game, record))
@@ -162,6 +162,12 @@ def _cells(line: Ply, game: Game[Any, Any], record: Record) -> tuple[str, ...]:
     dice = "" if event.dice is None else f" {event.dice}"
     value = "" if info is None or info.value is None else f"{info.value:g}"
     return str(event.ply), bot, move + dice, left, value, "" if info is None else info.note or ""
+
+
+def _sentence(ply: str, bot: str, move: str, left: str, value: str, note: str) -> str:
+    """What happened at a ply, above its board."""
+    told = [f"{ply}  {bot}: {move}", left and f"{left} s left", value and f"value {value}", note]
+    return ", ".join(filter(None, told))
 
 
 def _show_end(console: Console, record: Record) -> None:
