@@ -62,6 +62,7 @@ const on = {
   },
   error({ code, message }) {
     console.error(`${bot}: ${message} (${code})`);
+    if (["unknown_game", "bad_config"].includes(code)) process.exit(1);
   },
 };
 
@@ -79,6 +80,7 @@ function connect() {
       console.error(`${bot}: the arena closed the connection: ${code} ${reason}`);
       process.exit(1);
     }
+    console.error(`${bot}: no connection to ${url} (${code}); trying again`);
     setTimeout(connect, wait * (0.5 + Math.random() / 2));
     wait = Math.min(2 * wait, 5000);
   };
