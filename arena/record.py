@@ -287,8 +287,8 @@ def result_of(record: Record) -> tuple[SeatResult, ...]:
     )
 
 
-def replay(record: Record) -> Iterator[tuple[Ply | None, Course]]:
-    """The course before the first event (with None) and after every event. It is one course that goes on.
+def replay(record: Record) -> Iterator[tuple[Ply | Strike | None, Course]]:
+    """The course before the first event (with None) and after every line. It is one course that goes on.
 
     Raises `BadRecord`, naming the ply, where a recorded event or digest is not what the rules and the dice give.
     """
@@ -298,8 +298,7 @@ def replay(record: Record) -> Iterator[tuple[Ply | None, Course]]:
     deal = course.begin() if began else None
     yield None, course
     for line in redo(course, deal, record.lines, header.match):
-        if isinstance(line, Ply):
-            yield line, course
+        yield line, course
 
 
 def redo(course: Course, deal: Event | None, lines: Iterable[Ply | Strike], match: str) -> Iterator[Ply | Strike]:

@@ -96,7 +96,7 @@ def _match(result: Result) -> tuple[object, ...]:
     names = ranked[0].bot
     for better, worse in itertools.pairwise(ranked):
         names += (" = " if better.rank == worse.rank else " > ") + worse.bot
-    return result.match, result.game, names, result.reason, result.plies, result.finished[:16].replace("T", " ")
+    return result.match, result.game, names, result.reason, result.plies, result.finished[5:16].replace("T", " ")
 
 
 def add_bot(where: str, name: str) -> None:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from arena import record as records
 from arena.course import CHANCE
-from arena.record import Ply, Record
+from arena.record import Ply, Record, Strike
 from arena.store.store import Store
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.games.base import Game
@@ -101,14 +101,16 @@ def export(target: str, to: Path, database: str) -> None:
 
 
 def _document(record: Record) -> dict[str, Any]:
-    plies = []
+    plies, strikes = [], []
     start: dict[str, Any] = {}
     for line, course in records.replay(record):
         if line is None:
             start = course.wire
+        elif isinstance(line, Strike):
+            strikes.append(line)
         else:
             plies.append({**msgspec.to_builtins(line), "state": course.wire})
-    return {"header": record.header, "start": start, "plies": plies, "footer": record.footer}
+    return {"header": record.header, "start": start, "plies": plies, "strikes": strikes, "footer": record.footer}
 
 
 def show(target: str, database: str, *, boards: bool, to_json: bool) -> None:
@@ -129,15 +131,15 @@ def show(target: str, database: str, *, boards: bool, to_json: bool) -> None:
     for column in ("ply", "bot", "move", "s left", "value", "note"):
         table.add_column(column, justify="right" if column in ("ply", "s left", "value") else "left")
     for line, course in records.replay(record):
-        if line is None:
-            if boards and course.state is not None:
-                console.print(course.game.board(course.state), markup=False)
+        cells = None if line is None else _cells(line, course.game, record)
+        if not boards:
+            if cells is not None:
+                table.add_row(*cells)
             continue
-        if boards:
-            console.print(_sentence(*_cells(line, course.game, record)), markup=False)
+        if cells is not None:
+            console.print(_sentence(*cells), markup=False)
+        if course.state is not None and not isinstance(line, Strike):
             console.print(course.game.board(course.state), markup=False)
-        else:
-            table.add_row(*_cells(line, course.game, record))
     if not boards:
         console.print(table)
         console.print(_last_board(record), markup=False)
@@ -150,7 +152,9 @@ def _last_board(record: Record) -> str:
     return "" if course.state is None else course.game.board(course.state)
 
 
-def _cells(line: Ply, game: Game[Any, Any], record: Record) -> tuple[str, ...]:
+def _cells(line: Ply | Strike, game: Game[Any, Any], record: Record) -> tuple[str, ...]:
+    if isinstance(line, Strike):
+        return str(line.ply), record.header.seats[line.seat].bot, f"strike: {line.message}", "", "", ""
     event, info = line.event, line.info
     if event.seat == CHANCE:
         return str(event.ply), "chance", str(event.move), "", "", ""
