@@ -2,6 +2,8 @@
 
 A heap is judged on its own (heaps.py), so sums of any size are. Difficulty, which walks every position, is in
 difficulty.py.
+
+Value and hardest move follow M. Panichelli and I. A. Rehor, Min Nim (2023).
 """
 
 from __future__ import annotations
