@@ -1,4 +1,4 @@
-"""Who wins a sum of heaps, and how hard it is to see: outcome classes, seed values, hardest moves, normal and misère.
+"""Who wins a sum of heaps, and how hard it is to see: outcome classes, values, hardest moves, normal and misère.
 
 A heap is judged on its own (heaps.py), so sums of any size are. Difficulty, which walks every position, is in
 difficulty.py.
