@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from arena.course import Course
-from arena.result import Ratings, SeatResult
+from arena.result import Ratings
 from protocol import VERSION
 from protocol.dice import commitment
 from protocol.errors import BadRecord, BotFault
@@ -277,14 +277,6 @@ def course_of(header: Header, seed: bytes, nonces: Sequence[bytes]) -> Course:
             raise BadRecord(f"{header.match}: {count} {what}, but {header.game} has {game.seats} seats")
     names = [seat.bot for seat in header.seats]
     return Course(header.match, game, names, bytes.fromhex(header.commitment), seed, nonces)
-
-
-def result_of(record: Record) -> tuple[SeatResult, ...]:
-    """How each seat fared."""
-    return tuple(
-        SeatResult(bot=seat.bot, version=seat.version, rank=rank, reason=reason)
-        for seat, rank, reason in zip(record.header.seats, record.footer.ranks, record.footer.reasons, strict=True)
-    )
 
 
 def replay(record: Record) -> Iterator[tuple[Ply | Strike | None, Course]]:

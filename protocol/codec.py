@@ -14,7 +14,6 @@ from protocol.messages import (
     MAX_CLIENT_FRAME,
     MAX_SERVER_FRAME,
     ClientMessage,
-    Event,
     FromClient,
     FromServer,
     Info,
@@ -198,9 +197,3 @@ def read_info(info: Any) -> Info | None:
         return msgspec.convert(info, Info)
     except (msgspec.ValidationError, UnicodeError) as exc:
         raise MalformedMessage(f"info: {_named(info, exc)}") from exc
-
-
-def read_event(value: Any) -> Event:
-    """An event from its map. Raises `MalformedMessage`."""
-    event: Event = _convert(value, Event)
-    return event

@@ -29,7 +29,6 @@ Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 byt
 Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
 Ply = Annotated[int, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0)]
-Milliseconds = Annotated[int, Meta(ge=0, description="milliseconds")]
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):

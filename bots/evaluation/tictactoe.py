@@ -1,4 +1,4 @@
-"""Tic-tac-toe by open lines (seeds 001 and 004)."""
+"""Tic-tac-toe by open lines."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def minimax(
     evaluate: Evaluate = no_opinion,
     limit: Limit | None = None,
 ) -> Found[M]:
-    """The textbook search (seeds 001, 004): MAX takes the greatest value, MIN the least.
+    """The textbook search: MAX takes the greatest value, MIN the least.
 
     Raises `HasChance` in a game with chance, and `Stop` when `limit` is spent.
     """

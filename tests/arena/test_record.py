@@ -92,12 +92,6 @@ def test_a_record_begins_with_its_header_and_ends_with_its_footer(packed: bytes)
     assert set(rows[-1]["ratings"]) == {"pool", "mu", "sigma", "beta", "tau", "draw_probability", "seats"}
 
 
-def test_how_each_seat_fared_is_read_from_the_record(packed: bytes) -> None:
-    seats = records.result_of(records.read(packed, "x"))
-    assert [seat.bot for seat in seats] == ["ann", "bob"]
-    assert sorted(seat.rank for seat in seats) == [1, 2]
-
-
 def test_a_true_record_verifies(packed: bytes) -> None:
     for data in (packed, gzip.decompress(packed), with_dice()):
         records.verify(records.read(data, "x"))

@@ -19,11 +19,16 @@ from arena.server import PortFault
 from arena.store.database import StoreFailed
 
 
+async def ready(start: dict[str, Any], *clients: Any) -> None:
+    """Every seat of a match says that it is ready."""
+    for client in clients:
+        await client.send(type="ready", match=start["match"])
+
+
 async def played(serve: Any, **seek: Any) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     served = await serve()
     first, second, start, _ = await served.pair(**seek)
-    for client in (first, second):
-        await client.send(type="ready", match=start["match"])
+    await ready(start, first, second)
     ends = await asyncio.gather(first.play(), second.play())
     return served, *ends
 
@@ -84,8 +89,7 @@ async def test_a_turn_carries_what_the_protocol_says(serve: Any) -> None:
 async def test_an_illegal_move_is_explained_and_the_third_loses(serve: Any) -> None:
     served = await serve()
     first, second, start, _ = await served.pair()
-    for client in (first, second):
-        await client.send(type="ready", match=start["match"])
+    await ready(start, first, second)
     await first.expect("turn")
     for left, move in ((2, {"heap": 0, "take": 9}), (1, ["no map"]), (0, {"heap": 0})):
         await first.send(type="move", match=start["match"], ply=0, move=move)
@@ -227,8 +231,7 @@ async def test_a_result_that_cannot_be_stored_ends_the_match_all_the_same(
     with monkeypatch.context() as patched:
         patched.setattr(served.store, "finish", fails)
         first, second, start, _ = await served.pair()
-        for client in (first, second):
-            await client.send(type="ready", match=start["match"])
+        await ready(start, first, second)
         ends = await asyncio.gather(first.play(), second.play())
     assert all("mu_after" not in seat for end in ends for seat in end["seats"])
     assert not served.arena.lobby.runners
@@ -247,8 +250,7 @@ async def test_a_journal_that_cannot_be_removed_ends_the_match_all_the_same(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "unlink", fails)
         first, second, start, _ = await served.pair()
-        for client in (first, second):
-            await client.send(type="ready", match=start["match"])
+        await ready(start, first, second)
         ends = await asyncio.gather(first.play(), second.play())
     assert all("mu_after" in seat for end in ends for seat in end["seats"])
     await served.restart()
@@ -278,8 +280,7 @@ async def test_twenty_bad_messages_close_the_connection(serve: Any) -> None:
 async def test_moves_that_cross_with_the_end_of_their_match_are_not_held_against_a_bot(serve: Any) -> None:
     served = await serve()
     first, second, start, _ = await served.pair()
-    for client in (first, second):
-        await client.send(type="ready", match=start["match"])
+    await ready(start, first, second)
     await first.expect("turn")
     await second.send(type="resign", match=start["match"])
     await first.expect("end")
@@ -332,8 +333,7 @@ async def test_json_is_spoken_in_text_frames(serve: Any) -> None:
 async def test_a_bot_that_comes_back_is_told_where_its_match_stands(serve: Any) -> None:
     served = await serve()
     first, second, start, _ = await served.pair()
-    for client in (first, second):
-        await client.send(type="ready", match=start["match"])
+    await ready(start, first, second)
     await first.expect("turn")
     await first.send(type="move", match=start["match"], ply=0, move={"heap": 0, "take": 1})
     await second.expect("turn")
@@ -358,8 +358,7 @@ async def _answer(client: Any, turn: dict[str, Any]) -> dict[str, Any]:
 async def test_a_match_goes_on_after_the_server_was_restarted(serve: Any) -> None:
     served = await serve()
     first, second, start, _ = await served.pair()
-    for client in (first, second):
-        await client.send(type="ready", match=start["match"])
+    await ready(start, first, second)
     await first.expect("turn")
     await first.send(type="move", match=start["match"], ply=0, move={"heap": 0, "take": 1})
     turn = await second.expect("turn")
@@ -407,8 +406,7 @@ async def test_a_watcher_sees_start_turns_and_end_but_no_legal_moves(serve: Any)
     await watcher.expect("welcome")
     await watcher.send(type="watch", match=start["match"])
     assert "seat" not in await watcher.expect("start")
-    for client in (first, second):
-        await client.send(type="ready", match=start["match"])
+    await ready(start, first, second)
     await asyncio.gather(first.play(), second.play())
     end = await watcher.expect("end")
     turns = [message for message in watcher.passed if message["type"] == "turn"]
@@ -424,8 +422,7 @@ async def test_a_watcher_of_everything_hears_starts_and_ends_only(serve: Any) ->
     await watcher.expect("welcome")
     await watcher.send(type="watch", match="*")
     first, second, start, _ = await served.pair()
-    for client in (first, second):
-        await client.send(type="ready", match=start["match"])
+    await ready(start, first, second)
     await asyncio.gather(first.play(), second.play())
     end = await watcher.expect("end")
     assert [message["type"] for message in watcher.passed] == ["start"]
@@ -443,8 +440,7 @@ async def test_a_watcher_of_everything_that_unwatches_one_match_still_hears_its_
     await watcher.send(type="unwatch", match=start["match"])
     await watcher.expect("start")
     await watcher.expect("start")
-    for client in (first, second):
-        await client.send(type="ready", match=start["match"])
+    await ready(start, first, second)
     await asyncio.gather(first.play(), second.play())
     watcher.passed.clear()
     await watcher.expect("end")
@@ -479,8 +475,7 @@ async def test_a_bot_that_is_out_of_time_loses(serve: Any) -> None:
 
     served = await serve(clock=Clock(bank_ms=150, increment_ms=0))
     first, second, start, _ = await served.pair()
-    for client in (first, second):
-        await client.send(type="ready", match=start["match"])
+    await ready(start, first, second)
     end = await first.expect("end")
     assert (end["reason"], end["ranks"]) == ("timeout", [2, 1])
 
@@ -522,8 +517,7 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     while flood.wire.state.name == "OPEN":
         flood.wire.push(bytes(1024))
         await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written
-    for client in (first, second):
-        await client.send(type="ready", match=start["match"])
+    await ready(start, first, second)
     ends = await asyncio.gather(first.play(), second.play())
     assert ends[0]["reason"] == "win"
     assert slow.wire.state.name == "OPEN"

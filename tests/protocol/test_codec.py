@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocol import codec
-from protocol.codec import CODECS, JSON, MSGPACK, Codec, check_limits, read_event, read_info
+from protocol.codec import CODECS, JSON, MSGPACK, Codec, check_limits, read_info
 from protocol.errors import MalformedMessage
 from protocol.messages import (
     MAX_CLIENT_FRAME,
@@ -515,12 +515,6 @@ def test_info_is_checked_apart_from_its_move() -> None:
     for info in ({"note": "n" * 257}, {"depth": -1}, {"nodes": "many"}, {"mood": "good"}, [], "fine"):
         with pytest.raises(MalformedMessage, match=r"^info: "):
             read_info(info)
-
-
-def test_an_event_is_read_from_its_map() -> None:
-    assert read_event({"ply": 3, "seat": 1, "out": "timeout"}) == Event(ply=3, seat=1, out="timeout")
-    with pytest.raises(MalformedMessage, match="missing required field seat"):
-        read_event({"ply": 3})
 
 
 def test_the_limits_are_those_of_the_protocol() -> None:
