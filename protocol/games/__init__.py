@@ -13,6 +13,7 @@ _WHERE = {
     "nim": "protocol.games.nim:Nim",
     "grundy": "protocol.games.grundy:Grundy",
     "tictactoe": "protocol.games.tictactoe:TicTacToe",
+    "risk-duel": "protocol.games.risk.duel:Duel",
 }
 NAMES = tuple(_WHERE)
 

@@ -158,6 +158,13 @@ def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: t
     return tuple(items)
 
 
+def integer(game: str, key: str, value: Any, low: int, high: int) -> int:
+    """A config value that is an integer within bounds. Raises `BadConfig`."""
+    if type(value) is not int or not low <= value <= high:
+        raise BadConfig(f"{game}: {key} is {_shown(value)}: it is an integer from {low} to {high}")
+    return value
+
+
 def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
     """A config value that is one of a few. Raises `BadConfig`."""
     for known in values:
@@ -173,6 +180,21 @@ def move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
         if list(map(type, values)) == [int] * len(names):
             return tuple(values)
     raise MalformedMove(_misshapen(wire, form, names))
+
+
+def move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
+    """What a move with `do` does, and its integer fields. `forms` has, by kind, an example and the names of the fields.
+
+    Raises `MalformedMove`.
+    """
+    do = wire.get("do") if isinstance(wire, Mapping) else None
+    if not isinstance(do, str) or do not in forms:
+        example, _ = next(iter(forms.values()))
+        if not isinstance(wire, Mapping):
+            raise MalformedMove(f"a move is a map like {example}, not {_shown(wire)}")
+        raise MalformedMove(f"do is {_shown(do)}: it is {_among(forms)}, as in {example}")
+    example, names = forms[do]
+    return do, move_fields({key: value for key, value in wire.items() if key != "do"}, example, *names)
 
 
 def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:

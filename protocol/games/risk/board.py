@@ -1,0 +1,220 @@
+"""A map: territories with places to draw them, continents, borders. Checked when read, by name or from a table."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any, NamedTuple, NoReturn
+
+import networkx
+
+from protocol.errors import BadConfig
+
+NAMES = (
+    "south-america",
+    "australia",
+    "africa",
+    "europe",
+    "north-america",
+    "asia",
+    "world",
+    "grid-6x6",
+    "grid-10x10",
+)
+FEWEST, MOST = 2, 100
+MOST_BONUS = 100
+MOST_NAME = 40
+EXTENT = 100
+
+
+class Territory(NamedTuple):
+    """`continent` is an index; `x` and `y`, 0 to 100, say where to draw it: x to the right, y downwards."""
+
+    name: str
+    continent: int
+    x: float
+    y: float
+
+
+class Continent(NamedTuple):
+    """`bonus` is what holding all of it adds to a classic draft."""
+
+    name: str
+    bonus: int
+
+
+@dataclass(frozen=True)
+class Board:
+    """A connected map of 2 to 100 territories. Everything refers to a territory by its index."""
+
+    name: str
+    territories: tuple[Territory, ...]
+    continents: tuple[Continent, ...]
+    borders: tuple[tuple[int, int], ...]
+    """Each once, the lower index first, in ascending order."""
+
+    def __len__(self) -> int:
+        return len(self.territories)
+
+    @cached_property
+    def neighbours(self) -> tuple[tuple[int, ...], ...]:
+        """By territory, those it shares a border with, in ascending order."""
+        return tuple(tuple(sorted(self.graph[territory])) for territory in range(len(self)))
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """By continent, its territories."""
+        found: list[list[int]] = [[] for _ in self.continents]
+        for index, territory in enumerate(self.territories):
+            found[territory.continent].append(index)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def graph(self) -> networkx.Graph:
+        """The map as a graph of indices."""
+        graph = networkx.Graph()
+        graph.add_nodes_from(range(len(self)))
+        graph.add_edges_from(self.borders)
+        return graph
+
+    @cached_property
+    def wire(self) -> dict[str, Any]:
+        """The map as it travels, and as a file may hold it."""
+        return {
+            "name": self.name,
+            "territories": [territory._asdict() for territory in self.territories],
+            "continents": [continent._asdict() for continent in self.continents],
+            "borders": [list(border) for border in self.borders],
+        }
+
+    def label(self, territory: int) -> str:
+        """A territory for a message: its index and its name."""
+        return f"{territory} ({self.territories[territory].name})"
+
+
+def read(value: Any, game: str = "map") -> Board:
+    """The map called `value`, or the one that it describes. Raises `BadConfig`, beginning with `game`."""
+    if isinstance(value, str):
+        if value not in NAMES:
+            raise BadConfig(f"{game}: there is no map {_shown(value)}: one of {', '.join(NAMES)}, or a map of your own")
+        return named(value)
+    if not isinstance(value, Mapping):
+        raise BadConfig(f"{game}: map is {_shown(value)}: it is a name or a table of territories and borders")
+    return _Reader(game).board(value)
+
+
+@cache
+def named(name: str) -> Board:
+    """One of `NAMES`."""
+    text = resources.files(__package__).joinpath("maps", f"{name}.toml").read_text("utf-8")
+    return _Reader(name).board(tomllib.loads(text))
+
+
+class _Reader:
+    """Reads one description of a map; whatever is wrong with it is a `BadConfig` in one line."""
+
+    def __init__(self, game: str) -> None:
+        self._game = game
+
+    def board(self, value: Mapping[str, Any]) -> Board:
+        self._keys(value, "map", "name", "territories", "continents", "borders")
+        name = self._name(value["name"], "map.name")
+        tables = self._rows(value["continents"], "continents", 1, MOST)
+        continents = [self._continent(row, f"continents[{i}]") for i, row in enumerate(tables)]
+        find_continent = self._finder("continent", [continent.name for continent in continents])
+        tables = self._rows(value["territories"], "territories", FEWEST, MOST)
+        territories = [self._territory(row, f"territories[{i}]", find_continent) for i, row in enumerate(tables)]
+        find = self._finder("territory", [territory.name for territory in territories])
+        borders = self._borders(value["borders"], find)
+        for index, continent in enumerate(continents):
+            if not any(territory.continent == index for territory in territories):
+                self._bad(f"the continent {continent.name} has no territory")
+        board = Board(name, tuple(territories), tuple(continents), borders)
+        parts = list(networkx.connected_components(board.graph))
+        if len(parts) > 1:
+            one, other = (territories[min(part)].name for part in parts[:2])
+            self._bad(f"the map is in {len(parts)} parts: no way leads from {one} to {other}")
+        return board
+
+    def _continent(self, row: Mapping[str, Any], where: str) -> Continent:
+        self._keys(row, where, "name", "bonus")
+        bonus = row["bonus"]
+        if type(bonus) is not int or not 0 <= bonus <= MOST_BONUS:
+            self._bad(f"{where}.bonus is {_shown(bonus)}: an integer from 0 to {MOST_BONUS}")
+        return Continent(self._name(row["name"], f"{where}.name"), bonus)
+
+    def _territory(self, row: Mapping[str, Any], where: str, continent: Callable[[Any, str], int]) -> Territory:
+        self._keys(row, where, "name", "continent", "x", "y")
+        x, y = (self._coordinate(row[axis], f"{where}.{axis}") for axis in ("x", "y"))
+        name = self._name(row["name"], f"{where}.name")
+        return Territory(name, continent(row["continent"], f"{where}.continent"), x, y)
+
+    def _borders(self, value: Any, find: Callable[[Any, str], int]) -> tuple[tuple[int, int], ...]:
+        if not isinstance(value, (list, tuple)):
+            self._bad(f"borders is {_shown(value)}: a list of pairs of territories")
+        seen: dict[tuple[int, int], int] = {}
+        for i, pair in enumerate(value):
+            where = f"borders[{i}]"
+            if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+                self._bad(f"{where} is {_shown(pair)}: a pair of territories")
+            a, b = sorted(find(end, where) for end in pair)
+            if a == b:
+                self._bad(f"{where} is a border of {_shown(pair[0])} with itself")
+            if (a, b) in seen:
+                self._bad(f"{where} is there already, as borders[{seen[a, b]}]: each border is listed once")
+            seen[a, b] = i
+        return tuple(sorted(seen))
+
+    def _finder(self, what: str, names: Sequence[str]) -> Callable[[Any, str], int]:
+        """Indices by name or index; refuses a name that comes twice."""
+        index: dict[Any, int] = {}
+        for i, name in enumerate(names):
+            if name in index:
+                self._bad(f"two {what} entries are called {name}: numbers {index[name]} and {i}")
+            index[name] = i
+
+        def find(value: Any, where: str) -> int:
+            if type(value) is int and 0 <= value < len(names):
+                return value
+            if isinstance(value, str) and value in index:
+                return index[value]
+            return self._bad(f"{where} names the {what} {_shown(value)}, which is not there")
+
+        return find
+
+    def _rows(self, value: Any, where: str, fewest: int, most: int) -> Sequence[Mapping[str, Any]]:
+        if not isinstance(value, (list, tuple)) or not all(isinstance(row, Mapping) for row in value):
+            self._bad(f"{where} is {_shown(value)}: a list of tables")
+        if not fewest <= len(value) <= most:
+            self._bad(f"there are {len(value)} {where}: {fewest} to {most}")
+        return value
+
+    def _keys(self, value: Mapping[str, Any], where: str, *keys: str) -> None:
+        for key in keys:
+            if key not in value:
+                self._bad(f"{where} has no {key}: it has {', '.join(keys)}")
+        for key in value:
+            if key not in keys:
+                self._bad(f"{where} has a key {_shown(key)}: it has {', '.join(keys)}")
+
+    def _name(self, value: Any, where: str) -> str:
+        if not isinstance(value, str) or not 1 <= len(value) <= MOST_NAME or not value.isprintable():
+            self._bad(f"{where} is {_shown(value)}: 1 to {MOST_NAME} printable characters")
+        return value
+
+    def _coordinate(self, value: Any, where: str) -> float:
+        if type(value) not in (int, float) or not math.isfinite(value) or not 0 <= value <= EXTENT:
+            self._bad(f"{where} is {_shown(value)}: a number from 0 to {EXTENT}")
+        return float(value)
+
+    def _bad(self, what: str) -> NoReturn:
+        raise BadConfig(f"{self._game}: {what}")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

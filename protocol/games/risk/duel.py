@@ -1,0 +1,224 @@
+"""Bounded Risk: two players, one action a turn, one die each.
+
+After the rules of E. Prieto Larios, F. A. Galicia Mendoza and E. A. Galván Gámez, "Implementación de Risk con algoritmo
+de Minimax", 2014; where their prose and their pseudocode differ, the pseudocode is followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple, NoReturn
+
+from protocol.dice import Dice
+from protocol.games.base import CERTAIN, Game, illegal, integer, move_kind, read_config
+from protocol.games.risk import board as boards
+from protocol.games.risk.drawing import draw
+from protocol.messages import Event
+
+FREE = -1
+ARMY = 3
+"""Troops that come with an invasion."""
+REINFORCEMENT = 2
+TAKEN = Fraction(15, 36)
+"""How often one die beats another."""
+_DEFAULTS = {"map": "south-america", "max_troops": 10, "max_plies": 400}
+_FORMS = {
+    "invade": ('{"do": "invade", "to": 0}', ("to",)),
+    "reinforce": ('{"do": "reinforce", "at": 0}', ("at",)),
+    "attack": ('{"do": "attack", "from": 0, "to": 1}', ("from", "to")),
+}
+
+
+class Position(NamedTuple):
+    """By territory its owner, −1 for nobody, and its troops, 0 where it is nobody's; the seat to move; the ply."""
+
+    owner: tuple[int, ...]
+    troops: tuple[int, ...]
+    seat: int
+    at: int
+
+
+class Action(NamedTuple):
+    """`do` is invade, reinforce or attack; `to` is where; `source` is where an attack comes from, else −1."""
+
+    do: str
+    to: int
+    source: int = -1
+
+
+class Duel(Game[Position, Action]):
+    """Config: `map` (a name or a description), `max_troops` (3 to 100), `max_plies` (1 to 10,000)."""
+
+    name = "risk-duel"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "south-america": {},
+        "africa": {"map": "africa"},
+    }
+    draw_probability = 0.05
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        given = read_config(Duel, config, _DEFAULTS)
+        self.map = boards.read(given["map"], self.name)
+        self.max_troops = integer(self.name, "max_troops", given["max_troops"], ARMY, 100)
+        self.max_plies = integer(self.name, "max_plies", given["max_plies"], 1, 10_000)
+        self.config = {"map": self.map.wire, "max_troops": self.max_troops, "max_plies": self.max_plies}
+
+    def initial(self, dice: Dice) -> tuple[Position, None]:
+        count = len(self.map)
+        return Position((FREE,) * count, (0,) * count, 0, 0), None
+
+    def to_move(self, state: Position) -> int | None:
+        return None if state.at >= self.max_plies or self._winner(state) is not None else state.seat
+
+    def _winner(self, state: Position) -> int | None:
+        """The seat that owns every territory."""
+        first = state.owner[0]
+        return first if first != FREE and state.owner.count(first) == len(state.owner) else None
+
+    def ply(self, state: Position) -> int:
+        return state.at
+
+    def key(self, state: Position) -> Hashable:
+        return state.owner, state.troops, state.seat
+
+    def legal_moves(self, state: Position) -> Sequence[Action]:
+        """Invasions while a territory is free; else reinforcements and then attacks, each by index."""
+        seat = self.to_move(state)
+        if seat is None:
+            return ()
+        owner, troops = state.owner, state.troops
+        if FREE in owner:
+            return [Action("invade", to) for to, held in enumerate(owner) if held == FREE]
+        own = [at for at, held in enumerate(owner) if held == seat]
+        moves = [Action("reinforce", at) for at in own if troops[at] < self.max_troops]
+        for source in own:
+            enemies = (to for to in self.map.neighbours[source] if owner[to] != seat)
+            moves += [Action("attack", to, source) for to in enemies if troops[source] >= troops[to]]
+        return moves
+
+    def apply(self, state: Position, move: Action, dice: Dice) -> tuple[Position, Event]:
+        seat = self.to_move(state)
+        if seat is None:
+            illegal("the game is over")
+        self._check(state, move, seat)
+        sent = self.encode_move(move)
+        if move.do != "attack":
+            return self._placed(state, move), Event(ply=state.at, seat=seat, move=sent)
+        attacker, defender = dice.die("attack"), dice.die("attack")
+        taken = attacker > defender
+        event = Event(ply=state.at, seat=seat, move=sent, dice=[[attacker], [defender]], result={"taken": taken})
+        return (self._taken if taken else self._repelled)(state, move), event
+
+    def outcomes(self, state: Position, move: Action) -> Sequence[tuple[Fraction, Position]]:
+        if move.do != "attack":
+            return ((CERTAIN, self._placed(state, move)),)
+        return (TAKEN, self._taken(state, move)), (1 - TAKEN, self._repelled(state, move))
+
+    def _placed(self, state: Position, move: Action) -> Position:
+        if move.do == "invade":
+            return _with(state, move.to, state.seat, ARMY)
+        return _with(state, move.to, state.seat, min(state.troops[move.to] + REINFORCEMENT, self.max_troops))
+
+    def _taken(self, state: Position, move: Action) -> Position:
+        return _with(state, move.to, state.seat, 1)
+
+    def _repelled(self, state: Position, move: Action) -> Position:
+        left = state.troops[move.source] - state.troops[move.to]
+        return _with(state, move.source, state.seat if left else FREE, left)
+
+    def _check(self, state: Position, move: Action, seat: int) -> None:
+        """Raises `IllegalMove`, with what would be legal."""
+        owner, troops = state.owner, state.troops
+        for territory in (move.to, move.source) if move.do == "attack" else (move.to,):
+            if not 0 <= territory < len(self.map):
+                illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")
+        if move.do == "invade":
+            if owner[move.to] != FREE:
+                self._refuse(state, f"{self._holding(state, move.to)} cannot be invaded")
+        elif FREE in owner:
+            self._refuse(state, f"no {move.do} while a territory is free")
+        elif move.do == "reinforce":
+            if owner[move.to] != seat:
+                self._refuse(state, f"{self._holding(state, move.to)} is not yours to reinforce")
+            if troops[move.to] >= self.max_troops:
+                self._refuse(state, f"{self._holding(state, move.to)} is full: max_troops is {self.max_troops}")
+        else:
+            self._check_attack(state, move, seat)
+
+    def _check_attack(self, state: Position, move: Action, seat: int) -> None:
+        source, to = move.source, move.to
+        if state.owner[source] != seat:
+            self._refuse(state, f"{self._holding(state, source)} is not yours to attack from")
+        if to not in self.map.neighbours[source]:
+            self._refuse(state, f"{self.map.label(source)} has no border with {self.map.label(to)}")
+        if state.owner[to] == seat:
+            self._refuse(state, f"{self._holding(state, to)} is your own")
+        if state.troops[source] < state.troops[to]:
+            with_, against = self._holding(state, source), self._holding(state, to)
+            self._refuse(state, f"{with_} is too weak for {against}: an attacker needs as many troops")
+
+    def _holding(self, state: Position, territory: int) -> str:
+        whose = "free" if state.owner[territory] == FREE else f"seat {state.owner[territory]}'s"
+        return f"territory {self.map.label(territory)}, {whose} with {state.troops[territory]} troops,"
+
+    def _refuse(self, state: Position, why: str) -> NoReturn:
+        """`why`, and what would be legal, by kind."""
+        by_kind: dict[str, list[str]] = {}
+        for move in self.legal_moves(state):
+            where = f"{move.source}-{move.to}" if move.do == "attack" else str(move.to)
+            by_kind.setdefault(move.do, []).append(where)
+        legal = "; ".join(f"{do} {_few(where)}" for do, where in by_kind.items())
+        illegal(f"{why}; legal: {legal}")
+
+    def ranks(self, state: Position) -> tuple[int, ...]:
+        winner = self._winner(state)
+        return (1, 1) if winner is None else (1, 2) if winner == 0 else (2, 1)
+
+    def reason(self, state: Position) -> str:
+        return "ply_limit" if self._winner(state) is None else "win"
+
+    def encode_state(self, state: Position) -> dict[str, Any]:
+        to_move = self.to_move(state)
+        return {"owner": state.owner, "troops": state.troops, "to_move": to_move, "ply": state.at}
+
+    def decode_state(self, wire: Mapping[str, Any]) -> Position:
+        owner, troops, at = tuple(wire["owner"]), tuple(wire["troops"]), wire["ply"]
+        if not len(owner) == len(troops) == len(self.map):
+            raise ValueError(f"{len(owner)} owners and {len(troops)} troops on {len(self.map)} territories")
+        return Position(owner, troops, at % 2, at)
+
+    def encode_move(self, move: Action) -> dict[str, Any]:
+        if move.do == "attack":
+            return {"do": "attack", "from": move.source, "to": move.to}
+        return {"do": move.do, "at" if move.do == "reinforce" else "to": move.to}
+
+    def decode_move(self, wire: Any) -> Action:
+        do, fields = move_kind(wire, _FORMS)
+        return Action(do, fields[-1], fields[0] if do == "attack" else -1)
+
+    def board(self, state: Position) -> str:
+        return draw(self.map, state.owner, state.troops)
+
+    def notation(self, move: Action) -> str:
+        if move.do == "attack":
+            return f"attack {self._short(move.to)} from {self._short(move.source)}"
+        return f"{move.do} {self._short(move.to)}"
+
+    def _short(self, territory: int) -> str:
+        return self.map.territories[territory].name
+
+
+def _with(state: Position, territory: int, owner: int, troops: int) -> Position:
+    """The state after a turn that leaves `territory` so."""
+    after = territory + 1
+    return Position(
+        (*state.owner[:territory], owner, *state.owner[after:]),
+        (*state.troops[:territory], troops, *state.troops[after:]),
+        1 - state.seat,
+        state.at + 1,
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
