@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from bots.bot import Bot, Choice, Turn
 from bots.evaluation import check_name
-from bots.search.base import Evaluate, win_value
+from bots.search.base import Evaluate, opinion, win_value
 from bots.thought import EVAL, evaluation_for
 from protocol.games.base import Game
 
@@ -42,7 +42,7 @@ class Greedy(Bot):
 def worth(rules: Game[Any, Any], state: Any, seat: int, evaluate: Evaluate) -> float:
     """What a state is worth to `seat`: WIN or −WIN where it has won or lost, 0 for a draw, else its evaluation."""
     if rules.to_move(state) is not None:
-        return evaluate(rules, state, seat)
+        return opinion(rules) * evaluate(rules, state, seat)
     ranks = rules.ranks(state)
     if ranks[seat] > 1:
         return -win_value(rules)

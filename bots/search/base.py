@@ -19,6 +19,7 @@ Evaluate = Callable[[Game[Any, Any], Any, int], float]
 WIN = 1_000_000.0
 """The value of a win now; one after n plies is worth WIN − n, so that the quicker win is chosen."""
 _WINS = {"tictactoe": 10.0}
+_OPINIONS = {"risk-duel": 0.9 * WIN, "risk-campaign": 0.9 * WIN}
 ENDLESS = 1_000_000
 """A depth that no game reaches: search to the end."""
 
@@ -26,6 +27,13 @@ ENDLESS = 1_000_000
 def win_value(rules: Game[Any, Any]) -> float:
     """WIN for a game: above its longest play. 10 for tic-tac-toe."""
     return _WINS.get(rules.name, WIN)
+
+
+def opinion(rules: Game[Any, Any]) -> float:
+    """What an evaluation of 1 is worth. Where there is chance it is nearly a win, so that a throw weighs hopes and wins
+    alike; elsewhere only the order of values matters, and it is 1.
+    """
+    return _OPINIONS.get(rules.name, 1.0)
 
 
 def no_opinion(rules: Game[Any, Any], state: Any, seat: int) -> float:
@@ -106,6 +114,7 @@ class Tree(Generic[S, M]):
         self.win = win_value(rules) if win is None else win
         self.seat = rules.to_move(root)
         self._evaluate = evaluate
+        self._opinion = opinion(rules)
         self._limit = limit
         self.nodes = self.leaves = self.estimates = self.deepest = 0
 
@@ -131,7 +140,7 @@ class Tree(Generic[S, M]):
         """The value of an unfinished state at the horizon."""
         self.leaves += 1
         self.estimates += 1
-        return self._evaluate(self.rules, state, self.seat or 0)
+        return self._opinion * self._evaluate(self.rules, state, self.seat or 0)
 
     def only(self, state: S, move: M) -> S:
         """The one result of a move. Raises `HasChance` where there are more."""
