@@ -6,14 +6,16 @@ from typing import Any
 
 from bots.bot import Turn
 from bots.search import Evaluate, Found, Limit, Table, deepen, star1
-from bots.search.deepening import DEEPEST
 from bots.thought import SearchingBot
 
 
 class AlphaBeta(SearchingBot):
     """Alpha-beta with a transposition table, one ply deeper each time; Star1 bounds where there is chance."""
 
+    algorithm = "alphabeta"
+
     def search(self, turn: Turn, limit: Limit, evaluate: Evaluate) -> Found[Any]:
         table = turn.memory.setdefault("table", Table())
-        depth = self.depth or DEEPEST
-        return deepen(turn.rules, turn.position, star1, limit=limit, deepest=depth, evaluate=evaluate, table=table)
+        return deepen(
+            turn.rules, turn.position, star1, limit=limit, deepest=self.deepest(), evaluate=evaluate, table=table
+        )

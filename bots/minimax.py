@@ -18,6 +18,10 @@ class Minimax(SearchingBot):
     It comes to that depth ply by ply, so that where the clock does not allow it the answer of a lesser depth is there.
     """
 
+    algorithm = "expectiminimax"
+
+    def deepest(self) -> int:
+        return self.depth or (DEEPEST if self.nodes else USUAL_DEPTH)
+
     def search(self, turn: Turn, limit: Limit, evaluate: Evaluate) -> Found[Any]:
-        depth = self.depth or (DEEPEST if self.nodes else USUAL_DEPTH)
-        return deepen(turn.rules, turn.position, expectiminimax, limit=limit, deepest=depth, evaluate=evaluate)
+        return deepen(turn.rules, turn.position, expectiminimax, limit=limit, deepest=self.deepest(), evaluate=evaluate)

@@ -1,19 +1,25 @@
-"""What the reference bots that search have in common: their settings, what a move may cost, their evaluation."""
+"""What the reference bots that search have in common: their settings, their evaluation, the kernel if there is one."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bots.bot import Bot, Choice, Turn
 from bots.evaluation import check_name, evaluation, names_of
+from bots.purse import purse
 from bots.search.base import Evaluate, Found, Limit
+from bots.search.deepening import DEEPEST
+from bots.search.kernels import EQUAL, Algorithm, Kernel, kernel_for
 from protocol.errors import UsageFault
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.messages import Start
 
-EVAL = "the evaluation: lines, parity or none; a game without it uses its own"
-
-MOST_SECONDS = 0.1
-"""Longer thought wins nothing in the small games, and tournaments stay quick."""
+EVAL = "the evaluation: features, unam, lines, parity or none; a game without it uses its own"
+WEIGHTS = "of the four features of Risk, like 1,1,1,1 or 1/1/1/1"
 
 
 class SearchingBot(Bot):
@@ -23,7 +29,10 @@ class SearchingBot(Bot):
         "depth": "plies to look ahead, 1 to 64; then the clock is not looked at",
         "eval": EVAL,
         "nodes": "positions to visit a move instead of time, 1 or more: the same moves on every machine",
+        "weights": WEIGHTS,
     }
+    algorithm: ClassVar[Algorithm]
+    """What the bot runs on a compiled kernel."""
 
     def __init__(
         self,
@@ -33,23 +42,66 @@ class SearchingBot(Bot):
         depth: int | str | None = None,
         eval: str | None = None,  # noqa: A002
         nodes: int | str | None = None,
+        weights: str | None = None,
     ) -> None:
         super().__init__(name, version)
         kind = type(self).__name__.lower()
         self.depth = read_number(kind, "depth", depth, 64)
         self.nodes = read_number(kind, "nodes", nodes, 10**9)
+        self.weights = EQUAL if weights is None else read_weights(kind, weights)
         self._evaluation = None if eval is None else check_name(eval)
 
     def search(self, turn: Turn, limit: Limit, evaluate: Evaluate) -> Found[Any]:
-        """The best move within the limit."""
+        """The best move within the limit, in a game without a kernel."""
         raise NotImplementedError(f"{type(self).__name__} needs a search(self, turn, limit, evaluate)")
 
+    def deepest(self) -> int:
+        """How deep to look where `depth` is not set."""
+        return self.depth or DEEPEST
+
+    def warm_up(self, game: Game[Any, Any] | None) -> None:
+        if game is not None and (kernel := kernel_for(game)) is not None:
+            kernel.warm_up()
+
+    def prepare(self, start: Start) -> None:
+        self.warm_up(load(start.game, start.config))
+
     def choose(self, turn: Turn) -> Choice:
-        limit = purse(turn, nodes=self.nodes, bounded=self.depth is not None)
-        found = self.search(turn, limit, evaluation_for(turn.rules.name, self._evaluation))
+        kernel = kernel_of(turn)
+        limit = purse(turn, nodes=self.nodes, bounded=self.depth is not None, compiled=kernel is not None)
+        if kernel is None:
+            found = self.search(turn, limit, evaluation_for(turn.rules.name, self._evaluation))
+        else:
+            found = kernel.search(
+                turn.position,
+                depth=self.deepest(),
+                algorithm=self.algorithm,
+                evaluation=name_for(turn.rules.name, self._evaluation),
+                weights=self.weights,
+                limit=limit,
+            )
         assert found.move is not None
         move = turn.rules.encode_move(found.move)
         return Choice(move, value=found.value, depth=found.depth, nodes=found.nodes)
+
+
+def kernel_of(turn: Turn) -> Kernel | None:
+    """The kernel of the turn's game, made once a match."""
+    if "kernel" not in turn.memory:
+        turn.memory["kernel"] = kernel_for(turn.rules)
+    kernel: Kernel | None = turn.memory["kernel"]
+    return kernel
+
+
+def read_weights(bot: str, text: str) -> tuple[float, ...]:
+    """Four numbers, none negative and not all 0. Raises `UsageFault`."""
+    try:
+        weights = tuple(float(part) for part in re.split("[,/]", text))
+    except ValueError:
+        weights = ()
+    if len(weights) != len(EQUAL) or not all(0 <= weight < math.inf for weight in weights) or not any(weights):
+        raise UsageFault(f"{bot}: weights is {text[:40]!r}: four numbers from 0 up, like 1,1,1,1, one above 0")
+    return weights
 
 
 def read_number(bot: str, key: str, value: object, most: int) -> int | None:
@@ -68,19 +120,12 @@ def read_number(bot: str, key: str, value: object, most: int) -> int | None:
     return number
 
 
-def purse(turn: Turn, *, nodes: int | None, bounded: bool = False) -> Limit:
-    """What this move may cost: `nodes` if given, nothing to watch where it is `bounded` otherwise, else a twentieth of
-    the clock and half the increment, at most `MOST_SECONDS` (counted from when the turn came in).
-    """
-    if nodes is not None:
-        return Limit(nodes=nodes)
-    if bounded:
-        return Limit()
-    bank = turn.clock_ms[turn.seat] / 1000
-    seconds = min(MOST_SECONDS, bank / 20 + turn.increment_ms / 2000, bank / 2)
-    return Limit(deadline=turn.received + seconds)
+def name_for(game: str, name: str | None) -> str:
+    """The evaluation called `name` if the game has it, else the game's own: a bot may play several games."""
+    names = names_of(game)
+    return name if name in names else names[0]
 
 
 def evaluation_for(game: str, name: str | None) -> Evaluate:
-    """The evaluation called `name` if the game has it, else the game's own: a bot may play several games."""
-    return evaluation(game, name if name in names_of(game) else None)
+    """The evaluation that `name_for` chooses."""
+    return evaluation(game, name_for(game, name))

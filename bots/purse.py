@@ -1,0 +1,33 @@
+"""What a move may cost: a share of the clock, never so much that the moves still to come could not be made in time."""
+
+from __future__ import annotations
+
+from bots.bot import Turn
+from bots.search.base import Limit
+
+MOVES_LEFT = 30
+"""How many more moves share the clock."""
+RESERVE = 0.4
+"""Seconds that are kept for sending moves: enough for some hundreds, each made at once."""
+MOST_SECONDS = 0.1
+"""Longer thought wins nothing in the small games, and tournaments stay quick."""
+MOST_SECONDS_COMPILED = 1.0
+AT_ONCE = 50
+"""Nodes, about a millisecond."""
+AT_ONCE_COMPILED = 500
+
+
+def purse(turn: Turn, *, nodes: int | None, bounded: bool = False, compiled: bool = False) -> Limit:
+    """`nodes` if given; nothing to watch where the search is `bounded` otherwise; else a share of what the clock holds
+    above the reserve and half the increment, counted from when the turn came in. `compiled`: the game has a kernel.
+    """
+    if nodes is not None:
+        return Limit(nodes=nodes)
+    if bounded:
+        return Limit()
+    bank, increment = turn.clock_ms[turn.seat] / 1000, turn.increment_ms / 1000
+    seconds = (bank - RESERVE) / MOVES_LEFT + min(increment, bank) / 2
+    if seconds <= 0:
+        return Limit(nodes=AT_ONCE_COMPILED if compiled else AT_ONCE)
+    most = MOST_SECONDS_COMPILED if compiled else MOST_SECONDS
+    return Limit(deadline=turn.received + min(seconds, most))
