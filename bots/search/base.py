@@ -59,8 +59,10 @@ class Limit:
         deadline: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._left = nodes
-        self._deadline = deadline
+        self.left = nodes
+        """Nodes still to spend; None: as many as there are."""
+        self.deadline = deadline
+        """By the clock given; None: whenever."""
         self._clock = clock
         self.spent = 0
         """Nodes so far."""
@@ -68,12 +70,18 @@ class Limit:
     def spend(self) -> None:
         """Account for one node. Raises `Stop` when `nodes` were spent or, looking now and then, `deadline` is past."""
         self.spent += 1
-        if self._left is not None:
-            self._left -= 1
-            if self._left < 0:
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
                 raise Stop
-        if self._deadline is not None and not self.spent & 31 and self._clock() >= self._deadline:
+        if self.deadline is not None and not self.spent & 31 and self._clock() >= self.deadline:
             raise Stop
+
+    def charge(self, nodes: int) -> None:
+        """Account for nodes that a kernel visited."""
+        self.spent += nodes
+        if self.left is not None:
+            self.left -= nodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,73 @@
+"""What a move may cost, over whole matches: the clock outlasts them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from bots.bot import Turn
+from bots.purse import MOST_SECONDS, MOST_SECONDS_COMPILED, purse
+from protocol.games import load
+
+NIM = load("nim")
+SENDING = 0.001
+"""Seconds that a move costs beside its thought."""
+
+
+def turn(bank: float, increment: float = 0.0) -> Turn:
+    state = NIM.initial(None)[0]  # type: ignore[arg-type]
+    return Turn(
+        match="m",
+        seat=0,
+        ply=0,
+        state=NIM.encode_state(state),
+        legal=[],
+        options=None,
+        events=[],
+        players=[],
+        clock_ms=[int(bank * 1000), 0],
+        increment_ms=int(increment * 1000),
+        rules=NIM,
+        position=state,
+        random=random.Random(0),
+        received=100.0,
+    )
+
+
+def allowed(bank: float, increment: float = 0.0, *, compiled: bool = True) -> float:
+    """Seconds of thought; 0 where the move is to be made at once."""
+    deadline = purse(turn(bank, increment), nodes=None, compiled=compiled).deadline
+    return 0.0 if deadline is None else deadline - 100.0
+
+
+@pytest.mark.parametrize(("bank", "increment"), [(1, 0), (1, 0.01), (3, 0.1), (10, 0.1), (60, 0.5), (300, 0)])
+def test_a_clock_outlasts_three_hundred_moves(bank: float, increment: float) -> None:
+    left = float(bank)
+    for _ in range(300):
+        left -= allowed(left, increment) + SENDING
+        assert left > 0.05, "a stutter of the machine costs no match"
+        left += increment
+
+
+def test_a_long_clock_is_used_where_there_is_a_kernel_and_hardly_elsewhere() -> None:
+    assert allowed(300) == pytest.approx(MOST_SECONDS_COMPILED)
+    assert allowed(300, compiled=False) == pytest.approx(MOST_SECONDS)
+
+
+def test_an_increment_larger_than_what_is_left_is_not_spent_before_it_is_there() -> None:
+    assert 0 < allowed(0.45, 10) < 0.45
+
+
+def test_a_short_clock_is_kept_for_making_moves_at_once() -> None:
+    at_once = purse(turn(0.3), nodes=None, compiled=True)
+    assert at_once.deadline is None
+    assert at_once.left is not None
+    assert at_once.left < 1000
+
+
+def test_nodes_or_depth_go_before_the_clock() -> None:
+    assert purse(turn(0.3), nodes=77).left == 77
+    unbounded = purse(turn(0.3), nodes=None, bounded=True)
+    assert unbounded.left is None
+    assert unbounded.deadline is None
