@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,15 +28,19 @@ FEWEST, MOST = 2, 100
 MOST_BONUS = 100
 MOST_NAME = 40
 EXTENT = 100
+_LONG = 24
 
 
 class Territory(NamedTuple):
-    """`continent` is an index; `x` and `y`, 0 to 100, say where to draw it: x to the right, y downwards."""
+    """`continent` is an index; `x` and `y`, 0 to 100, say where to draw it: x to the right, y downwards.
+
+    They are integers: a config is hashed, and a float has no single spelling.
+    """
 
     name: str
     continent: int
-    x: float
-    y: float
+    x: int
+    y: int
 
 
 class Continent(NamedTuple):
@@ -92,8 +95,9 @@ class Board:
         }
 
     def label(self, territory: int) -> str:
-        """A territory for a message: its index and its name."""
-        return f"{territory} ({self.territories[territory].name})"
+        """A territory for a message: its index and its name, a long one cut short."""
+        name = self.territories[territory].name
+        return f"{territory} ({name if len(name) <= _LONG else name[: _LONG - 1] + '…'})"
 
 
 def read(value: Any, game: str = "map") -> Board:
@@ -206,10 +210,10 @@ class _Reader:
             self._bad(f"{where} is {_shown(value)}: 1 to {MOST_NAME} printable characters")
         return value
 
-    def _coordinate(self, value: Any, where: str) -> float:
-        if type(value) not in (int, float) or not math.isfinite(value) or not 0 <= value <= EXTENT:
-            self._bad(f"{where} is {_shown(value)}: a number from 0 to {EXTENT}")
-        return float(value)
+    def _coordinate(self, value: Any, where: str) -> int:
+        if type(value) is not int or not 0 <= value <= EXTENT:
+            self._bad(f"{where} is {_shown(value)}: an integer from 0 to {EXTENT}")
+        return value
 
     def _bad(self, what: str) -> NoReturn:
         raise BadConfig(f"{self._game}: {what}")
