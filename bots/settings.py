@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import game_class
 from protocol.messages import MAX_SLOTS, NAME_PATTERN
+from protocol.values import read_value
 
 DEFAULT_URL = "ws://127.0.0.1:8765"
 
@@ -154,16 +154,9 @@ def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
 def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | None:
     """A game's config from `--preset` and `--config key=value`; None without either. Raises `UsageFault`.
 
-    A value is JSON (`true`, `null`, `5`, `[3,5]`), or a list with commas (`3,5,7`), or else a text.
+    A value is JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), a file (`@my.toml`), or else a text.
     """
-    config: dict[str, Any] = {key: _value(text) for key, text in read_pairs(pairs, "--config").items()}
+    config: dict[str, Any] = {key: read_value(text) for key, text in read_pairs(pairs, "--config").items()}
     if preset is not None:
         config["preset"] = preset
     return config or None
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return [_value(part) for part in text.split(",")] if "," in text else text

@@ -29,6 +29,7 @@ from arena.tournament import Plan, Tournament
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
 from protocol.messages import MAX_SLOTS
+from protocol.values import read_value
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
 BOT_SETTINGS = ("depth", "eval", "nodes")
@@ -109,7 +110,7 @@ def _settings(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str,
         if not equals or not key:
             raise UsageFault(f"--set {word}: write KEY=VALUE, like --set heaps=3,5,7")
         if key in keys or key == "preset":
-            game_config[key] = _value(value)
+            game_config[key] = read_value(value)
         elif key in BOT_SETTINGS:
             bot_settings[key] = value
         else:
@@ -117,16 +118,6 @@ def _settings(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str,
                 f"--set {word}: {game} has the keys {', '.join((*keys, 'preset'))}; bots have {', '.join(BOT_SETTINGS)}"
             )
     return game_config, bot_settings
-
-
-def _value(text: str) -> Any:
-    """A config value from the command line: JSON, or a list with commas, or a word."""
-    for candidate in (text, f"[{text}]"):
-        try:
-            return json.loads(candidate)
-        except json.JSONDecodeError:
-            continue
-    return text
 
 
 def _check_writable(file: Path | None) -> None:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import networkx
 
-from protocol.errors import BadConfig
+from protocol.errors import BadConfig, UsageFault
+from protocol.values import read_file
 
 NAMES = (
     "south-america",
@@ -25,6 +26,8 @@ NAMES = (
     "grid-10x10",
 )
 FEWEST, MOST = 2, 100
+MOST_BORDERS = 1000
+"""What a message may hold, with room to spare; a map in the plane has fewer than 300."""
 MOST_BONUS = 100
 MOST_NAME = 40
 EXTENT = 100
@@ -103,6 +106,8 @@ class Board:
 def read(value: Any, game: str = "map") -> Board:
     """The map called `value`, or the one that it describes. Raises `BadConfig`, beginning with `game`."""
     if isinstance(value, str):
+        if value.endswith((".toml", ".json")):
+            raise BadConfig(f"{game}: there is no map {_shown(value)}: a file is given as map=@my.toml")
         if value not in NAMES:
             raise BadConfig(f"{game}: there is no map {_shown(value)}: one of {', '.join(NAMES)}, or a map of your own")
         return named(value)
@@ -116,6 +121,19 @@ def named(name: str) -> Board:
     """One of `NAMES`."""
     text = resources.files(__package__).joinpath("maps", f"{name}.toml").read_text("utf-8")
     return _Reader(name).board(tomllib.loads(text))
+
+
+def from_argument(text: str) -> Board:
+    """The map that a word on a command line means: one of `NAMES`, or a file, `my.toml` or `@my.toml`.
+
+    Raises `UsageFault` for a word that is neither or a file that cannot be read, `BadConfig` for what is no map.
+    """
+    if text in NAMES:
+        return named(text)
+    if not text.startswith("@") and not text.endswith((".toml", ".json")):
+        raise UsageFault(f"there is no map {_shown(text)}: one of {', '.join(NAMES)}, or a file like my.toml")
+    file = text.removeprefix("@")
+    return read(read_file(file), _shown(file))
 
 
 class _Reader:
@@ -161,6 +179,8 @@ class _Reader:
         if not isinstance(value, (list, tuple)):
             self._bad(f"borders is {_shown(value)}: a list of pairs of territories")
         seen: dict[tuple[int, int], int] = {}
+        if len(value) > MOST_BORDERS:
+            self._bad(f"there are {len(value)} borders: 0 to {MOST_BORDERS}")
         for i, pair in enumerate(value):
             where = f"borders[{i}]"
             if not isinstance(pair, (list, tuple)) or len(pair) != 2:
@@ -220,5 +240,8 @@ class _Reader:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+        return "something too long to show"
     return text if len(text) <= 40 else text[:37] + "..."
