@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
 from protocol.games.base import CERTAIN, Game, illegal, integer, move_kind, read_config
@@ -22,6 +22,8 @@ ARMY = 3
 REINFORCEMENT = 2
 TAKEN = Fraction(15, 36)
 """How often one die beats another."""
+LONGEST = 200
+"""A refusal is shorter, in characters."""
 _DEFAULTS = {"map": "south-america", "max_troops": 10, "max_plies": 400}
 _FORMS = {
     "invade": ('{"do": "invade", "to": 0}', ("to",)),
@@ -54,6 +56,8 @@ class Duel(Game[Position, Action]):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "south-america": {},
         "africa": {"map": "africa"},
+        "europe": {"map": "europe"},
+        "asia": {"map": "asia"},
     }
     draw_probability = 0.05
 
@@ -128,48 +132,56 @@ class Duel(Game[Position, Action]):
         return _with(state, move.source, state.seat if left else FREE, left)
 
     def _check(self, state: Position, move: Action, seat: int) -> None:
-        """Raises `IllegalMove`, with what would be legal."""
-        owner, troops = state.owner, state.troops
+        """Raises `IllegalMove`, with what would be legal, territories by index."""
         for territory in (move.to, move.source) if move.do == "attack" else (move.to,):
             if not 0 <= territory < len(self.map):
                 illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")
+        if why := self._fault(state, move, seat):
+            illegal(self._advised(state, why))
+
+    def _fault(self, state: Position, move: Action, seat: int) -> str | None:
+        """What the rules have against a move."""
+        owner, troops, to = state.owner, state.troops, move.to
         if move.do == "invade":
-            if owner[move.to] != FREE:
-                self._refuse(state, f"{self._holding(state, move.to)} cannot be invaded")
-        elif FREE in owner:
-            self._refuse(state, f"no {move.do} while a territory is free")
-        elif move.do == "reinforce":
-            if owner[move.to] != seat:
-                self._refuse(state, f"{self._holding(state, move.to)} is not yours to reinforce")
-            if troops[move.to] >= self.max_troops:
-                self._refuse(state, f"{self._holding(state, move.to)} is full: max_troops is {self.max_troops}")
-        else:
-            self._check_attack(state, move, seat)
+            return None if owner[to] == FREE else f"{self._held(state, to)}, not free"
+        if FREE in owner:
+            return f"{self._held(state, to)}: no {move.do} while a territory is free"
+        if move.do == "attack":
+            return self._unfit(state, move.source, to, seat)
+        if owner[to] != seat:
+            return f"{self._held(state, to)}, not yours to reinforce"
+        return f"{self._held(state, to)}, the most it can hold" if troops[to] >= self.max_troops else None
 
-    def _check_attack(self, state: Position, move: Action, seat: int) -> None:
-        source, to = move.source, move.to
+    def _unfit(self, state: Position, source: int, to: int, seat: int) -> str | None:
+        """What the rules have against an attack."""
         if state.owner[source] != seat:
-            self._refuse(state, f"{self._holding(state, source)} is not yours to attack from")
-        if to not in self.map.neighbours[source]:
-            self._refuse(state, f"{self.map.label(source)} has no border with {self.map.label(to)}")
+            return f"{self._held(state, source)}, not yours to attack from"
         if state.owner[to] == seat:
-            self._refuse(state, f"{self._holding(state, to)} is your own")
+            return f"{self._held(state, to)}, your own"
+        if to not in self.map.neighbours[source]:
+            return f"{self._held(state, source)} and has no border with {self.map.label(to)}"
         if state.troops[source] < state.troops[to]:
-            with_, against = self._holding(state, source), self._holding(state, to)
-            self._refuse(state, f"{with_} is too weak for {against}: an attacker needs as many troops")
+            meets = f"{self.map.label(to)} has {state.troops[to]}"
+            return f"{self._held(state, source)}: {meets}, and an attack needs as many"
+        return None
 
-    def _holding(self, state: Position, territory: int) -> str:
-        whose = "free" if state.owner[territory] == FREE else f"seat {state.owner[territory]}'s"
-        return f"territory {self.map.label(territory)}, {whose} with {state.troops[territory]} troops,"
+    def _held(self, state: Position, territory: int) -> str:
+        owner, troops = state.owner[territory], state.troops[territory]
+        holder = "nobody's" if owner == FREE else f"seat {owner}'s with {troops} troop{'s' * (troops != 1)}"
+        return f"{self.map.label(territory)} is {holder}"
 
-    def _refuse(self, state: Position, why: str) -> NoReturn:
-        """`why`, and what would be legal, by kind."""
+    def _advised(self, state: Position, why: str) -> str:
+        """`why` and, by kind, as many legal moves as a line has room for."""
         by_kind: dict[str, list[str]] = {}
         for move in self.legal_moves(state):
             where = f"{move.source}-{move.to}" if move.do == "attack" else str(move.to)
             by_kind.setdefault(move.do, []).append(where)
-        legal = "; ".join(f"{do} {_few(where)}" for do, where in by_kind.items())
-        illegal(f"{why}; legal: {legal}")
+        for most in range(12, 0, -1):
+            legal = "; ".join(f"{do} {_few(where, most)}" for do, where in by_kind.items())
+            line = f"{why}; legal: {legal}"
+            if len(line) < LONGEST:
+                break
+        return line
 
     def ranks(self, state: Position) -> tuple[int, ...]:
         winner = self._winner(state)
@@ -220,5 +232,6 @@ def _with(state: Position, territory: int, owner: int, troops: int) -> Position:
     )
 
 
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+def _few(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
