@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import heapq
+import json
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -35,8 +36,11 @@ from protocol.games.base import Game
 from protocol.messages import Clock
 
 HOST = "127.0.0.1"
-HELLO_WITHIN = 60.0
-"""Seconds that nothing happens for want of a bot before that bot is ended, as one that crashed."""
+HELLO_WITHIN = 180.0
+"""Seconds that nothing happens for want of a bot before that bot is ended, as one that crashed.
+
+They begin anew whenever a bot comes in, as bots warm up one after the other; a first compilation may take minutes.
+"""
 LOOK_AHEAD = 64
 """How many matches of the schedule are looked at for one whose bots are free."""
 
@@ -231,6 +235,7 @@ class Tournament:
                 "ARENA_TOKEN": tokens[contestant.name],
                 "ARENA_BOT": contestant.name,
                 "ARENA_GAME": self.plan.game,
+                "ARENA_CONFIG": json.dumps(self.plan.config),
                 "ARENA_SEED": self.plan.derive(f"bot/{contestant.name}").hex(),
                 "ARENA_ASSIGNED": "1",
             }

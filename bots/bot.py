@@ -85,6 +85,13 @@ class Bot:
         self.name = name
         self.version = version
 
+    def warm_up(self, game: Game[Any, Any] | None) -> None:
+        """Called once, before the bot connects: for compiling and tables, which no clock should pay for.
+
+        `game` is the one it is going to play, under its config; None where only the arena knows. What is kept with it
+        is there in `turn.rules` of the matches under that config. A `Fault` ends the program with its message.
+        """
+
     def prepare(self, start: Start) -> None:
         """Called in the thinking thread before the bot says it is ready; the match clock does not run yet."""
 

@@ -11,7 +11,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Unpack
+from typing import Any, Unpack
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -25,8 +25,11 @@ from bots.effects import Effect, Say, SeekLater, Stop
 from bots.settings import Given, Settings, check_name, from_environment, settle
 from bots.thinking import Choose, Finish, Prepare, Thinkers, Thought
 from bots.tokens import default_path, token_for
+from bots.warm_up import default_lock, warm_up
 from protocol.codec import MSGPACK
 from protocol.errors import Fault, MalformedMessage, UsageFault
+from protocol.games import load
+from protocol.games.base import Game
 from protocol.messages import MAX_SERVER_FRAME, FromClient, Welcome
 
 BROKEN = 1006
@@ -58,8 +61,10 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     if settings.game is not None and settings.game not in bot.games:
         raise UsageFault(f"{bot.name} does not play {settings.game}: it plays {', '.join(bot.games)}")
     token = settings.token or token_for(settings.url, bot.name, default_path())
-    client = Client(bot, settings, token)
+    game = None if settings.game is None else load(settings.game, settings.config)
+    client = Client(bot, settings, token, game)
     try:
+        warm_up(bot, game, default_lock())
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             exit_code = runner.run(client.play())
     except KeyboardInterrupt:
@@ -79,10 +84,10 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 class Client:
     """One bot process: a conversation with the arena, over one connection after another."""
 
-    def __init__(self, bot: Bot, settings: Settings, token: str) -> None:
+    def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
         self._bot = bot
         self._settings = settings
-        self._conversation = Conversation(bot, settings, token)
+        self._conversation = Conversation(bot, settings, token, game)
         self._backoff = Backoff(random.random)
         self._thinkers = Thinkers(bot, self._thought_in_thread)
         self._outbox: deque[FromClient] = deque()

@@ -32,9 +32,9 @@ _rules_key = msgspec.json.Encoder(order="sorted").encode
 
 
 class Conversation:
-    """What `bot` says and has to think about, for the life of the process."""
+    """What `bot` says and has to think about, for the life of the process. `game` is the one it was warmed up with."""
 
-    def __init__(self, bot: Bot, settings: Settings, token: str) -> None:
+    def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
         self.connected = False
         self.played = 0
         self._bot = bot
@@ -51,6 +51,8 @@ class Conversation:
         self._seeks_made = 0
         self._holding = False
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
+        if game is not None:
+            self._rules[game.name, _rules_key(game.config)] = game
 
     def hello(self) -> messages.Hello:
         """The first message of every connection."""

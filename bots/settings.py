@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -82,7 +83,18 @@ def from_environment(environ: Mapping[str, str]) -> Given:
         try:
             read[key] = convert(text)  # type: ignore[literal-required]
         except ValueError as exc:
-            raise UsageFault(f"{variable} is {text[:40]!r}: it is a number") from exc
+            right = "a map in JSON" if convert is _read_map else "a number"
+            raise UsageFault(f"{variable} is {text[:40]!r}: it is {right}") from exc
+    return read
+
+
+def _read_map(text: str) -> dict[str, Any]:
+    try:
+        read = json.loads(text)
+    except RecursionError as exc:
+        raise ValueError("nested too deeply") from exc
+    if not isinstance(read, dict):
+        raise ValueError("no map")
     return read
 
 
@@ -91,6 +103,7 @@ _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "ARENA_TOKEN": ("token", str),
     "ARENA_BOT": ("name", str),
     "ARENA_GAME": ("game", str),
+    "ARENA_CONFIG": ("config", _read_map),
     "ARENA_MATCHES": ("matches", int),
     "ARENA_SLOTS": ("slots", int),
     "ARENA_SEED": ("seed", str),
@@ -112,7 +125,7 @@ def _check(settings: Settings) -> None:
         raise UsageFault(f"a token of {len(settings.token)} characters: 16 to 128")
     if settings.config and settings.game is None:
         raise UsageFault("a preset or config needs a game: add --game NAME")
-    if settings.game is not None and not settings.assigned:
+    if settings.game is not None:
         try:
             game_class(settings.game)(settings.config)
         except (UnknownGame, BadConfig) as exc:

@@ -170,6 +170,23 @@ def test_paired_matches_start_from_the_same_position_in_both_seat_orders(tmp_pat
     assert all(outcome_class(heaps, None, misere=False) == "P" for heaps in starts)
 
 
+def test_a_bot_warms_up_with_the_game_it_is_going_to_play(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from bots import Bot, run\n"
+        "class Mine(Bot):\n"
+        "    def warm_up(self, game):\n"
+        "        print('warm for', game.name, game.config['heaps'])\n"
+        "    def choose(self, turn):\n"
+        "        return turn.legal[0]\n"
+        "run(Mine('mine'))\n"
+    )
+    words = ["random", f"mine={sys.executable} {mine}", "--game", "nim", "--set", "heaps=2,3,4"]
+    content = tournament(tmp_path / "data", *words, XDG_CACHE_HOME=str(tmp_path))
+    log = tmp_path / "data" / "tournaments" / content["tournament"] / "mine.log"
+    assert log.read_text().splitlines()[0] == "warm for nim [2, 3, 4]"
+
+
 def test_a_bot_that_seeks_nevertheless_is_told_and_plays_what_it_is_assigned(tmp_path: Path) -> None:
     content = tournament(tmp_path / "data", "random", faulty("seeking"), "--game", "nim", "--rounds", "3")
     assert [match["reason"] for match in content["matches"]] == ["win"] * 3

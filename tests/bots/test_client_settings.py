@@ -31,6 +31,7 @@ def test_every_variable_is_read() -> None:
         "ARENA_TOKEN": "t" * 16,
         "ARENA_BOT": "mine",
         "ARENA_GAME": "grundy",
+        "ARENA_CONFIG": '{"heap": 20}',
         "ARENA_MATCHES": "5",
         "ARENA_SLOTS": "2",
         "ARENA_SEED": "7",
@@ -42,6 +43,7 @@ def test_every_variable_is_read() -> None:
         "token": "t" * 16,
         "name": "mine",
         "game": "grundy",
+        "config": {"heap": 20},
         "matches": 5,
         "slots": 2,
         "seed": "7",
@@ -92,6 +94,19 @@ def test_a_setting_that_cannot_work_is_named(given: Any, says: str) -> None:
 def test_a_variable_that_is_no_number_is_named() -> None:
     with pytest.raises(UsageFault, match="ARENA_SLOTS is 'many': it is a number"):
         from_environment({"ARENA_SLOTS": "many"})
+
+
+@pytest.mark.parametrize("text", ["heaps=3", "[3]", "[" * 100_000])
+def test_a_config_in_the_environment_that_is_no_map_is_named(text: str) -> None:
+    with pytest.raises(UsageFault, match=r"ARENA_CONFIG is '.*': it is a map in JSON") as caught:
+        from_environment({"ARENA_CONFIG": text})
+    assert len(str(caught.value)) < 200
+
+
+def test_a_config_in_the_environment_is_left_out_where_another_game_is_asked_for() -> None:
+    environment = from_environment({"ARENA_GAME": "nim", "ARENA_CONFIG": '{"preset": "sticks"}'})
+    assert settle(Given(game="tictactoe"), environment).config == {}
+    assert settle(Given(), environment, Given(game="nim", config={"heaps": [1]})).config == {"preset": "sticks"}
 
 
 def test_a_pair_without_an_equals_sign_is_named() -> None:
