@@ -312,10 +312,9 @@ def large_map(letter: str = "W") -> dict[str, Any]:
 
 def test_a_refusal_is_one_line_under_200_characters_on_the_largest_map() -> None:
     game = Duel({"map": large_map(), "max_troops": 100})
-    spread = tuple((0, 1, 1, 0)[i % 4] for i in range(100))
-    full = at(spread, tuple(100 if seat == 0 else 99 for seat in spread))
-    states = [full, full._replace(seat=1), full._replace(owner=(*spread[:-1], FREE), troops=(*full.troops[:-1], 0))]
-    states.append(at(spread, (100,) * 100))
+    spread, armies = [(0, 1, 1, 0)[i % 4] for i in range(100)], [97 + i * 7 % 100 % 4 for i in range(100)]
+    full = at(spread, armies)
+    states = [full, full._replace(seat=1), at([*spread[:-1], FREE], [*armies[:-1], 0])]
     every = [*(Action(do, to) for do in ("invade", "reinforce") for to in range(-1, 101))]
     every += [attack(source, to) for source in range(85, 101) for to in range(85, 101)]
     longest = 0
