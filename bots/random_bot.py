@@ -14,4 +14,4 @@ class RandomBot(Bot):
     def choose(self, turn: Turn) -> Mapping[str, Any]:
         if turn.options is None:
             return turn.random.choice(turn.legal)
-        return turn.rules.encode_move(turn.random.choice(turn.rules.legal_moves(turn.position)))
+        return turn.rules.encode_move(turn.rules.sample(turn.position, turn.random.randrange))

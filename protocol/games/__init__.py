@@ -14,6 +14,7 @@ _WHERE = {
     "grundy": "protocol.games.grundy:Grundy",
     "tictactoe": "protocol.games.tictactoe:TicTacToe",
     "risk-duel": "protocol.games.risk.duel:Duel",
+    "risk-campaign": "protocol.games.risk.campaign:Campaign",
 }
 NAMES = tuple(_WHERE)
 

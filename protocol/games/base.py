@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
@@ -55,7 +55,14 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def legal_moves(self, state: S) -> Sequence[M]:
-        """Every legal move, in a fixed order; empty only when the game is over."""
+        """Every legal move, or where listing is hopeless those that `offer` lists, in a fixed order; empty only when
+        the game is over.
+        """
+
+    def sample(self, state: S, below: Callable[[int], int]) -> M:
+        """A legal move, each as likely as any other, listed or not; `below(n)` draws a number from 0 to n − 1."""
+        moves = self.legal_moves(state)
+        return moves[below(len(moves))]
 
     @abstractmethod
     def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:

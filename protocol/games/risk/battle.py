@@ -1,0 +1,97 @@
+"""Battles to the end: fought with dice, their exact odds, and what becomes of them without dice.
+
+A round is up to three attacking and two defending dice, highest against highest; the defender wins ties.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache, lru_cache
+from itertools import product
+
+from protocol.dice import Dice
+
+PURPOSE = "attack"
+ATTACKING = 3
+DEFENDING = 2
+SIDES = 6
+
+
+def fight(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
+    """What is left of both, one of them 0, and the attacker's and the defender's dice of each round in turn.
+
+    Each side's dice are in the order in which they were drawn, the attacker's first (purpose "attack").
+    """
+    rolls: list[list[int]] = []
+    while attackers and defenders:
+        attack = [dice.die(PURPOSE) for _ in range(min(attackers, ATTACKING))]
+        defence = [dice.die(PURPOSE) for _ in range(min(defenders, DEFENDING))]
+        lost, killed = _losses(attack, defence)
+        attackers -= lost
+        defenders -= killed
+        rolls += attack, defence
+    return attackers, defenders, rolls
+
+
+def deterministic(attackers: int, defenders: int) -> tuple[int, int]:
+    """What is left without dice: more attackers win and keep the difference; else all fall, and a defender stays."""
+    return (attackers - defenders, 0) if attackers > defenders else (0, max(1, defenders - attackers))
+
+
+@cache
+def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int, int], ...]:
+    """The attackers and defenders that one round takes, each with its exact probability, fewest attackers first."""
+    ways: dict[tuple[int, int], int] = {}
+    for faces in product(range(1, SIDES + 1), repeat=attack_dice + defence_dice):
+        losses = _losses(faces[:attack_dice], faces[attack_dice:])
+        ways[losses] = ways.get(losses, 0) + 1
+    rolls = SIDES ** (attack_dice + defence_dice)
+    return tuple((Fraction(count, rolls), *losses) for losses, count in sorted(ways.items()))
+
+
+@lru_cache(maxsize=1024)
+def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, int], ...]:
+    """The attackers and defenders left after a battle, each with its exact probability, best for the attacker first.
+
+    It takes time and memory in proportion to attackers × defenders.
+    """
+    # A state's ways are counted over a power of six, the same for all that reach it: much faster than fractions.
+    ways: dict[tuple[int, int], tuple[int, int]] = {(attackers, defenders): (1, 0)}
+    ended: list[tuple[Fraction, int, int]] = []
+    for total in range(attackers + defenders, 0, -1):
+        for left in range(min(attackers, total), max(0, total - defenders) - 1, -1):
+            state = left, total - left
+            if state not in ways:
+                continue
+            count, power = ways.pop(state)
+            if 0 in state:
+                ended.append((Fraction(count, SIDES**power), *state))
+                continue
+            faced, rolled = _round(min(left, ATTACKING), min(total - left, DEFENDING))
+            for chances, lost, killed in faced:
+                _add(ways, (left - lost, total - left - killed), count * chances, power + rolled)
+    return tuple(sorted(ended, key=lambda end: (-end[1], end[2])))
+
+
+def _add(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], count: int, power: int) -> None:
+    """Count more ways into a state, over the larger of the two powers of six."""
+    before, over = ways.get(state, (0, power))
+    if over < power:
+        before *= SIDES ** (power - over)
+    elif over > power:
+        count *= SIDES ** (over - power)
+    ways[state] = before + count, max(over, power)
+
+
+@cache
+def _round(attack_dice: int, defence_dice: int) -> tuple[tuple[tuple[int, int, int], ...], int]:
+    """`round_odds` as whole numbers over six to the number of dice, and that number."""
+    thrown = attack_dice + defence_dice
+    odds = round_odds(attack_dice, defence_dice)
+    return tuple((int(chance * SIDES**thrown), lost, killed) for chance, lost, killed in odds), thrown
+
+
+def _losses(attack: list[int] | tuple[int, ...], defence: list[int] | tuple[int, ...]) -> tuple[int, int]:
+    pairs = list(zip(sorted(attack, reverse=True), sorted(defence, reverse=True), strict=False))
+    killed = sum(a > d for a, d in pairs)
+    return len(pairs) - killed, killed

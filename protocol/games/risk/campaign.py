@@ -1,0 +1,425 @@
+"""Draft-and-attack Risk: two to six players; a turn is a draft of new units and then attacks, fought to the end.
+
+After the rules of the project arman-aminian/risk-game-ai-agent, and the classic game's draft and dice where a config
+asks for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
+
+from protocol.dice import Dice
+from protocol.errors import BadConfig, MalformedMove
+from protocol.games.base import CERTAIN, NO_DICE, Game, illegal, integer, move_kind, one_of, read_config
+from protocol.games.risk import board as boards
+from protocol.games.risk.battle import battle_odds, deterministic, fight
+from protocol.games.risk.draft import draft_rule
+from protocol.games.risk.drawing import draw
+from protocol.messages import Event
+
+MOST_PLAYERS = 6
+LEAST_CLASSIC = 3
+MOST_ROLLS = 1000
+"""Rows of dice that an event lists: with more, clients would refuse it. Further rounds follow from the dice alone."""
+_DEFAULTS = {
+    "map": "grid-6x6",
+    "players": 2,
+    "draft": "territories",
+    "battle": "dice",
+    "max_attacks": 3,
+    "initial_units": 1,
+    "max_rounds": 100,
+    "deal": None,
+}
+_DRAFT_FORM = '{"do": "draft", "units": [[0, 2]]}'
+_FORMS = {
+    "draft": (_DRAFT_FORM, ("units",)),
+    "attack": ('{"do": "attack", "from": 0, "to": 1, "units": 3}', ("from", "to", "units")),
+    "end": ('{"do": "end"}', ()),
+}
+
+
+class Position(NamedTuple):
+    """By territory its owner and its troops; whose turn it is and how far; the seats that are out, first to last.
+
+    `phase` is draft or attack, `units` what there is to place in a draft. When the game is over, `seat` is the lowest
+    that is not out.
+    """
+
+    owner: tuple[int, ...]
+    troops: tuple[int, ...]
+    phase: str
+    units: int
+    attacks_left: int
+    round: int
+    out: tuple[int, ...]
+    seat: int
+    at: int
+
+
+class Draft(NamedTuple):
+    """Place new units: pairs of a territory and how many it gets, in ascending order."""
+
+    units: tuple[tuple[int, int], ...]
+
+
+class Attack(NamedTuple):
+    """Send `units` from `source` against `to`."""
+
+    to: int
+    source: int
+    units: int
+
+
+class End(NamedTuple):
+    """End the turn."""
+
+
+Move = Draft | Attack | End
+
+
+class Campaign(Game[Position, Move]):
+    """Config: `map` (a name or a description), `players` (2 to 6), `draft` ("territories" or "classic"), `battle`
+    ("dice" or "deterministic"), `max_attacks` a turn (1 to 20), `initial_units` on each territory (1 to 100),
+    `max_rounds` (1 to 1,000), `deal` (null, or 32 hex digits that settle who begins where).
+    """
+
+    name = "risk-campaign"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "grid": {},
+        "world": {"map": "world", "players": 6, "draft": "classic"},
+        "world-3": {"map": "world", "players": 3, "draft": "classic"},
+        "paper": {"battle": "deterministic"},
+    }
+    draw_probability = 0.05
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        given = read_config(Campaign, config, _DEFAULTS)
+        self.map = boards.read(given["map"], self.name)
+        self.seats = integer(self.name, "players", given["players"], 2, MOST_PLAYERS)
+        if self.seats > len(self.map):
+            raise BadConfig(f"{self.name}: players is {self.seats}: the map has {len(self.map)} territories")
+        self.draft = one_of(self.name, "draft", given["draft"], ("territories", "classic"))
+        self.battle = one_of(self.name, "battle", given["battle"], ("dice", "deterministic"))
+        self.max_attacks = integer(self.name, "max_attacks", given["max_attacks"], 1, 20)
+        self.initial_units = integer(self.name, "initial_units", given["initial_units"], 1, 100)
+        self.max_rounds = integer(self.name, "max_rounds", given["max_rounds"], 1, 1000)
+        self.deal = _deal(given["deal"])
+        self.config = {
+            "map": self.map.wire,
+            "players": self.seats,
+            "draft": self.draft,
+            "battle": self.battle,
+            "max_attacks": self.max_attacks,
+            "initial_units": self.initial_units,
+            "max_rounds": self.max_rounds,
+            "deal": self.deal,
+        }
+
+    def initial(self, dice: Dice) -> tuple[Position, Event | None]:
+        """The deal comes from 16 bytes (purpose "deal") drawn as a `deal` would give them."""
+        if self.deal is not None:
+            return self._start(self.deal, 0), None
+        state = self._start(_drawn(dice), 1)
+        return state, Event(ply=0, seat=-1, move={"owner": list(state.owner)})
+
+    def dealt(self, dice: Dice) -> Mapping[str, Any]:
+        return self.config if self.deal is not None else {**self.config, "deal": _drawn(dice)}
+
+    def _start(self, deal: str, at: int) -> Position:
+        """Territory k of the shuffle goes to seat k mod players."""
+        owner = [0] * len(self.map)
+        for k, territory in enumerate(Dice(bytes.fromhex(deal), 0).shuffle("deal", range(len(self.map)))):
+            owner[territory] = k % self.seats
+        troops = (self.initial_units,) * len(owner)
+        return Position(tuple(owner), troops, "draft", self._income(owner, 0), self.max_attacks, 1, (), 0, at)
+
+    def _income(self, owner: Sequence[int], seat: int) -> int:
+        """The units that a seat has to place in a draft."""
+        count = owner.count(seat)
+        if self.draft == "territories":
+            return count
+        held = (all(owner[at] == seat for at in members) for members in self.map.members)
+        bonus = sum(continent.bonus for continent, whole in zip(self.map.continents, held, strict=True) if whole)
+        return max(LEAST_CLASSIC, count // 3) + bonus
+
+    def to_move(self, state: Position) -> int | None:
+        return None if len(state.out) >= self.seats - 1 or state.round > self.max_rounds else state.seat
+
+    def ply(self, state: Position) -> int:
+        return state.at
+
+    def key(self, state: Position) -> Hashable:
+        return state[:-1]
+
+    def legal_moves(self, state: Position) -> Sequence[Move]:
+        """The draft of the draft rule; or every attack with the most units, by index, and the end."""
+        if self.to_move(state) is None:
+            return ()
+        if state.phase == "draft":
+            return (Draft(draft_rule(self.map.neighbours, state.owner, state.troops, state.seat, state.units)),)
+        return [*self._attacks(state), End()]
+
+    def _attacks(self, state: Position) -> Iterator[Attack]:
+        """From every territory to every enemy next to it, with as many units as can go."""
+        owner, troops, seat = state.owner, state.troops, state.seat
+        for source, held in enumerate(owner):
+            if held == seat and troops[source] > 1:
+                for to in self.map.neighbours[source]:
+                    if owner[to] != seat:
+                        yield Attack(to, source, troops[source] - 1)
+
+    def sample(self, state: Position, below: Callable[[int], int]) -> Move:
+        if state.phase == "draft":
+            own = [at for at, held in enumerate(state.owner) if held == state.seat]
+            counts = _split(state.units, len(own), below)
+            return Draft(tuple((at, count) for at, count in zip(own, counts, strict=True) if count))
+        attacks = list(self._attacks(state))
+        drawn = below(sum(attack.units for attack in attacks) + 1)
+        for attack in attacks:
+            if drawn < attack.units:
+                return attack._replace(units=drawn + 1)
+            drawn -= attack.units
+        return End()
+
+    def apply(self, state: Position, move: Move, dice: Dice) -> tuple[Position, Event]:
+        seat = self.to_move(state)
+        if seat is None:
+            illegal("the game is over")
+        sent = self.encode_move(move)
+        self._check(state, move)
+        if not isinstance(move, Attack):
+            return self._after(state, move), Event(ply=state.at, seat=seat, move=sent)
+        defenders = state.troops[move.to]
+        rolls = None
+        if self.battle == "dice":
+            *left, rolls = fight(dice, move.units, defenders)
+            rolls = rolls[:MOST_ROLLS]
+        else:
+            left = list(deterministic(move.units, defenders))
+        result = {"taken": left[1] == 0, "attackers": left[0], "defenders": left[1]}
+        return self._fought(state, move, *left), Event(ply=state.at, seat=seat, move=sent, dice=rolls, result=result)
+
+    def outcomes(self, state: Position, move: Move) -> Sequence[tuple[Fraction, Position]]:
+        if not isinstance(move, Attack) or self.battle == "deterministic":
+            return ((CERTAIN, self.apply(state, move, NO_DICE)[0]),)
+        odds = battle_odds(move.units, state.troops[move.to])
+        return tuple((chance, self._fought(state, move, *left)) for chance, *left in odds)
+
+    def _after(self, state: Position, move: Draft | End) -> Position:
+        state = state._replace(at=state.at + 1)
+        if isinstance(move, End):
+            return self._passed(state)
+        troops = list(state.troops)
+        for at, count in move.units:
+            troops[at] += count
+        return state._replace(troops=tuple(troops), phase="attack", units=0)
+
+    def _fought(self, state: Position, move: Attack, attackers: int, defenders: int) -> Position:
+        """The state after a battle that left so many of each."""
+        owner, troops, out = list(state.owner), list(state.troops), state.out
+        loser = owner[move.to]
+        troops[move.source] -= move.units
+        troops[move.to] = attackers or defenders
+        if attackers:
+            owner[move.to] = state.seat
+            if loser not in owner and loser not in out:
+                out = (*out, loser)
+        left = state.attacks_left - 1
+        state = Position(tuple(owner), tuple(troops), state.phase, 0, left, state.round, out, state.seat, state.at + 1)
+        return state if left or self.to_move(state) is None else self._passed(state)
+
+    def _passed(self, state: Position) -> Position:
+        """The turn goes on to the next seat that is not out; a round ends where that is none further on."""
+        seats = range(state.seat + 1, state.seat + self.seats + 1)
+        seat = next(seat % self.seats for seat in seats if seat % self.seats not in state.out)
+        return state._replace(
+            phase="draft",
+            units=self._income(state.owner, seat),
+            attacks_left=self.max_attacks,
+            round=state.round + (seat <= state.seat),
+            seat=seat,
+        )
+
+    def drop(self, state: Position, seat: int) -> Position:
+        """The seat is out; its troops stay and defend themselves."""
+        if seat in state.out:
+            return state
+        state = state._replace(out=(*state.out, seat))
+        return self._passed(state) if state.seat == seat else state
+
+    def _check(self, state: Position, move: Move) -> None:
+        """Raises `IllegalMove`, with what would be legal."""
+        if state.phase == "draft":
+            if not isinstance(move, Draft):
+                illegal(f"a turn begins with a draft: {state.units} units to place, as in {_DRAFT_FORM}")
+            self._check_draft(state, move)
+        elif isinstance(move, Draft):
+            illegal(f"the draft of this turn is done: attack ({state.attacks_left} left) or end")
+        elif isinstance(move, Attack):
+            self._check_attack(state, move)
+
+    def _check_draft(self, state: Position, move: Draft) -> None:
+        named: set[int] = set()
+        for at, count in move.units:
+            self._check_place(at)
+            if state.owner[at] != state.seat:
+                own = _few(to for to, held in enumerate(state.owner) if held == state.seat)
+                illegal(f"{self._holding(state, at)} is not yours to draft on; yours: {own}")
+            if at in named:
+                illegal(f"territory {self.map.label(at)} is there twice: a draft has each territory once")
+            if count < 1:
+                illegal(f"territory {self.map.label(at)} gets {count} units: at least 1, or leave it out")
+            named.add(at)
+        placed = sum(count for _, count in move.units)
+        if placed != state.units:
+            illegal(f"the draft places {placed} units: there are exactly {state.units} to place")
+
+    def _check_attack(self, state: Position, move: Attack) -> None:
+        to, source, units = move
+        self._check_place(source)
+        self._check_place(to)
+        most = state.troops[source] - 1
+        if state.owner[source] != state.seat:
+            from_ = _few(dict.fromkeys(attack.source for attack in self._attacks(state)))
+            illegal(f"{self._holding(state, source)} is not yours to attack from; can attack: {from_}")
+        targets = [near for near in self.map.neighbours[source] if state.owner[near] != state.seat]
+        if to not in self.map.neighbours[source]:
+            no_border = f"territory {self.map.label(source)} has no border with {self.map.label(to)}"
+            illegal(f"{no_border}; enemies next to it: {_few(targets)}")
+        if to not in targets:
+            illegal(f"{self._holding(state, to)} is your own; enemies next to {source}: {_few(targets)}")
+        if most < 1:
+            illegal(f"{self._holding(state, source)} cannot attack: 1 has to stay behind")
+        if not 1 <= units <= most:
+            illegal(f"{self._holding(state, source)} can attack with 1 to {most} units, not {units}")
+
+    def _check_place(self, territory: int) -> None:
+        if not 0 <= territory < len(self.map):
+            illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")
+
+    def _holding(self, state: Position, territory: int) -> str:
+        label, troops = self.map.label(territory), state.troops[territory]
+        return f"territory {label}, seat {state.owner[territory]}'s with {troops} troops,"
+
+    def ranks(self, state: Position) -> tuple[int, ...]:
+        """Seats in the game by territories, then units; then those that are out, the last to go first."""
+        holdings: list[tuple[int, int]] = [(0, 0)] * self.seats
+        for seat, troops in zip(state.owner, state.troops, strict=True):
+            territories, units = holdings[seat]
+            holdings[seat] = territories + 1, units + troops
+        staying = [seat for seat in range(self.seats) if seat not in state.out]
+        ranks = {seat: 1 + sum(holdings[other] > holdings[seat] for other in staying) for seat in staying}
+        ranks |= {seat: self.seats - place for place, seat in enumerate(state.out)}
+        return tuple(ranks[seat] for seat in range(self.seats))
+
+    def reason(self, state: Position) -> str:
+        if len(state.out) == self.seats - 1:
+            return "win"
+        return "draw" if set(self.ranks(state)) == {1} else "round_limit"
+
+    def encode_state(self, state: Position) -> dict[str, Any]:
+        return {
+            "owner": state.owner,
+            "troops": state.troops,
+            "phase": state.phase,
+            "units": state.units,
+            "attacks_left": state.attacks_left,
+            "round": state.round,
+            "out": state.out,
+            "to_move": self.to_move(state),
+            "ply": state.at,
+        }
+
+    def decode_state(self, wire: Mapping[str, Any]) -> Position:
+        owner, troops, out, seat = tuple(wire["owner"]), tuple(wire["troops"]), tuple(wire["out"]), wire["to_move"]
+        if not len(owner) == len(troops) == len(self.map):
+            raise ValueError(f"{len(owner)} owners and {len(troops)} troops on {len(self.map)} territories")
+        if seat is None:
+            seat = min(set(range(self.seats)) - set(out))
+        phase, units, left, number = (wire[key] for key in ("phase", "units", "attacks_left", "round"))
+        return Position(owner, troops, phase, units, left, number, out, seat, wire["ply"])
+
+    def encode_move(self, move: Move) -> dict[str, Any]:
+        if isinstance(move, Draft):
+            return {"do": "draft", "units": [list(pair) for pair in move.units]}
+        if isinstance(move, Attack):
+            return {"do": "attack", "from": move.source, "to": move.to, "units": move.units}
+        return {"do": "end"}
+
+    def decode_move(self, wire: Any) -> Move:
+        if isinstance(wire, Mapping) and wire.get("do") == "draft" and wire.keys() == {"do", "units"}:
+            return Draft(_pairs(wire["units"]))
+        do, fields = move_kind(wire, _FORMS)
+        return Attack(fields[1], fields[0], fields[2]) if do == "attack" else End()
+
+    def offer(self, state: Position) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        legal = [self.encode_move(move) for move in self.legal_moves(state)]
+        if state.phase == "draft":
+            own = [at for at, held in enumerate(state.owner) if held == state.seat]
+            return legal, {"do": "draft", "units": state.units, "territories": own}
+        attacks = [{"from": a.source, "to": a.to, "max_units": a.units} for a in self._attacks(state)]
+        return legal, {"attacks": attacks}
+
+    def board(self, state: Position) -> str:
+        if self.to_move(state) is None:
+            doing = "over"
+        elif state.phase == "draft":
+            doing = f"seat {state.seat} drafts {state.units}"
+        else:
+            doing = f"seat {state.seat} attacks, {state.attacks_left} left"
+        out = f"; out: {', '.join(map(str, state.out))}" if state.out else ""
+        line = f"round {min(state.round, self.max_rounds)} of {self.max_rounds}: {doing}{out}"
+        return f"{draw(self.map, state.owner, state.troops)}\n{line}"
+
+    def notation(self, move: Move) -> str:
+        if isinstance(move, Draft):
+            return f"draft {_few((f'{self._short(at)}+{count}' for at, count in move.units), 4, ' ')}"
+        if isinstance(move, Attack):
+            return f"{self._short(move.source)} > {self._short(move.to)} {move.units}"
+        return "end"
+
+    def _short(self, territory: int) -> str:
+        return self.map.territories[territory].name
+
+
+def _deal(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not re.fullmatch("[0-9a-fA-F]{32}", value):
+        raise BadConfig(f"{Campaign.name}: deal is {repr(value)[:40]}: it is null or 32 hex digits")
+    return value.lower()
+
+
+def _drawn(dice: Dice) -> str:
+    return bytes(dice.choice("deal", 256) for _ in range(16)).hex()
+
+
+def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+    """The units of a draft from the wire, by territory. Raises `MalformedMove`."""
+    if not isinstance(value, (list, tuple)):
+        raise MalformedMove(f"units is {repr(value)[:40]}: a list of pairs, as in {_DRAFT_FORM}")
+    for i, pair in enumerate(value):
+        if not isinstance(pair, (list, tuple)) or list(map(type, pair)) != [int, int]:
+            raise MalformedMove(f"units[{i}] is {repr(pair)[:40]}: a territory and a number, as in {_DRAFT_FORM}")
+    return tuple(sorted((at, count) for at, count in value))
+
+
+def _split(units: int, parts: int, below: Callable[[int], int]) -> list[int]:
+    """`units` in so many parts of 0 or more, every split as likely as any other: where bars fall among units."""
+    places = units + parts - 1
+    bars: set[int] = set()
+    for last in range(units, places):  # Floyd's way to draw parts − 1 of the places
+        place = below(last + 1)
+        bars.add(last if place in bars else place)
+    return [right - left - 1 for left, right in pairwise((-1, *sorted(bars), places))]
+
+
+def _few(items: Any, most: int = 8, between: str = ", ") -> str:
+    shown = list(map(str, items))
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return (between.join(shown[:most]) + more) or "none"

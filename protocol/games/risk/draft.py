@@ -1,0 +1,35 @@
+"""The draft rule: where reinforcements go when units are spread over the territories under most pressure.
+
+After the Risk agent tuned by a genetic algorithm, arman-aminian/risk-game-ai-agent, and its report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def draft_rule(
+    neighbours: Sequence[Sequence[int]], owner: Sequence[int], troops: Sequence[int], seat: int, units: int
+) -> tuple[tuple[int, int], ...]:
+    """Own territories with the units, at least 1, that each of them gets; ascending, `units` in all.
+
+    The pressure on a territory is the enemy's troops next to it over its own. The half of the territories under most
+    pressure shares the units in that proportion, rounded, at least 1 each while units last; what rounding leaves goes
+    around one by one. `seat` owns a territory, and `units` is 1 or more.
+    """
+    own = [at for at, held in enumerate(owner) if held == seat]
+    pressure = {at: sum(troops[to] for to in neighbours[at] if owner[to] != seat) / troops[at] for at in own}
+    kept = sorted(own, key=lambda at: (-pressure[at], at))[: (len(own) + 1) // 2]
+    total = 0.0
+    for at in kept:  # added one by one, for sum() rounds in its own way and a compiled copy could not follow
+        total += pressure[at]
+    placed = dict.fromkeys(kept, 0)
+    left = units
+    for at in kept:
+        share = pressure[at] / total if total else 1.0 / len(kept)
+        placed[at] = min(left, max(1, math.floor(share * units + 0.5)))
+        left -= placed[at]
+    for turn in range(left):
+        placed[kept[turn % len(kept)]] += 1
+    return tuple(sorted((at, count) for at, count in placed.items() if count))
