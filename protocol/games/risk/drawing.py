@@ -1,13 +1,171 @@
-"""A map with its armies, drawn for a terminal."""
+"""A map with its armies, drawn for a terminal: labels where the territories lie, dotted lines for the borders.
+
+A map whose labels find no room, even with short names, becomes a table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import product
+from typing import NamedTuple
 
-from protocol.games.risk.board import Board
+from protocol.games.risk.board import EXTENT, Board
+
+WIDTH = 80
+HEIGHT = 41
+SMALL = 12
+"""The most territories of a map whose troops are shown as pieces, too."""
+MOST_PIECES = 49
+NAME_LENGTHS = (21, 16, 12, 10, 8, 6, 4)
+SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
+"""How far a label may move to find room, the least first."""
+FAR = 0.8 * EXTENT
+"""A border longer than this, on a map that is not small, leaves at one edge and comes in at the other."""
+
+
+class _Label(NamedTuple):
+    """Two lines of text; `left` and `top` are the column and the row of its first character."""
+
+    left: int
+    top: int
+    width: int
+    title: str
+
+    @property
+    def middle(self) -> float:
+        return self.left + (self.width - 1) / 2
 
 
 def draw(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
-    """The board, at most 80 columns wide; `owner` is −1 where a territory is nobody's."""
-    rows = zip(board.territories, owner, troops, strict=True)
-    return "\n".join(f"{place.name:<24} {'.' if seat < 0 else seat} {count:>4}" for place, seat, count in rows)
+    """The board, at most 80 columns wide. A label is index and name over owner (`A` is seat 0, `.` nobody) and troops.
+
+    Small armies on small maps are shown as the pieces of the board game, too: infantry 1, cavalry 5, artillery 10.
+    """
+    pieces = len(board) <= SMALL and max(troops) <= MOST_PIECES
+    armies = [
+        f"{_letter(seat)} {count} {_pieces(count) if pieces else ''}".rstrip()
+        for seat, count in zip(owner, troops, strict=True)
+    ]
+    labels = _layout(board, len("A 49 aaaaciiii") if pieces else max(map(len, armies)))
+    lines = _table(board, owner, troops) if labels is None else _picture(board, labels, armies)
+    return "\n".join((*lines, "", *_legend(board, max(owner), pieces, labels is not None)))
+
+
+def goes_round(board: Board, border: tuple[int, int]) -> bool:
+    """Whether a border is drawn off both edges: it joins the far ends of a map of the world."""
+    a, b = (board.territories[end].x for end in border)
+    return len(board) > SMALL and abs(a - b) > FAR
+
+
+def _letter(seat: int) -> str:
+    return "." if seat < 0 else "ABCDEF"[seat]
+
+
+def _pieces(count: int) -> str:
+    return "a" * (count // 10) + "c" * (count % 10 // 5) + "i" * (count % 5)
+
+
+def _legend(board: Board, last_seat: int, pieces: bool, picture: bool) -> Iterator[str]:
+    seats = ", ".join(f"{_letter(seat)} is seat {seat}" for seat in range(max(1, last_seat) + 1))
+    yield f"{seats}, . is nobody" + ("; i infantry 1, c cavalry 5, a artillery 10" if pieces else "")
+    for a, b in board.borders if picture else ():
+        if goes_round(board, (a, b)):
+            yield f"off the edge: {board.label(a)} borders {board.label(b)}"[:WIDTH]
+
+
+def _picture(board: Board, labels: Sequence[_Label], armies: Sequence[str]) -> Iterator[str]:
+    canvas = [[" "] * WIDTH for _ in range(max(label.top for label in labels) + 2)]
+    text, beside = set(), set()
+    for label, army in zip(labels, armies, strict=True):
+        for row, line in enumerate((label.title, army), label.top):
+            start = label.left + (label.width - len(line)) // 2
+            end = start + len(line)
+            canvas[row][start:end] = line
+            text |= {(column, row) for column in range(start, end)}
+            beside |= {(start - 1, row), (end, row)}
+    for border in board.borders:
+        marks = [mark for mark in _line(board, labels, border) if mark[:2] not in text]
+        for column, row, mark in [mark for mark in marks if mark[:2] not in beside] or marks:
+            canvas[row][column] = mark
+    return ("".join(row).rstrip() for row in canvas)
+
+
+def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> Iterator[tuple[int, int, str]]:
+    """Columns, rows and marks of a border, from middle to middle or off the edges."""
+    left, right = sorted((labels[end] for end in border), key=lambda label: label.middle)
+    if goes_round(board, border):
+        yield from ((column, left.top, "·") for column in range(0, left.left, 2))
+        yield from ((column, right.top, "·") for column in range(WIDTH - 1, right.left + right.width, -2))
+        return
+    across, down = right.middle - left.middle, right.top - left.top
+    mark = "─" if down == 0 else "│" if across < 1 else "·"
+    steps = max(round(across if down == 0 else across / 2), abs(down))
+    for step in range(1, steps):
+        yield int(left.middle + across * step / steps + 0.5), int(left.top + down * step / steps + 0.5), mark
+
+
+@cache
+def _layout(board: Board, army: int) -> tuple[_Label, ...] | None:
+    """Room for every label, by choice where it belongs and with a long name. `army` is the columns of its second line.
+
+    None where even short names find no room.
+    """
+    exact, near = SHIFTS[:1], SHIFTS
+    lowest = min(9 + len(board), HEIGHT) if len(board) <= SMALL else 15
+    tries = [(length, height, exact, 1) for length in NAME_LENGTHS[:5] for height in range(lowest, HEIGHT + 1)]
+    tries += [(length, HEIGHT, near, gap) for length in NAME_LENGTHS[3:] for gap in (1, 0)]
+    for length, height, shifts, gap in tries:
+        labels = _placed(board, length, height, army, shifts, gap)
+        if labels is not None:
+            return labels
+    return None
+
+
+def _placed(
+    board: Board, length: int, height: int, army: int, shifts: Sequence[tuple[int, int]], gap: int
+) -> tuple[_Label, ...] | None:
+    """Every label at its coordinates, shifted by the first of `shifts` that leaves it room; `gap` rows lie between."""
+    placed: list[_Label] = []
+    for i, place in enumerate(board.territories):
+        title = f"{i} {_short(place.name, length)}"
+        width = max(len(title), army)
+        left, top = round(place.x / EXTENT * (WIDTH - width)), round(place.y / EXTENT * (height - 2))
+        for dx, dy in shifts:
+            label = _Label(left + dx, top + dy, width, title)
+            inside = 0 <= label.left <= WIDTH - width and 0 <= label.top <= height - 2
+            if inside and not any(_clash(label, other, gap) for other in placed):
+                placed.append(label)
+                break
+        else:
+            return None
+    return tuple(placed)
+
+
+def _clash(one: _Label, other: _Label, gap: int) -> bool:
+    apart = one.left + one.width < other.left or other.left + other.width < one.left
+    return not apart and abs(one.top - other.top) < 2 + gap
+
+
+def _short(name: str, length: int) -> str:
+    """A name within `length`: its words lose their last letters, the longest word first."""
+    words = name.split(" ")
+    while len(" ".join(words)) > length:
+        longest = max(range(len(words)), key=lambda i: (len(words[i]), i))
+        if len(words[longest]) <= 1:
+            return " ".join(words)[:length].rstrip()
+        words[longest] = words[longest][:-1]
+    return " ".join(words)
+
+
+def _table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> Iterator[str]:
+    """Index, name, owner and troops, in as many columns as fit, to be read downwards."""
+    longest, most = max(len(place.name) for place in board.territories), len(str(max(troops)))
+    cells = [
+        f"{i:>2} {place.name:<{longest}} {_letter(owner[i])} {troops[i]:>{most}}"
+        for i, place in enumerate(board.territories)
+    ]
+    columns = (WIDTH + 3) // (len(cells[0]) + 3)
+    rows = -(-len(cells) // columns)
+    for row in range(rows):
+        yield "   ".join(cells[row::rows])
