@@ -1,0 +1,106 @@
+"""Makes the golden records beside it, or those named: `python tests/golden/make.py [NAME ...]`. All of it is seeded.
+
+Every event takes a quarter of a second; moves are drawn from those that a turn lists.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from arena import record as records
+from arena.effects import Deadline, Effect, Expired, MatchEvent, Played, Ready, Record, Resigned
+from arena.match import Match, Phase
+from arena.record import AnyLine, Header, RecordedSeat
+from protocol.games import load
+from protocol.messages import Clock, Player
+
+HERE = Path(__file__).parent
+THINKING = 0.25
+FINISHED = "2026-01-01T00:01:00.000Z"
+
+
+class Golden(NamedTuple):
+    """What a record is made of; at the ply `leaves` the seat `leaver` resigns, at the ply `late` time runs out."""
+
+    game: str
+    config: dict[str, Any]
+    seats: int = 2
+    leaves: int | None = None
+    leaver: int = 0
+    late: int | None = None
+
+
+GOLDEN = {
+    "nim-classic": Golden("nim", {}),
+    "nim-dealt": Golden("nim", {"preset": "min-nim", "start": "p-position"}),
+    "duel-south-america": Golden("risk-duel", {"max_troops": 5}),
+    "duel-africa": Golden("risk-duel", {"preset": "africa"}),
+    "duel-ply-limit": Golden("risk-duel", {"map": "europe", "max_plies": 30}),
+    "duel-late": Golden("risk-duel", {}, late=3),
+}
+
+
+def referee(header: Header, seed: bytes, nonces: Sequence[bytes], choose: Callable[[Match], MatchEvent]) -> bytes:
+    """The lines of the record of a match in which `choose` says what happens next."""
+    match = Match(header, seed, [Player(bot=seat.bot) for seat in header.seats])
+    lines: list[AnyLine] = []
+    now = deadline = 0.0
+
+    def perform(effects: list[Effect]) -> None:
+        nonlocal deadline
+        for effect in effects:
+            if isinstance(effect, Record):
+                lines.append(effect.line)
+            elif isinstance(effect, Deadline) and effect.at is not None:
+                deadline = effect.at
+
+    perform(match.open(now))
+    for seat, nonce in enumerate(nonces):
+        perform(match.receive(Ready(seat, nonce), now))
+    while match.phase is not Phase.OVER:
+        event = choose(match)
+        now = deadline if isinstance(event, Expired) else now + THINKING
+        perform(match.receive(event, now))
+    written = [line for line in map(records.write_line, lines) if records.public(line)]
+    footer = match.footer(match.result(FINISHED), None)
+    return records.unpack(records.pack(written, footer), header.match)
+
+
+def make(name: str) -> bytes:
+    """The golden record called `name`."""
+    golden = GOLDEN[name]
+    game, chooser = load(golden.game, golden.config), random.Random(name)
+    seed = hashlib.sha256(f"seed of {name}".encode()).digest()
+    nonces = [chooser.randbytes(16) if seat else b"" for seat in range(golden.seats)]
+    header = records.header_of(
+        match=name,
+        game=game.name,
+        config=game.config,
+        seats=[RecordedSeat(bot=bot) for bot in ("ann", "bob", "cas", "dan")[: golden.seats]],
+        seed=seed,
+        rated=False,
+        clock=Clock(bank_ms=5000, increment_ms=100),
+        started="2026-01-01T00:00:00.000Z",
+    )
+
+    def choose(match: Match) -> MatchEvent:
+        course = match.course
+        assert course is not None
+        assert course.to_move is not None
+        if course.ply == golden.leaves and golden.leaver not in course.out:
+            return Resigned(golden.leaver)
+        if course.ply == golden.late:
+            return Expired()
+        return Played(course.to_move, course.ply, chooser.choice(match.game.offer(course.state)[0]))
+
+    return referee(header, seed, nonces, choose)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or GOLDEN:
+        HERE.joinpath(f"{name}.jsonl").write_bytes(make(name))

@@ -1,0 +1,110 @@
+"""Golden records, checked in: the rules, the dice and the digests of today still give them, bit for bit.
+
+When rules change on purpose: python tests/golden/make.py
+and look at what `git diff --stat tests/golden` says has changed before you commit it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from arena import record as records
+from arena.effects import Expired, MatchEvent, Played, Resigned
+from arena.match import Match
+from arena.record import Record
+from golden import make
+from protocol.dice import Dice, match_key
+from protocol.games import load
+from protocol.games.base import Game
+
+every_record = pytest.mark.parametrize("name", make.GOLDEN)
+
+
+def data(name: str) -> bytes:
+    return make.HERE.joinpath(f"{name}.jsonl").read_bytes()
+
+
+def golden(name: str) -> Record:
+    return records.read(data(name), name)
+
+
+def opened(record: Record) -> tuple[bytes, list[bytes]]:
+    """The seed of a record, and its nonces."""
+    return bytes.fromhex(record.footer.seed), [bytes.fromhex(nonce) for nonce in record.footer.nonces]
+
+
+def sha256(*parts: bytes) -> bytes:
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def what_happened(record: Record) -> Callable[[Match], MatchEvent]:
+    """What came into the referee, as far as a record holds it."""
+
+    def events() -> Iterator[MatchEvent]:
+        for event in (line.event for line in record.plies if line.event.seat >= 0):
+            if event.out is None:
+                yield Played(event.seat, event.ply, event.move)
+            else:
+                yield Resigned(event.seat) if event.out == "resigned" else Expired()
+
+    coming = events()
+    return lambda match: next(coming)
+
+
+def test_every_golden_record_is_checked_in_and_no_other() -> None:
+    assert {path.stem for path in make.HERE.glob("*.jsonl")} == set(make.GOLDEN)
+
+
+@every_record
+def test_a_golden_record_verifies(name: str) -> None:
+    records.verify(golden(name))
+
+
+@every_record
+def test_a_golden_match_refereed_again_gives_the_same_bytes(name: str) -> None:
+    record = golden(name)
+    assert make.referee(record.header, *opened(record), what_happened(record)) == data(name)
+
+
+@every_record
+def test_the_digests_of_a_golden_record_follow_from_its_lines_and_states_alone(name: str) -> None:
+    header, *lines, footer = map(json.loads, data(name).splitlines())
+    seed, nonces = opened(golden(name))
+    assert sha256(b"bot-arena/1/commit", name.encode(), seed).hex() == header["commitment"]
+    opening = {key: header[key] for key in ("match", "game", "config", "commitment")}
+    opening |= {"seats": [seat["bot"] for seat in header["seats"]], "nonces": footer["nonces"]}
+    digest = sha256(b"bot-arena/1/digest", canonical(opening))
+    game, key = load(header["game"], header["config"]), match_key(name, seed, nonces)
+    state, _ = game.initial(Dice(key, 0))
+    for line in lines:
+        state = after(game, state, line["event"], key)
+        digest = sha256(digest, canonical({"event": line["event"], "state": game.encode_state(state)}))
+        assert digest.hex() == line["digest"]
+    assert digest.hex() == footer["digest"]
+
+
+def after(game: Game[Any, Any], state: Any, event: dict[str, Any], key: bytes) -> Any:
+    """The state after an event of a record."""
+    if "out" in event:
+        return game.drop(state, event["seat"]) if game.seats > 2 else state
+    if event["seat"] < 0:
+        return state
+    return game.apply(state, game.decode_move(event["move"]), Dice(key, event["ply"]))[0]
+
+
+def test_the_golden_records_hold_every_kind_of_event() -> None:
+    plies = [(name, line.event) for name in make.GOLDEN for line in golden(name).plies]
+    duel = [event.move["do"] for name, event in plies if name.startswith("duel") and event.move]
+    assert set(duel) == {"invade", "reinforce", "attack"}
+    assert {event.result["taken"] for _, event in plies if event.result} == {True, False}
+    assert {event.seat for _, event in plies} >= {-1, 0, 1}
+    assert {golden(name).footer.reason for name in make.GOLDEN} >= {"win", "ply_limit", "timeout"}
