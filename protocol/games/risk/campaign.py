@@ -9,17 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
-from protocol.errors import BadConfig, MalformedMove
-from protocol.games.base import CERTAIN, NO_DICE, Game, illegal, integer, move_kind, one_of, read_config
+from protocol.errors import BadConfig
+from protocol.games.base import CERTAIN, NO_DICE, Game, illegal, integer, one_of, read_config
 from protocol.games.risk import board as boards
+from protocol.games.risk import campaign_moves as moves
 from protocol.games.risk.battle import battle_odds, deterministic, fight
+from protocol.games.risk.campaign_checks import check
+from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
 from protocol.games.risk.draft import draft_rule
 from protocol.games.risk.drawing import draw
 from protocol.messages import Event
+
+__all__ = ["Attack", "Campaign", "Draft", "End", "Move", "Position"]
 
 MOST_PLAYERS = 6
 LEAST_CLASSIC = 3
@@ -34,12 +38,6 @@ _DEFAULTS = {
     "initial_units": 1,
     "max_rounds": 100,
     "deal": None,
-}
-_DRAFT_FORM = '{"do": "draft", "units": [[0, 2]]}'
-_FORMS = {
-    "draft": (_DRAFT_FORM, ("units",)),
-    "attack": ('{"do": "attack", "from": 0, "to": 1, "units": 3}', ("from", "to", "units")),
-    "end": ('{"do": "end"}', ()),
 }
 
 
@@ -59,27 +57,6 @@ class Position(NamedTuple):
     out: tuple[int, ...]
     seat: int
     at: int
-
-
-class Draft(NamedTuple):
-    """Place new units: pairs of a territory and how many it gets, in ascending order."""
-
-    units: tuple[tuple[int, int], ...]
-
-
-class Attack(NamedTuple):
-    """Send `units` from `source` against `to`."""
-
-    to: int
-    source: int
-    units: int
-
-
-class End(NamedTuple):
-    """End the turn."""
-
-
-Move = Draft | Attack | End
 
 
 class Campaign(Game[Position, Move]):
@@ -176,7 +153,7 @@ class Campaign(Game[Position, Move]):
     def sample(self, state: Position, below: Callable[[int], int]) -> Move:
         if state.phase == "draft":
             own = [at for at, held in enumerate(state.owner) if held == state.seat]
-            counts = _split(state.units, len(own), below)
+            counts = moves.split(state.units, len(own), below)
             return Draft(tuple((at, count) for at, count in zip(own, counts, strict=True) if count))
         attacks = list(self._attacks(state))
         drawn = below(sum(attack.units for attack in attacks) + 1)
@@ -191,7 +168,7 @@ class Campaign(Game[Position, Move]):
         if seat is None:
             illegal("the game is over")
         sent = self.encode_move(move)
-        self._check(state, move)
+        check(self.map, state, move)
         if not isinstance(move, Attack):
             return self._after(state, move), Event(ply=state.at, seat=seat, move=sent)
         defenders = state.troops[move.to]
@@ -252,60 +229,6 @@ class Campaign(Game[Position, Move]):
         state = state._replace(out=(*state.out, seat))
         return self._passed(state) if state.seat == seat else state
 
-    def _check(self, state: Position, move: Move) -> None:
-        """Raises `IllegalMove`, with what would be legal."""
-        if state.phase == "draft":
-            if not isinstance(move, Draft):
-                illegal(f"a turn begins with a draft: {state.units} units to place, as in {_DRAFT_FORM}")
-            self._check_draft(state, move)
-        elif isinstance(move, Draft):
-            illegal(f"the draft of this turn is done: attack ({state.attacks_left} left) or end")
-        elif isinstance(move, Attack):
-            self._check_attack(state, move)
-
-    def _check_draft(self, state: Position, move: Draft) -> None:
-        named: set[int] = set()
-        for at, count in move.units:
-            self._check_place(at)
-            if state.owner[at] != state.seat:
-                own = _few(to for to, held in enumerate(state.owner) if held == state.seat)
-                illegal(f"{self._holding(state, at)} is not yours to draft on; yours: {own}")
-            if at in named:
-                illegal(f"territory {self.map.label(at)} is there twice: a draft has each territory once")
-            if count < 1:
-                illegal(f"territory {self.map.label(at)} gets {count} units: at least 1, or leave it out")
-            named.add(at)
-        placed = sum(count for _, count in move.units)
-        if placed != state.units:
-            illegal(f"the draft places {placed} units: there are exactly {state.units} to place")
-
-    def _check_attack(self, state: Position, move: Attack) -> None:
-        to, source, units = move
-        self._check_place(source)
-        self._check_place(to)
-        most = state.troops[source] - 1
-        if state.owner[source] != state.seat:
-            from_ = _few(dict.fromkeys(attack.source for attack in self._attacks(state)))
-            illegal(f"{self._holding(state, source)} is not yours to attack from; can attack: {from_}")
-        targets = [near for near in self.map.neighbours[source] if state.owner[near] != state.seat]
-        if to not in self.map.neighbours[source]:
-            no_border = f"territory {self.map.label(source)} has no border with {self.map.label(to)}"
-            illegal(f"{no_border}; enemies next to it: {_few(targets)}")
-        if to not in targets:
-            illegal(f"{self._holding(state, to)} is your own; enemies next to {source}: {_few(targets)}")
-        if most < 1:
-            illegal(f"{self._holding(state, source)} cannot attack: 1 has to stay behind")
-        if not 1 <= units <= most:
-            illegal(f"{self._holding(state, source)} can attack with 1 to {most} units, not {units}")
-
-    def _check_place(self, territory: int) -> None:
-        if not 0 <= territory < len(self.map):
-            illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")
-
-    def _holding(self, state: Position, territory: int) -> str:
-        label, troops = self.map.label(territory), state.troops[territory]
-        return f"territory {label}, seat {state.owner[territory]}'s with {troops} troops,"
-
     def ranks(self, state: Position) -> tuple[int, ...]:
         """Seats in the game by territories, then units; then those that are out, the last to go first."""
         holdings: list[tuple[int, int]] = [(0, 0)] * self.seats
@@ -345,17 +268,10 @@ class Campaign(Game[Position, Move]):
         return Position(owner, troops, phase, units, left, number, out, seat, wire["ply"])
 
     def encode_move(self, move: Move) -> dict[str, Any]:
-        if isinstance(move, Draft):
-            return {"do": "draft", "units": [list(pair) for pair in move.units]}
-        if isinstance(move, Attack):
-            return {"do": "attack", "from": move.source, "to": move.to, "units": move.units}
-        return {"do": "end"}
+        return moves.encode(move)
 
     def decode_move(self, wire: Any) -> Move:
-        if isinstance(wire, Mapping) and wire.get("do") == "draft" and wire.keys() == {"do", "units"}:
-            return Draft(_pairs(wire["units"]))
-        do, fields = move_kind(wire, _FORMS)
-        return Attack(fields[1], fields[0], fields[2]) if do == "attack" else End()
+        return moves.decode(wire)
 
     def offer(self, state: Position) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         legal = [self.encode_move(move) for move in self.legal_moves(state)]
@@ -377,14 +293,7 @@ class Campaign(Game[Position, Move]):
         return f"{draw(self.map, state.owner, state.troops)}\n{line}"
 
     def notation(self, move: Move) -> str:
-        if isinstance(move, Draft):
-            return f"draft {_few((f'{self._short(at)}+{count}' for at, count in move.units), 4, ' ')}"
-        if isinstance(move, Attack):
-            return f"{self._short(move.source)} > {self._short(move.to)} {move.units}"
-        return "end"
-
-    def _short(self, territory: int) -> str:
-        return self.map.territories[territory].name
+        return moves.notation(move, self.map)
 
 
 def _deal(value: Any) -> str | None:
@@ -397,29 +306,3 @@ def _deal(value: Any) -> str | None:
 
 def _drawn(dice: Dice) -> str:
     return bytes(dice.choice("deal", 256) for _ in range(16)).hex()
-
-
-def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
-    """The units of a draft from the wire, by territory. Raises `MalformedMove`."""
-    if not isinstance(value, (list, tuple)):
-        raise MalformedMove(f"units is {repr(value)[:40]}: a list of pairs, as in {_DRAFT_FORM}")
-    for i, pair in enumerate(value):
-        if not isinstance(pair, (list, tuple)) or list(map(type, pair)) != [int, int]:
-            raise MalformedMove(f"units[{i}] is {repr(pair)[:40]}: a territory and a number, as in {_DRAFT_FORM}")
-    return tuple(sorted((at, count) for at, count in value))
-
-
-def _split(units: int, parts: int, below: Callable[[int], int]) -> list[int]:
-    """`units` in so many parts of 0 or more, every split as likely as any other: where bars fall among units."""
-    places = units + parts - 1
-    bars: set[int] = set()
-    for last in range(units, places):  # Floyd's way to draw parts − 1 of the places
-        place = below(last + 1)
-        bars.add(last if place in bars else place)
-    return [right - left - 1 for left, right in pairwise((-1, *sorted(bars), places))]
-
-
-def _few(items: Any, most: int = 8, between: str = ", ") -> str:
-    shown = list(map(str, items))
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return (between.join(shown[:most]) + more) or "none"

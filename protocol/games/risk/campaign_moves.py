@@ -1,0 +1,101 @@
+"""The moves of the campaign: how they travel, how they are written, how a draft is drawn by lot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from protocol.errors import MalformedMove
+from protocol.games.base import move_kind
+from protocol.games.risk.board import Board
+
+DRAFT_FORM = '{"do": "draft", "units": [[0, 2]]}'
+_FORMS = {
+    "draft": (DRAFT_FORM, ("units",)),
+    "attack": ('{"do": "attack", "from": 0, "to": 1, "units": 3}', ("from", "to", "units")),
+    "end": ('{"do": "end"}', ()),
+}
+_WRITTEN = 4
+
+
+class Draft(NamedTuple):
+    """Place new units: pairs of a territory and how many it gets, in ascending order."""
+
+    units: tuple[tuple[int, int], ...]
+
+
+class Attack(NamedTuple):
+    """Send `units` from `source` against `to`."""
+
+    to: int
+    source: int
+    units: int
+
+
+class End(NamedTuple):
+    """End the turn."""
+
+
+Move = Draft | Attack | End
+
+
+def encode(move: Move) -> dict[str, Any]:
+    """The move as it travels."""
+    if isinstance(move, Draft):
+        return {"do": "draft", "units": [list(pair) for pair in move.units]}
+    if isinstance(move, Attack):
+        return {"do": "attack", "from": move.source, "to": move.to, "units": move.units}
+    return {"do": "end"}
+
+
+def decode(wire: Any) -> Move:
+    """A move from the wire. Raises `MalformedMove`, saying what the form is."""
+    if isinstance(wire, Mapping) and wire.get("do") == "draft" and wire.keys() == {"do", "units"}:
+        return Draft(_pairs(wire["units"]))
+    do, fields = move_kind(wire, _FORMS)
+    return Attack(fields[1], fields[0], fields[2]) if do == "attack" else End()
+
+
+def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+    if not isinstance(value, (list, tuple)):
+        raise MalformedMove(f"units is {_shown(value)}: a list of pairs, as in {DRAFT_FORM}")
+    for i, pair in enumerate(value):
+        if not isinstance(pair, (list, tuple)) or list(map(type, pair)) != [int, int]:
+            raise MalformedMove(f"units[{i}] is {_shown(pair)}: a territory and a number, as in {DRAFT_FORM}")
+    return tuple(sorted((at, count) for at, count in value))
+
+
+def notation(move: Move, board: Board) -> str:
+    """The move in a few words: of a long draft only the first territories."""
+    name = [territory.name for territory in board.territories]
+    if isinstance(move, Draft):
+        return f"draft {few((f'{name[at]}+{count}' for at, count in move.units), _WRITTEN, ' ')}"
+    if isinstance(move, Attack):
+        return f"{name[move.source]} > {name[move.to]} {move.units}"
+    return "end"
+
+
+def split(units: int, parts: int, below: Callable[[int], int]) -> list[int]:
+    """`units` in so many parts of 0 or more, every split as likely as any other: where bars fall among units.
+
+    `below(n)` draws a number from 0 to n − 1.
+    """
+    places = units + parts - 1
+    bars: set[int] = set()
+    for last in range(units, places):  # R. W. Floyd's way to draw parts − 1 of the places
+        place = below(last + 1)
+        bars.add(last if place in bars else place)
+    return [right - left - 1 for left, right in pairwise((-1, *sorted(bars), places))]
+
+
+def few(items: Iterable[Any], most: int = 8, between: str = ", ") -> str:
+    """The first of some items, and how many more there are."""
+    shown = list(map(str, items))
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return (between.join(shown[:most]) + more) or "none"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
