@@ -12,6 +12,8 @@ _WHERE: Mapping[str, Mapping[str, str]] = {
     "nim": {"parity": "bots.evaluation.heaps:nim_parity"},
     "grundy": {"parity": "bots.evaluation.heaps:grundy_parity"},
     "tictactoe": {"lines": "bots.evaluation.tictactoe:lines_share"},
+    "risk-duel": {"features": "bots.evaluation.risk:features", "unam": "bots.evaluation.risk:unam"},
+    "risk-campaign": {"features": "bots.evaluation.risk:features"},
 }
 """By game, the best first: it is the default."""
 NAMES = tuple(dict.fromkeys([*(name for names in _WHERE.values() for name in names), "none"]))

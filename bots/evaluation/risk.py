@@ -1,0 +1,70 @@
+"""Two opinions about a Risk position, written to be read; bots/search/risk/sums.py keeps the same incrementally.
+
+`features` is for any Risk: four things worth having. `unam` is the evaluation of the paper that proposed bounded Risk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from bots.search.base import Evaluate
+from bots.search.kernels import EQUAL
+from bots.search.risk.sums import FREE, WITHIN, unam_bound, walk
+from protocol.games.base import Game
+
+
+def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL) -> float:
+    """The weighted mean of `measure`, which is between 0 and 1, stretched to −1 and 1."""
+    mean = sum(weight * feature for weight, feature in zip(weights, measure(rules, state, seat), strict=True))
+    return WITHIN * (2 * mean / (sum(weights) or 1.0) - 1)
+
+
+def weighted(weights: Sequence[float]) -> Evaluate:
+    """`features` with these weights."""
+    return partial(features, weights=weights)
+
+
+def measure(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float, float, float]:
+    """What the seat has: its share of the territories, its share of all troops, how strong its borders are, and how
+    little of them is open. Each from 0 to 1; all 0 for a seat without a territory.
+    """
+    owner, troops = state.owner, state.troops
+    own = [territory for territory, holder in enumerate(owner) if holder == seat]
+    if not own:
+        return 0.0, 0.0, 0.0, 0.0
+    strength = openness = 0.0
+    for territory in own:
+        neighbours = rules.map.neighbours[territory]  # type: ignore[attr-defined]
+        enemies = [other for other in neighbours if owner[other] not in (seat, FREE)]
+        shares = [troops[territory] / (troops[territory] + troops[enemy]) for enemy in enemies]
+        strength += sum(shares) / len(shares) if shares else 1.0
+        openness += len(enemies) / len(neighbours)
+    army = sum(troops[territory] for territory in own)
+    return len(own) / len(owner), army / sum(troops), strength / len(own), 1 - openness / len(own)
+
+
+def unam(rules: Game[Any, Any], state: Any, seat: int) -> float:
+    """`score` as a share of what it can come to on this map. For bounded Risk."""
+    return score(rules, state, seat) / unam_bound(rules.map, rules.max_troops)  # type: ignore[attr-defined]
+
+
+def score(rules: Game[Any, Any], state: Any, seat: int) -> int:
+    """The function invadeReforzaAtaca of Prieto, Galicia and Galván, "Implementación de Risk con algoritmo de Minimax",
+    2014. MAX is `seat`. What is good for one seat is not as bad for the other.
+    """
+    owner, troops = state.owner, state.troops
+    points = 0
+    for v, u in walk(rules.map):  # type: ignore[attr-defined]
+        degree = len(rules.map.neighbours[u])  # type: ignore[attr-defined]
+        if owner[u] == FREE and points < degree:
+            points += degree
+        if owner[u] == seat:
+            points += troops[u] + 1
+        elif owner[u] != FREE:
+            points -= troops[u] + 1
+            if owner[v] == seat:
+                points -= 2
+        points += (troops[v] > troops[u]) - (troops[v] < troops[u])
+    return points

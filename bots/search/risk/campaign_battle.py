@@ -1,0 +1,72 @@
+"""Every final result of a battle with its probability, in floating point: what the chance nodes of a search throw.
+
+The exact odds, as fractions, are in protocol.games.risk.battle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from protocol.compiled import compiled
+from protocol.games.risk.battle import ATTACKING, DEFENDING, round_odds
+
+
+def _round(attacking: int, defending: int) -> tuple[float, float, float]:
+    """How often a round takes nobody, one, all of the attackers that are at stake."""
+    odds = {lost: float(chance) for chance, lost, _ in round_odds(attacking, defending)}
+    return odds[0], odds[1] if min(attacking, defending) > 1 else 0.0, odds[min(attacking, defending)]
+
+
+_ROUNDS = tuple(
+    chance
+    for attacking in range(1, ATTACKING + 1)
+    for defending in range(1, DEFENDING + 1)
+    for chance in _round(attacking, defending)
+)
+
+
+def room_for(units: int) -> int:
+    """The floats that `results` needs at most, with so many units on the map."""
+    return 4 * units + 3
+
+
+@compiled
+def results(chances: Any, begin: int, attackers: int, defenders: int) -> None:
+    """Write from `begin` on the probabilities that `attackers` … 1 attackers are left, then that 1 … `defenders`
+    defenders are. Three rows of `defenders` + 1 behind them are used to reckon.
+    """
+    width = defenders + 1
+    rows = begin + attackers + defenders
+    for i in range(rows, rows + 3 * width):
+        chances[i] = 0.0
+    chances[rows + attackers % 3 * width + defenders] = 1.0
+    for left in range(attackers, 0, -1):
+        row = rows + left % 3 * width
+        one_less, two_less = rows + (left - 1) % 3 * width, rows + (left + 1) % 3 * width
+        for d in range(defenders, 0, -1):
+            chance = chances[row + d]
+            chances[row + d] = 0.0
+            odds = 6 * min(left, 3) + 3 * min(d, 2) - 9
+            if left > 1 and d > 1:
+                chances[row + d - 2] += chance * _ROUNDS[odds]
+                chances[one_less + d - 1] += chance * _ROUNDS[odds + 1]
+                chances[two_less + d] += chance * _ROUNDS[odds + 2]
+            else:
+                chances[row + d - 1] += chance * _ROUNDS[odds]
+                chances[one_less + d] += chance * _ROUNDS[odds + 2]
+        chances[begin + attackers - left] = chances[row]
+        chances[row] = 0.0
+    for d in range(1, width):
+        chances[begin + attackers + d - 1] = chances[rows + d]
+
+
+@compiled
+def left_after(result: int, attackers: int) -> int:
+    """How many a result leaves, by its place in `results`: attackers if above 0, else as many defenders below 0."""
+    return attackers - result if result < attackers else attackers - result - 1
+
+
+@compiled
+def without_dice(attackers: int, defenders: int) -> int:
+    """The same where no dice are thrown: a bigger army wins with the difference."""
+    return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)

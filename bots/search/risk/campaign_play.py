@@ -1,0 +1,289 @@
+"""The campaign on flat arrays: drafts, attacks and turns made and taken back, and perft. campaign_tree.py searches it.
+
+A move is one number: a border to attack across, counted from 0 as board[SOURCES] lists them, or their number: the end.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import lru_cache
+from itertools import chain
+from math import floor
+from typing import Any
+
+from bots.search.risk.campaign_battle import left_after, without_dice
+from bots.search.risk.sums import ARMY, MOST_SEATS, OWNED, TERRITORIES, board_values, cell, put
+from protocol.compiled import compiled
+from protocol.games.risk.campaign import LEAST_CLASSIC, Campaign, Position
+
+BORDERS, SOURCES, MOVES, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, HELD = range(4, 14)
+"""The campaign's slots of `board`: [BORDERS] where the cells that borders lead to begin, [SOURCES] those that they lead
+from; [MOVES] the number of borders; [ATTACKS] attacks a turn in the rules; [CLASSIC] and [DICE] 0 or 1; [CONTINENTS]
+where they begin, each a bonus, a count and cells, and [HELD] how many there are."""
+
+TURN, LEFT, ROUND, ACTIVE, GONE, TOP, KEY, A_TURN, EVERY, ALIVE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+"""The position beside owners and troops, in `play`: the seat to move, the attacks it has left, the round, how many
+seats are in the game, the seat that the last attack put out (−1: none), where the log of changes ends, the search key,
+attacks a turn, whether every attack is a move (1) or the candidates (0), and by seat whether it is in the game."""
+NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, LINES, LINE, LISTS, HISTORY, NEAR, CALM, FIGHT = range(15, 28)
+"""The search's part of `play`: counts; the nodes it may visit; 1 to make it come to an end; where lines begin and how
+long each is; where lists of moves begin; where the moves' history begins; 1 where the round is part of the key, leaves
+are made calm, battles are thrown."""
+DRAFTS = 28
+"""Where a draft is worked out: two slots a territory. The log of changes follows."""
+
+SPAN = 64
+"""Troops enter a search key in two digits of this base."""
+_KEY_BITS = 62
+
+
+def campaign_board(rules: Campaign) -> list[int]:
+    """`board` for the campaign, for `ints`."""
+    map_ = rules.map
+    values = board_values(map_)
+    values[BORDERS] = cell(len(map_))
+    values[MOVES] = 2 * len(map_.borders)
+    values[SOURCES] = len(values)
+    values += chain.from_iterable([cell(index)] * len(others) for index, others in enumerate(map_.neighbours))
+    values[CONTINENTS], values[HELD] = len(values), len(map_.continents)
+    for continent, members in zip(map_.continents, map_.members, strict=True):
+        values += [continent.bonus, len(members), *map(cell, members)]
+    values[SEATS], values[ATTACKS], values[ROUNDS] = rules.seats, rules.max_attacks, rules.max_rounds
+    values[CLASSIC], values[DICE] = rules.draft == "classic", rules.battle == "dice"
+    return values
+
+
+def play_values(board: Any, position: Position, depth: int) -> list[int]:
+    """`play` with the position's turn and room for `depth` plies of search, for `ints`."""
+    count, moves, seats = board[TERRITORIES], board[MOVES], board[SEATS]
+    values = [0] * (DRAFTS + 2 * count)
+    values[TURN], values[LEFT], values[ROUND] = position.seat, position.attacks_left, position.round
+    values[ACTIVE], values[GONE], values[TOP] = seats - len(position.out), -1, len(values)
+    values[A_TURN] = board[ATTACKS]
+    for seat in range(seats):
+        values[ALIVE + seat] = seat not in position.out
+    values += [0] * (3 * (count + 2) * (depth + 4))
+    values[LINES], values[LINE] = len(values), depth + 2
+    values += [0] * ((depth + 2) * (depth + 2))
+    values[LISTS] = len(values)
+    values += [0] * ((moves + 1) * (depth + 1))
+    values[HISTORY] = len(values)
+    values += [0] * (2 * (moves + 1))
+    return values
+
+
+@lru_cache(maxsize=8)
+def key_values(territories: int) -> tuple[int, ...]:
+    """Zobrist's numbers: by territory, owner and digit of its troops."""
+    draw = random.Random(territories).getrandbits
+    return tuple(draw(_KEY_BITS) for _ in range(territories * MOST_SEATS * 2 * SPAN))
+
+
+@compiled
+def key_of(board: Any, state: Any, keys: Any, at: int) -> int:
+    """What a cell adds to the search key."""
+    begin = (board[at + 3] * MOST_SEATS + state[at]) * 2 * SPAN
+    troops = state[at + 1]
+    return keys[begin + troops % SPAN] ^ keys[begin + SPAN + troops // SPAN % SPAN]  # type: ignore[no-any-return]
+
+
+@compiled
+def place(board: Any, state: Any, play: Any, keys: Any, at: int, owner: int, troops: int) -> None:
+    """`put`, written to the log and the search key."""
+    top = play[TOP]
+    play[top], play[top + 1], play[top + 2] = at, state[at], state[at + 1]
+    play[TOP] = top + 3
+    play[KEY] ^= key_of(board, state, keys, at)
+    put(board, state, at, owner, troops)
+    play[KEY] ^= key_of(board, state, keys, at)
+
+
+@compiled
+def take_back(board: Any, state: Any, play: Any, keys: Any, mark: int) -> None:
+    """Undo what was placed since the log ended at `mark`."""
+    top = play[TOP]
+    while top > mark:
+        top -= 3
+        at = play[top]
+        play[KEY] ^= key_of(board, state, keys, at)
+        put(board, state, at, play[top + 1], play[top + 2])
+        play[KEY] ^= key_of(board, state, keys, at)
+    play[TOP] = mark
+
+
+@compiled
+def back_to(play: Any, seat: int, left: int, number: int, gone: int) -> None:
+    """Give the turn back as it was, and the seat that an attack put out its place in the game."""
+    play[TURN], play[LEFT], play[ROUND] = seat, left, number
+    if gone >= 0:
+        play[ALIVE + gone] = 1
+        play[ACTIVE] += 1
+
+
+@compiled
+def income(board: Any, state: Any, seat: int) -> int:
+    """The units that a seat has to place in a draft."""
+    owned = state[OWNED + seat]
+    if not board[CLASSIC]:
+        return owned  # type: ignore[no-any-return]
+    units = max(LEAST_CLASSIC, owned // 3)
+    begin = board[CONTINENTS]
+    for _ in range(board[HELD]):
+        end = begin + 2 + board[begin + 1]
+        held = board[begin]
+        for i in range(begin + 2, end):
+            if state[board[i]] != seat:
+                held = 0
+                break
+        units += held
+        begin = end
+    return units
+
+
+@compiled
+def draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
+    """Place the new units of the seat to move by the draft rule, rounding as protocol.games.risk.draft does.
+
+    `pressure` is room for a float a territory.
+    """
+    seat = play[TURN]
+    units = income(board, state, seat)
+    kept = _under_pressure(board, state, play, pressure, seat)
+    total = 0.0
+    for i in range(kept):
+        total += pressure[i]
+    placed = DRAFTS + board[TERRITORIES]
+    left = units
+    for i in range(kept):
+        share = pressure[i] / total if total > 0.0 else 1.0 / kept
+        count = min(left, max(1, int(floor(share * units + 0.5))))
+        play[placed + i] = count
+        left -= count
+    for i in range(left):
+        play[placed + i % kept] += 1
+    for i in range(kept):
+        if play[placed + i]:
+            at = play[DRAFTS + i]
+            place(board, state, play, keys, at, seat, state[at + 1] + play[placed + i])
+
+
+@compiled
+def _under_pressure(board: Any, state: Any, play: Any, pressure: Any, seat: int) -> int:
+    """Sort the seat's cells to play[DRAFTS…], most pressure first; returns how many are the upper half."""
+    own = 0
+    for at in range(cell(0), board[BORDERS], 4):
+        if state[at] != seat:
+            continue
+        enemies = 0
+        for i in range(board[at], board[at + 1]):
+            if state[board[i]] != seat:
+                enemies += state[board[i] + 1]
+        here = enemies / state[at + 1]
+        i = own
+        while i > 0 and pressure[i - 1] < here:
+            pressure[i] = pressure[i - 1]
+            play[DRAFTS + i] = play[DRAFTS + i - 1]
+            i -= 1
+        pressure[i] = here
+        play[DRAFTS + i] = at
+        own += 1
+    return (own + 1) // 2
+
+
+@compiled
+def pass_turn(board: Any, play: Any) -> bool:
+    """The turn goes on to the next seat in the game; returns whether the rounds are over."""
+    seat = play[TURN]
+    following = seat
+    while True:
+        following = (following + 1) % board[SEATS]
+        if play[ALIVE + following]:
+            break
+    if following <= seat:
+        play[ROUND] += 1
+    play[TURN], play[LEFT] = following, play[A_TURN]
+    return play[ROUND] > board[ROUNDS]  # type: ignore[no-any-return]
+
+
+@compiled
+def next_attack(board: Any, state: Any, play: Any, move: int) -> int:
+    """The first attack from `move` on that is one of the seat's to move, by index; board[MOVES] if none is.
+
+    A candidate has two units more than the enemy.
+    """
+    seat, every = play[TURN], play[EVERY]
+    while move < board[MOVES]:
+        at = board[board[SOURCES] + move]
+        troops = state[at + 1]
+        if state[at] != seat or troops < 3 - every:
+            move = board[at + 1] - board[BORDERS]
+            continue
+        to = board[board[BORDERS] + move]
+        if state[to] != seat and (every or troops >= state[to + 1] + 2):
+            return move
+        move += 1
+    return move
+
+
+@compiled
+def size_of(board: Any, state: Any, play: Any, move: int) -> int:
+    """The units that an attack sends: all that can go, or for a candidate the mean of both sides, rounded up."""
+    troops = state[board[board[SOURCES] + move] + 1]
+    if play[EVERY]:
+        return troops - 1  # type: ignore[no-any-return]
+    return (troops + state[board[board[BORDERS] + move] + 1] + 1) // 2  # type: ignore[no-any-return]
+
+
+@compiled
+def attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
+    """Fight: `remain` attackers are left and take the territory, or below 0 as many defenders.
+
+    Returns whether the game is over for MAX.
+    """
+    at, to = board[board[SOURCES] + move], board[board[BORDERS] + move]
+    seat, enemy = state[at], state[to]
+    place(board, state, play, keys, at, seat, state[at + 1] - size)
+    play[LEFT] -= 1
+    play[GONE] = -1
+    if remain < 0:
+        place(board, state, play, keys, to, enemy, -remain)
+        return False
+    place(board, state, play, keys, to, seat, remain)
+    if state[OWNED + enemy] or not play[ALIVE + enemy]:
+        return False
+    play[GONE] = enemy
+    play[ALIVE + enemy] = 0
+    play[ACTIVE] -= 1
+    return play[ACTIVE] == 1 or enemy == state[0]  # type: ignore[no-any-return]
+
+
+@compiled
+def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, drafting: bool, depth: int) -> int:
+    """Paths of exactly `depth` plies from an unfinished position: every attack with the most units, every result."""
+    if depth == 0:
+        return 1
+    mark, seat, left, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
+    if drafting:
+        draft(board, state, play, keys, pressure)
+        paths = perft(board, state, play, keys, pressure, False, depth - 1)
+        take_back(board, state, play, keys, mark)
+        return paths
+    paths = 0
+    move = next_attack(board, state, play, 0)
+    while move < board[MOVES]:
+        size, defenders = size_of(board, state, play, move), state[board[board[BORDERS] + move] + 1]
+        for result in range(size + defenders if board[DICE] else 1):
+            remain = left_after(result, size) if board[DICE] else without_dice(size, defenders)
+            over = attack(board, state, play, keys, move, size, remain)
+            gone = play[GONE]
+            drafting = not over and play[LEFT] == 0
+            if drafting:
+                over = pass_turn(board, play)
+            paths += (depth == 1) if over else perft(board, state, play, keys, pressure, drafting, depth - 1)
+            take_back(board, state, play, keys, mark)
+            back_to(play, seat, left, number, gone)
+        move = next_attack(board, state, play, move + 1)
+    over = pass_turn(board, play)
+    paths += (depth == 1) if over else perft(board, state, play, keys, pressure, True, depth - 1)
+    back_to(play, seat, left, number, -1)
+    return paths

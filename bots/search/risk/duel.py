@@ -1,0 +1,132 @@
+"""The search of bounded Risk: positions and actions of the rules outside, flat arrays within."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from bots.search.base import Found, Limit, Stop, opinion
+from bots.search.deepening import deepen
+from bots.search.kernels import EQUAL, Algorithm
+from bots.search.risk import duel_tree as tree
+from bots.search.risk.sums import FREE, INDEX, MODES, NONE, cell, put, scale_values, state_values
+from protocol.compiled import floats, ints
+from protocol.games.base import NO_DICE
+from protocol.games.risk.duel import Action, Duel, Position
+
+UNBOUNDED = 2**62
+
+
+class DuelSearch:
+    """Searches under one config; one at a time."""
+
+    def __init__(self, rules: Duel) -> None:
+        self._rules = rules
+        self._values = tree.duel_board(rules)
+        self._board = ints(self._values)
+
+    def search(
+        self,
+        position: Position,
+        *,
+        depth: int,
+        algorithm: Algorithm,
+        evaluation: str = "features",
+        weights: Sequence[float] = EQUAL,
+        limit: Limit,
+    ) -> Found[Action]:
+        """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
+
+        Nodes run over by fewer than one position has results.
+        """
+        rules = self._rules
+        depth = min(depth, rules.max_plies - position.at)
+        work = ints(tree.work_values(self._values, depth, position.at))
+        scale = floats(scale_values(rules.map, weights, opinion(rules), rules.max_troops))
+        state = self._state(position, MODES[evaluation])
+        expect = partial(self._expect, state, scale, work)
+        with _stopping(work, limit.deadline):
+            return deepen(rules, position, expect, limit=limit, deepest=depth)
+
+    def _expect(
+        self, state: Any, scale: Any, work: Any, rules: Duel, root: Position, *, depth: int, limit: Limit
+    ) -> Found[Action]:
+        tree.begin(work, UNBOUNDED if limit.left is None else limit.left)
+        value = tree.expect(self._board, state, scale, work, depth, 0)
+        limit.charge(int(work[tree.NODES]))
+        if work[tree.STOP]:
+            raise Stop
+        line = self._line(root, work)
+        return Found(
+            value=float(value),
+            move=line[0],
+            line=line,
+            nodes=int(work[tree.NODES]),
+            leaves=int(work[tree.LEAVES]),
+            deepest=int(work[tree.DEEPEST]),
+            depth=depth,
+            complete=not work[tree.ESTIMATES],
+        )
+
+    def _line(self, root: Position, work: Any) -> tuple[Action, ...]:
+        """The principal variation that is in `work`."""
+        position, line = root, []
+        begin = int(work[tree.LINES]) + 1
+        for move in work[begin : begin + int(work[begin - 1])]:
+            action = self._action(position, int(move))
+            line.append(action)
+            position = self._rules.outcomes(position, action)[0][1]
+        return tuple(line)
+
+    def _action(self, position: Position, move: int) -> Action:
+        """A move of the kernels as the rules have it."""
+        values = self._values
+        if move < values[tree.BORDERS]:
+            return Action("invade" if FREE in position.owner else "reinforce", values[move + INDEX])
+        return Action("attack", values[values[move] + INDEX], values[values[move + values[tree.SOURCES]] + INDEX])
+
+    def perft(self, position: Position, depth: int) -> int:
+        """The number of paths of exactly `depth` plies, every result of chance on its own."""
+        depth_left = self._rules.max_plies - position.at
+        if depth == 0:
+            return 1
+        if depth > depth_left or self._rules.to_move(position) is None:
+            return 0
+        work = ints(tree.work_values(self._values, depth, position.at))
+        return int(tree.count_paths(self._board, self._state(position, NONE), work, depth, 0))
+
+    def warm_up(self) -> None:
+        """Compile, or load from disk, all that a match needs."""
+        position = self._rules.initial(NO_DICE)[0]
+        self.search(position, depth=2, algorithm="expectiminimax", limit=Limit())
+
+    def _state(self, position: Position, mode: int) -> Any:
+        """The position for the kernels, seen from the seat to move."""
+        state = ints(state_values(self._rules.map, position.seat, mode))
+        for index, (owner, troops) in enumerate(zip(position.owner, position.troops, strict=True)):
+            if owner != FREE:
+                put(self._board, state, cell(index), owner, troops)
+        return state
+
+
+@contextmanager
+def _stopping(work: Any, deadline: float | None) -> Iterator[None]:
+    """Tell the search to stop at `deadline`: compiled code cannot look at the clock."""
+    if deadline is None:
+        yield
+        return
+
+    def stop() -> None:
+        work[tree.STOP] = 1
+
+    timer = threading.Timer(max(0.0, deadline - time.monotonic()), stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
