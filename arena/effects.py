@@ -87,6 +87,12 @@ class Show(Struct, frozen=True, gc=False):
     message: Start | Turn
 
 
+class Release(Struct, frozen=True, gc=False):
+    """A seat has been told its own end; its bot is free although the match goes on."""
+
+    seat: int
+
+
 class Deadline(Struct, frozen=True, gc=False):
     """Send `Expired` at this time; None: no more."""
 
@@ -94,8 +100,8 @@ class Deadline(Struct, frozen=True, gc=False):
 
 
 class Finish(Struct, frozen=True, gc=False):
-    """The match is over: store `result()`, then send everyone `farewell()`."""
+    """The match is over: store `result()`, then send `farewell()` to everyone who was not released."""
 
 
 MatchEvent = Ready | Played | Resigned | Left | Returned | Forfeited | Expired | Delayed | Voided
-Effect = Record | Tell | Show | Deadline | Finish
+Effect = Record | Tell | Show | Release | Deadline | Finish

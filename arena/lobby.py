@@ -151,11 +151,16 @@ class Lobby:
     def remove(self, runner: Runner) -> None:
         """A match is over and told."""
         del self.runners[runner.match.id]
-        for player in runner.match.players:
-            playing = self._playing[player.bot.lower()]
-            del playing[runner.match.id]
-            if not playing:
-                del self._playing[player.bot.lower()]
+        for seat in range(len(runner.match.players)):
+            self.release(runner, seat)
+
+    def release(self, runner: Runner, seat: int) -> None:
+        """A seat plays no more in this match, which may go on: its bot has the slot back."""
+        bot = runner.match.players[seat].bot.lower()
+        playing = self._playing.get(bot, {})
+        playing.pop(runner.match.id, None)
+        if not playing:
+            self._playing.pop(bot, None)
 
     def free_slots(self, bot: str) -> int:
         """How many more matches a bot takes now; 0 while it is away."""
@@ -194,6 +199,8 @@ class Lobby:
             raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
         if message.opponent is not None and message.opponent.lower() == bot.lower():
             raise NotAllowed("seek: a bot does not play itself: name another opponent")
+        if message.opponent is not None and game.seats > 2:
+            raise NotAllowed(f"seek: an opponent is named where two play: this match has {game.seats} seats")
         rated = message.rated and message.opponent is None and game.preset is not None
         kind = (game.name, canonical(game.config), rated)
         sought = Sought(session, bot, message.id, game, rated, message.opponent, self._loop.time(), kind)
@@ -272,11 +279,11 @@ class Lobby:
     def _pair(self) -> None:
         """Begin every match that the seeks in force allow now: those that name an opponent first."""
         self._look = None
-        for find in (self._named_pairs, self._open_pairs):
-            for pair in find():
-                for sought in pair:
+        for find in (self._named_pairs, self._open_groups):
+            for group in find():
+                for sought in group:
                     del self._seeks[sought.place]
-                self._begin(pair)
+                self._begin(group)
         if self._seeks:
             self._look_in(LOOK_AGAIN)
 
@@ -290,14 +297,18 @@ class Lobby:
                     pairs |= {sought: other, other: sought}
         return [(a, b) for a, b in pairs.items() if a.place < b.place]
 
-    def _open_pairs(self) -> list[tuple[Sought, Sought]]:
+    def _open_groups(self) -> list[tuple[Sought, ...]]:
         seekers = []
         for sought in self._seeks.values():
             if sought.opponent is None:
                 mu, sigma = self._rating_of(sought.bot, sought.game.name)
-                seekers.append(pairing.Seeker(sought.bot.lower(), mu, sigma, sought.since, sought, sought.kind))
-        patience = pairing.PATIENCE if len(self.sessions) > 2 else 0.0  # two alone have nobody better to wait for
-        return [(a.key, b.key) for a, b in pairing.ladder_pairs(seekers, self._loop.time(), patience)]
+                waits = sought.game.seats < len(self.sessions)  # all there are have nobody better to wait for
+                patience = pairing.PATIENCE if waits else 0.0
+                bot, seats = sought.bot.lower(), sought.game.seats
+                seekers.append(
+                    pairing.Seeker(bot, mu, sigma, sought.since, sought, sought.kind, seats=seats, patience=patience)
+                )
+        return [tuple(seeker.key for seeker in group) for group in pairing.ladder_groups(seekers, self._loop.time())]
 
 
 def _name(session: Session) -> str:

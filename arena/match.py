@@ -26,6 +26,7 @@ from arena.effects import (
     Played,
     Ready,
     Record,
+    Release,
     Resigned,
     Returned,
     Show,
@@ -111,7 +112,7 @@ class Match:
         effects = self._redo(begun, events, now) if begun else []
         if any(isinstance(line, Void) for line in lines):
             _recorded, *finish = self._voided(Voided(), now)
-            return finish
+            return [*(effect for effect in effects if type(effect) is Release), *finish]
         return effects if self.phase is Phase.OVER else [*effects, Deadline(self._until)]
 
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
@@ -180,7 +181,7 @@ class Match:
         )
 
     def farewell(self, seat: int | None, ratings: Ratings | None = None) -> End:
-        """The `end` for a seat, or for a watcher. The seed is in it once nobody plays on."""
+        """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
         course = self._playing
         outcomes = []
         for at, (player, rank) in enumerate(zip(self.players, course.ranks, strict=True)):
@@ -234,9 +235,11 @@ class Match:
                 self._told[line.event.seat] = self._answered[line.event.seat]
             else:
                 self.events.append(line.event)
-        effects: list[Effect] = [] if self.events or deal is None else [self._happened(deal, now)]
+        effects: list[Effect] = [Release(seat) for seat in course.out]
+        if deal is not None and not self.events:
+            effects.append(self._happened(deal, now))
         if course.over:
-            return self._finish(now)
+            return effects + self._finish(now)
         struck_out = {seat: "illegal" for seat, strikes in enumerate(self._strikes) if strikes >= MAX_STRIKES}
         for seat, reason in {**self._quitting, **struck_out}.items():
             if self.phase is Phase.PLAYING:
@@ -435,13 +438,10 @@ class Match:
         return effects + self._run_clock(now)
 
     def _drop(self, seat: int, reason: str, now: float) -> list[Effect]:
-        """A seat drops out; where the match goes on without it, it is told its own end at once."""
+        """A seat drops out; where the match goes on without it, it is told its own end at once and is free."""
         course = self._playing
-        effects: list[Effect] = [self._happened(course.leave(seat, reason), now)]
-        if not course.over:
-            effects.append(Tell(seat, self.farewell(seat)))
-            self._told[seat] = len(self.events)
-        return effects
+        left = self._happened(course.leave(seat, reason), now)
+        return [left] if course.over else [left, Tell(seat, self.farewell(seat)), Release(seat)]
 
     def _finish(self, now: float) -> list[Effect]:
         course = self._playing

@@ -1,4 +1,4 @@
-"""Who plays whom: round robin, gauntlet and swiss for tournaments, and the ladder's pairs for the lobby. Pure.
+"""Who plays whom: round robin, gauntlet and swiss for tournaments, and the ladder's groups for the lobby. Pure.
 
 Chance comes in as a `random.Random`, time as an argument; equal arguments give equal schedules.
 """
@@ -41,7 +41,7 @@ class Pairing:
 class Seeker:
     """A seek on the ladder, with the bot's rating. `since` and `now` are seconds of one clock.
 
-    `pool` is what both sides must agree on; `key` is the caller's own.
+    `pool` is what all sides must agree on, `seats` and `patience` included; `key` is the caller's own.
     """
 
     bot: str
@@ -50,6 +50,8 @@ class Seeker:
     since: float
     key: Any
     pool: Hashable = None
+    seats: int = 2
+    patience: float = PATIENCE
 
 
 def round_robin(
@@ -112,16 +114,17 @@ def byes(bots: Sequence[str], played: Iterable[Pairing]) -> Counter[str]:
     return Counter(bot for present in rounds.values() for bot in bots if bot not in present)
 
 
-def ladder_pairs(seekers: Sequence[Seeker], now: float, patience: float = PATIENCE) -> list[tuple[Seeker, Seeker]]:
-    """Pairs of different bots within a pool: the longest-waiting is served first, with the best match it can get.
+def ladder_groups(seekers: Sequence[Seeker], now: float) -> list[tuple[Seeker, ...]]:
+    """Groups of as many different bots within a pool as a match has seats.
 
-    What counts as close enough widens with waiting, and after `patience` seconds anyone will do: nobody starves. Bots
-    of unsure rating are close to more others. About n log n for n seekers.
+    The longest-waiting is served first, with the best match it can get. What counts as close enough widens with
+    waiting, and after its `patience` in seconds anyone will do: nobody starves. Bots of unsure rating are close to more
+    others. About n log n for n seekers.
     """
     pools: dict[Hashable, list[Seeker]] = defaultdict(list)
     for seeker in sorted(seekers, key=lambda seeker: (seeker.since, -seeker.sigma, seeker.bot)):
         pools[seeker.pool].append(seeker)
-    return [pair for pool in pools.values() for pair in _pool_pairs(pool, now, patience)]
+    return [group for pool in pools.values() for group in _pool_groups(pool, now)]
 
 
 def _check_enough(bots: Sequence[str], seats: int, what: str) -> None:
@@ -182,7 +185,7 @@ def _cheapest_matching(edges: Mapping[tuple[int, int], int]) -> list[tuple[int, 
     return sorted((min(pair), max(pair)) for pair in networkx.max_weight_matching(graph, maxcardinality=True))
 
 
-def _pool_pairs(waiting: Sequence[Seeker], now: float, patience: float) -> Iterator[tuple[Seeker, Seeker]]:
+def _pool_groups(waiting: Sequence[Seeker], now: float) -> Iterator[tuple[Seeker, ...]]:
     """Bots stand in a row by mu, each with its seeks in a queue; a bot whose queue is empty leaves the row."""
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
     for seeker in waiting:
@@ -193,22 +196,25 @@ def _pool_pairs(waiting: Sequence[Seeker], now: float, patience: float) -> Itera
         if not queue or queue[0] is not seeker:
             continue
         near = [queues[bot][0] for bot in itertools.islice(row.around(seeker.bot), _NEIGHBOURS)]
-        waited = (now - seeker.since) / patience if patience else 1.0
-        best = _best_for(seeker, near, waited)
-        for served in (seeker, best) if best else (seeker,):
+        group = (seeker, *_best_for(seeker, near, now))
+        for served in group:
             queues[served.bot].popleft()
             if not queues[served.bot]:
                 row.leave(served.bot)
-        if best:
-            yield seeker, best
+        if len(group) == seeker.seats:
+            yield group
 
 
-def _best_for(seeker: Seeker, others: Iterable[Seeker], waited: float) -> Seeker | None:
-    """The best match among `others`; `waited` is the share of the seeker's patience that is used up."""
+def _best_for(seeker: Seeker, others: Iterable[Seeker], now: float) -> list[Seeker]:
+    """The best matches among `others`, one for each of the other seats; nobody where there are too few."""
     mine = Rating(seeker.mu, seeker.sigma)
+    waited = (now - seeker.since) / seeker.patience if seeker.patience else 1.0
     least = _LEAST_CLOSENESS * max(0.0, 1 - waited)
     near = [other for other in others if closeness(mine, Rating(other.mu, other.sigma)) >= least]
-    return max(near, key=lambda other: (quality(mine, Rating(other.mu, other.sigma)), -other.since), default=None)
+    if len(near) < seeker.seats - 1:
+        return []
+    near.sort(key=lambda other: (-quality(mine, Rating(other.mu, other.sigma)), other.since))
+    return near[: seeker.seats - 1]
 
 
 class _Row:

@@ -16,6 +16,7 @@ from arena.effects import (
     Left,
     MatchEvent,
     Record,
+    Release,
     Returned,
     Show,
     Tell,
@@ -42,15 +43,25 @@ class Peer(Protocol):
 
 
 class Runner:
-    """A match with its journal, its seats and its watchers. `finish` is called once, when the match is over."""
+    """A match with its journal, its seats and its watchers.
 
-    def __init__(self, match: Match, journal: MatchJournal, finish: Callable[[Runner], None]) -> None:
+    `finish` is called once, when the match is over; `release` for each seat that is free before that.
+    """
+
+    def __init__(
+        self,
+        match: Match,
+        journal: MatchJournal,
+        finish: Callable[[Runner], None],
+        release: Callable[[Runner, int], None] = lambda runner, seat: None,
+    ) -> None:
         self.match = match
         self.journal = journal
         self.seats: list[Peer | None] = [None] * match.game.seats
         self.watchers: dict[Peer, bool] = {}
         """Each watcher, and whether it is told of every turn or of the start and the end only."""
         self._finish = finish
+        self._release = release
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None
@@ -121,7 +132,7 @@ class Runner:
         self.match.watched = any(self.watchers.values())
 
     def farewell(self, ratings: Ratings | None) -> None:
-        """Tell everyone the end."""
+        """Tell everyone the end who was not told before."""
         for seat, peer in enumerate(self.seats):
             if peer is not None:
                 self._send(peer, self.match.farewell(seat, ratings))
@@ -144,6 +155,9 @@ class Runner:
                 peer = self.seats[effect.seat]
                 if peer is not None:
                     self._send(peer, effect.message)
+            elif isinstance(effect, Release):
+                self.seats[effect.seat] = None
+                self._release(self, effect.seat)
             elif isinstance(effect, Deadline):
                 self._arm(effect.at)
             elif isinstance(effect, Show):

@@ -98,7 +98,7 @@ class Arena:
         self.finished: Callable[[Result], None] = lambda result: None
         """Called when a match has been told its end; set by a tournament."""
         self.changed: Callable[[], None] = lambda: None
-        """Called when a bot came in; set by a tournament."""
+        """Called when a bot came in, or dropped out of a match that goes on; set by a tournament."""
         self._archive = archive
         self._journal = journal
         self._door = door
@@ -159,7 +159,7 @@ class Arena:
     def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = ()) -> Runner:
         """Start a match between bots that are here. Raises `JournalFault`; then there is no match."""
         match = Match(header, seed, self._players(header), seeks)
-        runner = Runner(match, self._journal.begin(match.id), self._over)
+        runner = Runner(match, self._journal.begin(match.id), self._over, self._released)
         self._add(runner)
         try:
             runner.open()
@@ -223,7 +223,7 @@ class Arena:
         for seat in header.seats:
             await self._look_up(seat.bot)
         resumed = Match(header, bytes.fromhex(lines[0].seed), self._players(header))
-        runner = Runner(resumed, self._journal.proceed(match), self._over)
+        runner = Runner(resumed, self._journal.proceed(match), self._over, self._released)
         self._add(runner)
         try:
             runner.resume(lines[2:])
@@ -268,6 +268,10 @@ class Arena:
 
     def _rating_of(self, bot: str, game: str) -> tuple[float, float]:
         return self._ratings.get((bot.lower(), game), (INITIAL.mu, INITIAL.sigma))
+
+    def _released(self, runner: Runner, seat: int) -> None:
+        self.lobby.release(runner, seat)
+        self.changed()
 
     def _over(self, runner: Runner) -> None:
         task = asyncio.create_task(self._conclude(runner))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from arena import ladder
 from arena import record as records
-from arena.effects import Deadline, Effect, Expired, Finish, Played, Ready, Record, Show, Tell
+from arena.effects import Deadline, Effect, Expired, Finish, Played, Ready, Record, Release, Show, Tell
 from arena.match import Match, Phase
 from arena.record import AnyLine, Header, Ply, RecordedSeat, Strike, header_of, public, write_line
 from protocol.dice import Dice
@@ -146,6 +146,7 @@ class Table:
         self.shown: list[Any] = []
         self.deadline: float | None = None
         self.finishes = 0
+        self.released: list[int] = []
 
     def open(self) -> list[Effect]:
         return self.perform(self.match.open(self.now))
@@ -207,6 +208,8 @@ class Table:
             elif isinstance(effect, Show):
                 self._check(effect.message)
                 self.shown.append(effect.message)
+            elif isinstance(effect, Release):
+                self.released.append(effect.seat)
             elif isinstance(effect, Deadline):
                 self.deadline = effect.at
             elif isinstance(effect, Finish):

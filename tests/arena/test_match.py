@@ -552,12 +552,13 @@ def test_of_three_seats_only_the_offender_drops_out_and_is_told_its_end_without_
     assert end.seed is None
     assert end.ranks == [3, 1, 1]
     assert [event.out for event in end.events] == ["timeout"]
+    assert table.released == [0]
     assert isinstance(table.last(1), Turn)
     assert [(event.ply, event.out) for event in table.last(1).events] == [(0, "timeout")]
     assert (table.ply, table.to_move, table.deadline) == (0, 1, 120)
     ended(table.finish_at_random())
     assert table.match.result("x").seats[0].rank == 3
-    assert table.match.farewell(0).seed
+    assert (table.last(0), table.released) == (end, [0])
 
 
 def test_of_three_seats_one_that_leaves_out_of_turn_does_not_touch_the_clock_of_the_mover() -> None:
@@ -579,6 +580,7 @@ def test_of_three_seats_the_last_one_wins() -> None:
     table.send(Returned(1))
     table.send(Forfeited(2))
     assert ended(table) == ["win", "resigned", "disconnected"]
+    assert table.released == [1]
     assert [seat.rank for seat in table.match.result("x").seats] == [1, 3, 2]
 
 
@@ -737,6 +739,15 @@ def test_after_a_restart_the_one_seat_that_is_missing_may_drop_out_and_the_clock
     again.send(Returned(1))
     again.send(Forfeited(2), after=1)
     assert again.deadline == 511
+
+
+@pytest.mark.parametrize("void", [False, True])
+def test_after_a_restart_a_seat_that_had_dropped_out_is_free(void: bool) -> None:
+    table = Table("dibs").begin()
+    table.send(Resigned(1))
+    if void:
+        table.send(Voided())
+    assert copy_of(table).released == [1]
 
 
 @pytest.mark.parametrize("reason", ["resigned", "no_show", "illegal", "void", "played"])

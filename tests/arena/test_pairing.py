@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
 
-from arena.pairing import PATIENCE, Pairing, Seeker, byes, gauntlet, ladder_pairs, round_robin, swiss
+from arena.pairing import PATIENCE, Pairing, Seeker, byes, gauntlet, ladder_groups, round_robin, swiss
 from protocol.errors import UsageFault
 
 BOTS = ["ann", "bob", "cid", "dan", "eve"]
@@ -158,44 +159,55 @@ def bots_of(pairs: list[tuple[Seeker, Seeker]]) -> list[tuple[str, str]]:
 
 def test_close_ratings_are_paired() -> None:
     seekers = [seeker("ann", 10), seeker("bob", 30), seeker("cid", 11), seeker("dan", 31)]
-    assert {frozenset(pair) for pair in bots_of(ladder_pairs(seekers, now=0.1))} == {
+    assert {frozenset(pair) for pair in bots_of(ladder_groups(seekers, now=0.1))} == {
         frozenset(("ann", "cid")),
         frozenset(("bob", "dan")),
     }
 
 
 def test_a_bot_never_meets_itself() -> None:
-    assert ladder_pairs([seeker("ann", since=0), seeker("ann", since=1)], now=99) == []
+    assert ladder_groups([seeker("ann", since=0), seeker("ann", since=1)], now=99) == []
 
 
 def test_seeks_of_different_pools_are_not_paired() -> None:
-    assert ladder_pairs([seeker("ann", pool="nim"), seeker("bob", pool="grundy")], now=99) == []
+    assert ladder_groups([seeker("ann", pool="nim"), seeker("bob", pool="grundy")], now=99) == []
 
 
 def test_ratings_far_apart_wait_a_little_and_then_meet() -> None:
     seekers = [seeker("ann", 5), seeker("bob", 45)]
-    assert ladder_pairs(seekers, now=0.1) == []
-    assert bots_of(ladder_pairs(seekers, now=PATIENCE)) == [("ann", "bob")]
+    assert ladder_groups(seekers, now=0.1) == []
+    assert bots_of(ladder_groups(seekers, now=PATIENCE)) == [("ann", "bob")]
 
 
 def test_newcomers_of_unsure_rating_need_not_wait() -> None:
-    assert len(ladder_pairs([seeker("ann", 22, 8), seeker("bob", 28, 8)], now=0.0)) == 1
+    assert len(ladder_groups([seeker("ann", 22, 8), seeker("bob", 28, 8)], now=0.0)) == 1
+
+
+def test_a_match_of_three_seats_takes_the_two_that_are_closest() -> None:
+    ratings = {"ann": 25, "bob": 26, "cid": 40, "dan": 24}
+    seekers = [replace(seeker(bot, mu, since=i), seats=3) for i, (bot, mu) in enumerate(ratings.items())]
+    assert [{side.bot for side in group} for group in ladder_groups(seekers, now=99)] == [{"ann", "bob", "dan"}]
+
+
+def test_a_match_of_three_seats_waits_for_a_third_bot() -> None:
+    seekers = [replace(seeker(bot, since=i), seats=3) for i, bot in enumerate(("ann", "bob", "ann", "bob"))]
+    assert ladder_groups(seekers, now=99) == []
 
 
 def test_the_longest_waiting_is_served_first() -> None:
     seekers = [seeker("new", 25, since=9.0), seeker("mid", 25, since=5.0), seeker("old", 25.1, since=1.0)]
-    assert bots_of(ladder_pairs(seekers, now=9.5)) == [("old", "mid")]
+    assert bots_of(ladder_groups(seekers, now=9.5)) == [("old", "mid")]
 
 
 def test_a_bot_with_many_seeks_does_not_hide_the_others() -> None:
     seekers = [seeker("ann", since=i) for i in range(64)] + [seeker(f"b{i}", 40 + i, since=70) for i in range(3)]
-    assert len(ladder_pairs(seekers, now=100)) == 3
+    assert len(ladder_groups(seekers, now=100)) == 3
 
 
 def test_a_thousand_seekers_all_find_a_match_and_each_seek_only_one() -> None:
     chance = Random(4)
     seekers = [seeker(f"b{i % 300}", chance.uniform(0, 50), chance.uniform(1, 8), i / 100) for i in range(1000)]
-    pairs = ladder_pairs(seekers, now=100)
+    pairs = ladder_groups(seekers, now=100)
     used = [side.key for pair in pairs for side in pair]
     assert len(used) == len(set(used)) == 1000
     assert all(a.bot != b.bot for a, b in pairs)

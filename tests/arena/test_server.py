@@ -17,6 +17,8 @@ from arena import record as records
 from arena import server as servers
 from arena.server import PortFault
 from arena.store.database import StoreFailed
+from protocol import games
+from referee_table import WHERE
 
 
 async def ready(start: dict[str, Any], *clients: Any) -> None:
@@ -144,6 +146,85 @@ async def test_a_named_opponent_is_waited_for_and_the_match_is_unrated(serve: An
     start = await ann.expect("start")
     assert {player["bot"] for player in start["seats"]} <= {"ann", "cid"}
     assert start["rated"] is False
+
+
+async def three(served: Any, **hello: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Three bots whose match of Dibs has begun, in seat order, and the match's id; it is the first one's turn."""
+    clients = [await served.enter(name, **hello) for name in ("ann", "bob", "cid")]
+    for client in clients:
+        await client.send(type="seek", id="s1", game="dibs", config={"sticks": [99]})
+    starts = [await client.expect("start") for client in clients]
+    await ready(starts[0], *clients)
+    seats = dict(sorted((start["seat"], client) for start, client in zip(starts, clients, strict=True)))
+    return list(seats.values()), starts[0]
+
+
+@pytest.fixture
+def dibs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arena plays the game for three."""
+    monkeypatch.setitem(games._WHERE, "dibs", WHERE)
+
+
+async def test_a_game_for_three_begins_when_three_seek_it(serve: Any, dibs: None) -> None:
+    served = await serve()
+    seats, start = await three(served)
+    assert {player["bot"] for player in start["seats"]} == {"ann", "bob", "cid"}
+    ends = await asyncio.gather(*(client.play() for client in seats))
+    assert [sorted(end["ranks"]) for end in ends] == [[1, 2, 2]] * 3
+    records.verify(records.read(served.store.record(start["match"]), "record"))
+
+
+async def test_a_seat_that_drops_out_of_three_is_told_one_end_and_is_free_at_once(serve: Any, dibs: None) -> None:
+    served = await serve()
+    (first, second, third), start = await three(served)
+    await second.send(type="resign", match=start["match"])
+    end = await second.expect("end")
+    assert (end["ranks"], "seed" in end) == ([1, 3, 1], False)
+    await second.send(type="seek", id="s2", game="nim")
+    dan = await served.enter("dan")
+    await dan.send(type="seek", id="s2", game="nim")
+    assert (await second.expect("start"))["seek"] == "s2"
+    await second.send(type="move", match=start["match"], ply=0, move={"take": 1})
+    assert (await second.expect("rejected"))["code"] == "no_such_match"
+    ends = await asyncio.gather(first.play(), third.play())
+    assert all(end["seed"] and end["ranks"][1] == 3 for end in ends)
+    await second.send(type="unseek", id="none")
+    await second.expect("unseeked")
+    assert not any(message["type"] == "end" for message in second.passed)
+
+
+async def test_a_seat_that_dropped_out_of_three_may_watch_for_the_seed(serve: Any, dibs: None) -> None:
+    (first, second, third), start = await three(await serve())
+    await second.send(type="resign", match=start["match"])
+    await second.expect("end")
+    await second.send(type="watch", match=start["match"])
+    await second.expect("start")
+    ends = await asyncio.gather(first.play(), third.play())
+    assert (await second.expect("end"))["seed"] == ends[0]["seed"]
+
+
+async def test_a_seat_that_dropped_out_of_three_is_not_told_the_match_again_after_a_restart(
+    serve: Any, dibs: None
+) -> None:
+    served = await serve()
+    seats, start = await three(served)
+    await seats[1].send(type="resign", match=start["match"])
+    await seats[1].expect("end")
+    await served.restart()
+    back = [await served.enter(player["bot"]) for player in start["seats"]]
+    assert [client.passed[0]["resumed"] for client in back] == [[start["match"]], [], [start["match"]]]
+    ends = await asyncio.gather(back[0].play(), back[2].play())
+    assert ends[0]["ranks"][1] == 3
+
+
+async def test_nobody_is_named_where_three_play(serve: Any, dibs: None) -> None:
+    client = await (await serve()).enter("ann")
+    await client.send(type="seek", id="s1", game="dibs", opponent="bob")
+    error = await client.expect("error")
+    assert (error["code"], error["message"]) == (
+        "not_allowed",
+        "seek: an opponent is named where two play: this match has 3 seats",
+    )
 
 
 async def test_the_same_name_without_its_token_stays_out(serve: Any) -> None:
