@@ -1,0 +1,137 @@
+"""Battles: rounds and whole battles have exactly the odds that are stated, and the dice keep to them."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from protocol.dice import Dice
+from protocol.games.risk.battle import battle_odds, deterministic, fight, round_odds
+
+ARMIES = [(1, 1), (1, 2), (2, 2), (3, 1), (3, 2), (4, 3), (2, 5), (6, 4)]
+
+
+class Thrown(Dice):
+    """Dice that fall as `roll`, from 0 to 5, says; much faster than committed ones."""
+
+    def __init__(self, roll: Callable[[], int]) -> None:
+        super().__init__(b"", 0)
+        self._roll = roll
+
+    def choice(self, purpose: str, among: int) -> int:
+        assert (purpose, among) == ("attack", 6)
+        return self._roll()
+
+
+def faces(*shown: int) -> Dice:
+    left = iter(shown)
+    return Thrown(lambda: next(left) - 1)
+
+
+@pytest.mark.parametrize(
+    ("attack", "defence", "ways"),
+    [
+        (1, 1, {(0, 1): 15, (1, 0): 21}),
+        (2, 1, {(0, 1): 125, (1, 0): 91}),
+        (3, 1, {(0, 1): 855, (1, 0): 441}),
+        (1, 2, {(0, 1): 55, (1, 0): 161}),
+        (2, 2, {(0, 2): 295, (1, 1): 420, (2, 0): 581}),
+        (3, 2, {(0, 2): 2890, (1, 1): 2611, (2, 0): 2275}),
+    ],
+)
+def test_a_round_takes_as_many_of_each_side_as_counting_every_throw_says(
+    attack: int, defence: int, ways: dict[tuple[int, int], int]
+) -> None:
+    throws = 6 ** (attack + defence)
+    odds = {(lost, killed): chance for chance, lost, killed in round_odds(attack, defence)}
+    assert odds == {losses: Fraction(count, throws) for losses, count in ways.items()}
+
+
+def test_the_attacker_draws_first_and_the_highest_dice_meet() -> None:
+    assert fight(faces(1, 6, 3, 5, 3, 4, 1, 2, 1, 2), 3, 2)[2][:2] == [[1, 6, 3], [5, 3]]
+    assert fight(faces(2, 6, 4, 5, 3), 3, 2) == (3, 0, [[2, 6, 4], [5, 3]])
+
+
+def test_the_defender_wins_ties() -> None:
+    assert fight(faces(6, 6), 1, 1) == (0, 1, [[6], [6]])
+    assert fight(faces(6, 5, 5, 6), 2, 2) == (0, 2, [[6, 5], [5, 6]])
+
+
+def test_a_battle_goes_on_with_fewer_dice_until_one_side_is_gone() -> None:
+    left = fight(faces(6, 1, 1, 5, 5, 1, 6, 2, 6, 6, 6, 3), 4, 2)
+    assert left == (2, 0, [[6, 1, 1], [5, 5], [1, 6, 2], [6], [6, 6], [3]])
+    assert fight(faces(1, 1, 1, 6, 6, 1, 6, 1), 3, 2) == (0, 2, [[1, 1, 1], [6, 6], [1], [6, 1]])
+
+
+def test_the_odds_of_a_small_battle_are_those_worked_out_by_hand() -> None:
+    assert battle_odds(1, 1) == ((Fraction(15, 36), 1, 0), (Fraction(21, 36), 0, 1))
+    second = Fraction(55, 216)  # one attacker beats the first of two defenders, and then has the odds of one to one
+    expected = ((second * Fraction(15, 36), 1, 0), (second * Fraction(21, 36), 0, 1), (1 - second, 0, 2))
+    assert battle_odds(1, 2) == expected
+
+
+@pytest.mark.parametrize(("attackers", "defenders"), [*ARMIES, (30, 1), (1, 30), (40, 25)])
+def test_the_odds_of_a_battle_sum_to_one_with_every_result_once(attackers: int, defenders: int) -> None:
+    odds = battle_odds(attackers, defenders)
+    assert sum(chance for chance, _, _ in odds) == 1
+    won = [(left, 0) for left in range(attackers, 0, -1)]
+    lost = [(0, left) for left in range(1, defenders + 1)]
+    assert [left for _, *left in odds] == [list(left) for left in won + lost]
+
+
+def plainly(attackers: int, defenders: int) -> dict[tuple[int, int], Fraction]:
+    """The odds of a battle, round by round."""
+    if not attackers or not defenders:
+        return {(attackers, defenders): Fraction(1)}
+    odds: Counter[tuple[int, int]] = Counter()
+    for chance, lost, killed in round_odds(min(3, attackers), min(2, defenders)):
+        for left, then in plainly(attackers - lost, defenders - killed).items():
+            odds[left] += chance * then  # type: ignore[assignment]
+    return dict(odds)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("attackers", "defenders"), [*ARMIES, (7, 7)])
+def test_the_odds_of_a_battle_follow_from_those_of_its_rounds(attackers: int, defenders: int) -> None:
+    odds = {(a, d): chance for chance, a, d in battle_odds(attackers, defenders)}
+    assert odds == plainly(attackers, defenders)
+
+
+def test_a_battle_of_hundreds_needs_no_deep_recursion() -> None:
+    assert sum(chance for chance, _, _ in battle_odds(150, 150)) == 1
+
+
+def within_four_sigma(fought: Counter[tuple[int, int]], attackers: int, defenders: int) -> None:
+    battles = fought.total()
+    for chance, *left in battle_odds(attackers, defenders):
+        sigma = math.sqrt(battles * chance * (1 - chance))
+        assert abs(fought.pop(tuple(left), 0) - battles * chance) <= 4 * sigma
+    assert not fought
+
+
+@pytest.mark.parametrize(("attackers", "defenders"), ARMIES)
+def test_a_million_battles_come_out_as_often_as_the_odds_say(attackers: int, defenders: int) -> None:
+    generator = random.Random(f"{attackers} {defenders}")
+    dice = Thrown(lambda: int(generator.random() * 6))
+    within_four_sigma(
+        Counter(fight(dice, attackers, defenders)[:2] for _ in range(1_000_000 // len(ARMIES))), attackers, defenders
+    )
+
+
+def test_committed_dice_keep_to_the_odds_as_well() -> None:
+    fought = Counter(fight(Dice(b"battles", ply), 4, 3)[:2] for ply in range(20_000))
+    within_four_sigma(fought, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("attackers", "defenders", "left"),
+    [(5, 2, (3, 0)), (3, 2, (1, 0)), (2, 2, (0, 1)), (2, 3, (0, 1)), (2, 7, (0, 5)), (1, 1, (0, 1))],
+)
+def test_without_dice_more_units_win_and_a_defender_always_stays(
+    attackers: int, defenders: int, left: tuple[int, int]
+) -> None:
+    assert deterministic(attackers, defenders) == left
