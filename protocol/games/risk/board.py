@@ -133,7 +133,7 @@ def from_argument(text: str) -> Board:
     if not text.startswith("@") and not text.endswith((".toml", ".json")):
         raise UsageFault(f"there is no map {_shown(text)}: one of {', '.join(NAMES)}, or a file like my.toml")
     file = text.removeprefix("@")
-    return read(read_file(file), _shown(file))
+    return read(read_file(file), _shown(file.rpartition("/")[2]))
 
 
 class _Reader:

@@ -6,7 +6,7 @@ A map whose labels find no room, even with short names, becomes a table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ HEIGHT = 41
 SMALL = 12
 """The most territories of a map whose troops are shown as pieces, too."""
 MOST_PIECES = 49
-NAME_LENGTHS = (21, 16, 12, 10, 8, 6, 4)
+NAME_LENGTHS = (21, 16, 12, 10, 8, 6)
 SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
 """How far a label may move to find room, the least first."""
 FAR = 0.8 * EXTENT
@@ -67,8 +67,10 @@ def _pieces(count: int) -> str:
 
 
 def _legend(board: Board, last_seat: int, pieces: bool, picture: bool) -> Iterator[str]:
-    seats = ", ".join(f"{_letter(seat)} is seat {seat}" for seat in range(max(1, last_seat) + 1))
-    yield f"{seats}, . is nobody" + ("; i infantry 1, c cavalry 5, a artillery 10" if pieces else "")
+    others = "".join(f", {_letter(seat)} {seat}" for seat in range(1, max(1, last_seat) + 1))
+    yield f"A is seat 0{others}, . nobody"
+    if pieces:
+        yield "i infantry 1, c cavalry 5, a artillery 10"
     for a, b in board.borders if picture else ():
         if goes_round(board, (a, b)):
             yield f"off the edge: {board.label(a)} borders {board.label(b)}"[:WIDTH]
@@ -105,7 +107,7 @@ def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> It
         yield int(left.middle + across * step / steps + 0.5), int(left.top + down * step / steps + 0.5), mark
 
 
-@cache
+@lru_cache(maxsize=16)
 def _layout(board: Board, army: int) -> tuple[_Label, ...] | None:
     """Room for every label, by choice where it belongs and with a long name. `army` is the columns of its second line.
 
@@ -159,13 +161,13 @@ def _short(name: str, length: int) -> str:
 
 
 def _table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> Iterator[str]:
-    """Index, name, owner and troops, in as many columns as fit, to be read downwards."""
-    longest, most = max(len(place.name) for place in board.territories), len(str(max(troops)))
+    """Index, name, owner and troops, in as many columns as fit, two at least, to be read downwards."""
+    most = len(str(max(troops)))
+    room = min(max(len(place.name) for place in board.territories), (WIDTH - 3) // 2 - 6 - most)
     cells = [
-        f"{i:>2} {place.name:<{longest}} {_letter(owner[i])} {troops[i]:>{most}}"
+        f"{i:>2} {_short(place.name, room):<{room}} {_letter(owner[i])} {troops[i]:>{most}}"
         for i, place in enumerate(board.territories)
     ]
     columns = (WIDTH + 3) // (len(cells[0]) + 3)
     rows = -(-len(cells) // columns)
-    for row in range(rows):
-        yield "   ".join(cells[row::rows])
+    return ("   ".join(cells[row::rows]) for row in range(rows))

@@ -1,0 +1,255 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import networkx
+import pytest
+
+from protocol.codec import MAX_ARRAY
+from protocol.errors import BadConfig, UsageFault
+from protocol.games.risk import board as boards
+from protocol.games.risk.board import NAMES, Board, from_argument, named, read
+from protocol.messages import MAX_CLIENT_FRAME
+
+every_map = pytest.mark.parametrize("name", NAMES)
+RUDE = "\n\x1b[2J" + "x" * 3000
+TERRITORIES = {
+    "south-america": 4,
+    "australia": 4,
+    "africa": 6,
+    "europe": 7,
+    "north-america": 9,
+    "asia": 12,
+    "world": 42,
+    "grid-6x6": 36,
+    "grid-10x10": 100,
+}
+BORDERS = {
+    "south-america": 5,
+    "australia": 5,
+    "africa": 9,
+    "europe": 12,
+    "north-america": 16,
+    "asia": 22,
+    "world": 83,
+    "grid-6x6": 60,
+    "grid-10x10": 180,
+}
+BONUSES = {"North America": 5, "South America": 2, "Europe": 5, "Africa": 3, "Asia": 7, "Australia": 2}
+BETWEEN_CONTINENTS = {
+    ("Alaska", "Kamchatka"),
+    ("Greenland", "Iceland"),
+    ("Central America", "Venezuela"),
+    ("Brazil", "North Africa"),
+    ("Western Europe", "North Africa"),
+    ("Southern Europe", "North Africa"),
+    ("Southern Europe", "Egypt"),
+    ("Southern Europe", "Middle East"),
+    ("Ukraine", "Middle East"),
+    ("Ukraine", "Afghanistan"),
+    ("Ukraine", "Ural"),
+    ("Egypt", "Middle East"),
+    ("East Africa", "Middle East"),
+    ("Siam", "Indonesia"),
+}
+
+
+def sound(**changed: Any) -> dict[str, Any]:
+    """A map of three territories in a row, with some of its fields changed."""
+    territories = [
+        {"name": name, "continent": 0, "x": 10 * i, "y": 0} for i, name in enumerate(("West", "Mid", "East"))
+    ]
+    described = {
+        "name": "row",
+        "territories": territories,
+        "continents": [{"name": "Land", "bonus": 1}],
+        "borders": [["West", "Mid"], ["Mid", "East"]],
+    }
+    return {**described, **changed}
+
+
+def row(count: int) -> dict[str, Any]:
+    """A map of `count` territories in a row."""
+    territories = [{"name": f"t{i}", "continent": 0, "x": 0, "y": 0} for i in range(count)]
+    return sound(territories=territories, borders=[[i, i + 1] for i in range(count - 1)])
+
+
+def territory(index: int, **changed: Any) -> dict[str, Any]:
+    """`sound`, with some fields of one territory changed."""
+    territories = [dict(place) for place in sound()["territories"]]
+    territories[index] |= changed
+    return sound(territories=territories)
+
+
+def pairs(board: Board) -> set[tuple[str, str]]:
+    """Its borders by name."""
+    return {(board.territories[a].name, board.territories[b].name) for a, b in board.borders}
+
+
+@every_map
+def test_a_map_is_connected_and_its_neighbours_know_each_other(name: str) -> None:
+    board = named(name)
+    assert networkx.is_connected(board.graph)
+    assert len({place.name for place in board.territories}) == len(board)
+    for territory, neighbours in enumerate(board.neighbours):
+        assert neighbours == tuple(sorted(set(neighbours) - {territory}))
+        assert all(territory in board.neighbours[neighbour] for neighbour in neighbours)
+
+
+@every_map
+def test_a_map_has_its_territories_and_borders(name: str) -> None:
+    board = named(name)
+    assert board.name == name
+    assert len(board) == TERRITORIES[name]
+    assert len(board.borders) == BORDERS[name]
+    assert sum(map(len, board.members)) == len(board)
+
+
+@every_map
+def test_a_map_travels_and_comes_back_as_it_was(name: str) -> None:
+    board = named(name)
+    assert read(json.loads(json.dumps(board.wire))) == board
+    assert len(json.dumps(board.wire)) < MAX_CLIENT_FRAME / 2, "a bot may seek a match on it"
+
+
+def test_the_world_gives_the_classic_bonuses() -> None:
+    assert {continent.name: continent.bonus for continent in named("world").continents} == BONUSES
+
+
+def test_the_continents_of_the_world_meet_at_the_classic_borders() -> None:
+    world = named("world")
+    continent = {place.name: place.continent for place in world.territories}
+    found = {pair for pair in pairs(world) if continent[pair[0]] != continent[pair[1]]}
+    assert {frozenset(pair) for pair in found} == {frozenset(pair) for pair in BETWEEN_CONTINENTS}
+
+
+@pytest.mark.parametrize("continent", BONUSES)
+def test_the_map_of_a_continent_is_its_part_of_the_world(continent: str) -> None:
+    world, part = named("world"), named(continent.lower().replace(" ", "-"))
+    [only] = part.continents
+    assert (only.name, only.bonus) == (continent, BONUSES[continent])
+    index = next(i for i, known in enumerate(world.continents) if known.name == continent)
+    names = [place.name for place in part.territories]
+    assert names == [world.territories[member].name for member in world.members[index]]
+    assert pairs(part) == {pair for pair in pairs(world) if set(pair) <= set(names)}
+
+
+def test_australia_is_south_america_by_other_names() -> None:
+    assert networkx.is_isomorphic(named("australia").graph, named("south-america").graph)
+
+
+@pytest.mark.parametrize("side", [6, 10])
+def test_a_grid_has_four_neighbours_and_fewer_at_the_edge(side: int) -> None:
+    board = named(f"grid-{side}x{side}")
+    assert networkx.is_isomorphic(board.graph, networkx.grid_2d_graph(side, side))
+    assert board.neighbours[side + 1] == (1, side, side + 2, 2 * side + 1)
+    assert board.territories[side + 1].name == "b2"
+
+
+def test_a_territory_or_continent_may_be_named_or_numbered() -> None:
+    by_number = sound(borders=[[0, 1], [1, 2]])
+    assert read(by_number) == read(sound()) == read(territory(1, continent="Land"))
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        (sound(borders=[["West", "North"]]), r"borders\[0\] names the territory 'North', which is not there"),
+        (sound(borders=[["West", 3]]), r"borders\[0\] names the territory 3, which"),
+        (sound(borders=[["West", True]]), r"borders\[0\] names the territory True, which"),
+        (sound(borders=[["West", "Mid"]]), "the map is in 2 parts: no way leads from West to East"),
+        (sound(borders=[["Mid", "Mid"]]), r"borders\[0\] is a border of 'Mid' with itself"),
+        (sound(borders=[[0, 1], [1, 2], ["Mid", "West"]]), r"borders\[2\] is there already, as borders\[0\]"),
+        (sound(borders=[["West"]]), r"borders\[0\] is \['West'\]: a pair of territories"),
+        (sound(borders="West-Mid"), "borders is 'West-Mid': a list of pairs"),
+        (sound(borders=[[0, 1]] * 1001), "there are 1001 borders: 0 to 1000"),
+        (territory(2, name="West"), "two territory entries are called West: numbers 0 and 2"),
+        (territory(2, name=""), r"territories\[2\].name is '': 1 to 40 printable characters"),
+        (territory(2, name="x" * 41), r"territories\[2\].name is .*: 1 to 40 printable"),
+        (territory(2, name="a\x1bb"), r"territories\[2\].name is 'a\\x1bb': 1 to 40 printable"),
+        (territory(1, x=101), r"territories\[1\].x is 101: .* from 0 to 100"),
+        (territory(1, y=-1), r"territories\[1\].y is -1: .* from 0 to 100"),
+        (territory(1, y="5"), r"territories\[1\].y is '5': "),
+        (territory(1, y=float("nan")), r"territories\[1\].y is nan: "),
+        (territory(1, y=True), r"territories\[1\].y is True: "),
+        (territory(1, y=0x10**4000), r"territories\[1\].y is something too long to show: "),
+        (territory(1, continent="Sea"), r"territories\[1\].continent names the continent 'Sea', which is not there"),
+        (territory(1, colour="red"), r"territories\[1\] has a key 'colour': it has name, continent, x, y"),
+        (sound(territories=[{"name": "West"}] * 3), r"territories\[0\] has no continent: it has name"),
+        (sound(territories="none"), "territories is 'none': a list of tables"),
+        (sound(territories=[1, 2]), r"territories is \[1, 2\]: a list of tables"),
+        (row(1), "there are 1 territories: 2 to 100"),
+        (row(101), "there are 101 territories: 2 to 100"),
+        (sound(continents=[]), "there are 0 continents: 1 to 100"),
+        (sound(continents=[{"name": "A", "bonus": -1}]), r"continents\[0\].bonus is -1: an integer from 0 to 100"),
+        (
+            sound(continents=[{"name": "Land", "bonus": 1}, {"name": "Sea", "bonus": 1}]),
+            "the continent Sea has no terr",
+        ),
+        (sound(name=7), "map.name is 7: 1 to 40 printable characters"),
+        ({key: value for key, value in sound().items() if key != "name"}, "map has no name: it has name, territories"),
+        (sound(scale=2), "map has a key 'scale': it has name, territories, continents, borders"),
+        ("atlantis", "there is no map 'atlantis': one of south-america, .*, or a map of your own"),
+        ("my.toml", "there is no map 'my.toml': a file is given as map=@my.toml"),
+        (5, "map is 5: it is a name or a table"),
+        ([sound()], r"map is \[.*: it is a name or a table"),
+    ],
+)
+def test_a_bad_map_is_refused_in_one_line_that_says_where(value: Any, complaint: str) -> None:
+    with pytest.raises(BadConfig, match=complaint) as refused:
+        read(value, "risk-campaign")
+    assert str(refused.value).startswith("risk-campaign: ")
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        RUDE,
+        {RUDE: 1},
+        [RUDE] * 100,
+        sound(**{RUDE: 1}),
+        sound(name=RUDE),
+        sound(borders=[[RUDE, 0]]),
+        sound(borders=[[RUDE] * 50]),
+        sound(continents=[{RUDE: 1}]),
+        territory(0, **{RUDE: 1}),
+        territory(0, name=RUDE),
+        territory(0, x=RUDE),
+        territory(0, continent=RUDE),
+        territory(2, name="x" * 40) | {"borders": []},
+    ],
+)
+def test_a_refusal_of_a_map_is_one_short_line_whatever_was_sent(value: Any) -> None:
+    with pytest.raises(BadConfig) as refused:
+        read(value, "risk-campaign")
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 200
+
+
+def test_the_borders_of_any_map_fit_a_message() -> None:
+    assert boards.MOST_BORDERS <= MAX_ARRAY
+    clique = [[a, b] for a in range(45) for b in range(a)]
+    far = [[44, i] for i in range(45, 55)]
+    assert len(read({**row(55), "borders": clique + far}).borders) == boards.MOST_BORDERS
+
+
+def test_an_argument_is_the_name_of_a_map_or_a_file(tmp_path: Path) -> None:
+    assert from_argument("africa") is named("africa")
+    file = tmp_path / "my.json"
+    file.write_text(json.dumps(sound()))
+    assert from_argument(str(file)) == from_argument(f"@{file}") == read(sound())
+
+
+def test_an_argument_that_is_no_map_is_answered_with_what_would_be_one(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageFault, match=r"there is no map 'atlantis': one of south-america, .*, or a file like my\.toml"
+    ):
+        from_argument("atlantis")
+    with pytest.raises(UsageFault, match=r"the file '.*nowhere.toml' can't be read: No such file or directory"):
+        from_argument(str(tmp_path / "nowhere.toml"))
+    file = tmp_path / "my.toml"
+    file.write_text('name = "mine"\n')
+    with pytest.raises(BadConfig, match=r"my.toml': map has no territories: it has name, territories"):
+        from_argument(str(file))

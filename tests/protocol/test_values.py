@@ -1,0 +1,71 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocol.errors import UsageFault
+from protocol.values import MOST_BYTES, read_value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("5", 5),
+        ("true", True),
+        ("null", None),
+        ("[3,5]", [3, 5]),
+        ("3,5,7", [3, 5, 7]),
+        ("[3,5],[1]", [[3, 5], [1]]),
+        ('{"a": [1, 2]}', {"a": [1, 2]}),
+        ("africa", "africa"),
+        ('"africa"', "africa"),
+        ("one,2", ["one", 2]),
+        ("a,@b", ["a", "@b"]),
+        ("", ""),
+        ("9" * 5000, "9" * 5000),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_a_value_is_json_or_a_list_or_a_word(text: str, value: Any) -> None:
+    assert read_value(text) == value
+
+
+def test_a_value_may_stand_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my.toml").write_text('name = "Niño"\nheaps = [3, 5]\n', "utf-8")
+    (tmp_path / "my.json").write_text('{"heaps": [3, 5]}')
+    assert read_value(f"@{tmp_path}/my.toml") == {"name": "Niño", "heaps": [3, 5]}
+    assert read_value(f"@{tmp_path}/my.json") == {"heaps": [3, 5]}
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert read_value("@~/my.json") == {"heaps": [3, 5]}, "the shell leaves a tilde after @ alone"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("my.toml", b"a = 1\nb =\n", r"is not TOML: Invalid value \(at line 2, column 4\)"),
+        (
+            "my.toml",
+            b"a = 1\n" + b"k" * 500 + b" = 1\n" + b"k" * 500 + b" = 2\n",
+            r"is not TOML: .*line 3, column \d+\)",
+        ),
+        ("my.toml", b"\xff", "is not TOML: 'utf-8' codec can't decode byte 0xff"),
+        ("my.toml", b"a = \x1b\n", "is not TOML: .*line 1"),
+        ("my.toml", b"a = " + b"[" * 5000, "is not TOML: "),
+        ("my.json", b'{"a": 1,\n}', "is not JSON: .* line 2 column 1"),
+        ("my.toml", b"#" * (MOST_BYTES + 1), "is too long for a config: at most 1048576 bytes"),
+        ("my.toml", None, "can't be read: No such file or directory"),
+        ("", None, "can't be read: Is a directory"),
+        ("\x1b[2J\0", None, "can't be read: embedded null byte"),
+        ("x" * 200, None, "can't be read: No such file or directory"),
+        ("x" * 300, None, "can't be read: File name too long"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_in_one_line(
+    tmp_path: Path, name: str, content: bytes | None, complaint: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageFault, match=complaint) as refused:
+        read_value(f"@{tmp_path}/{name}")
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 200
