@@ -12,7 +12,7 @@ from math import floor
 from typing import Any
 
 from bots.search.risk.campaign_battle import left_after, without_dice
-from bots.search.risk.sums import ARMY, MOST_SEATS, OWNED, TERRITORIES, board_values, cell, put
+from bots.search.risk.sums import MOST_SEATS, OWNED, ROWS, SEAT, TERRITORIES, WIDTH, board_values, cell, put
 from protocol.compiled import compiled
 from protocol.games.risk.campaign import LEAST_CLASSIC, Campaign, Position
 
@@ -137,7 +137,7 @@ def income(board: Any, state: Any, seat: int) -> int:
                 break
         units += held
         begin = end
-    return units
+    return units  # type: ignore[no-any-return]
 
 
 @compiled
@@ -156,7 +156,7 @@ def draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
     left = units
     for i in range(kept):
         share = pressure[i] / total if total > 0.0 else 1.0 / kept
-        count = min(left, max(1, int(floor(share * units + 0.5))))
+        count = min(left, max(1, floor(share * units + 0.5)))
         play[placed + i] = count
         left -= count
     for i in range(left):
@@ -171,7 +171,7 @@ def draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
 def _under_pressure(board: Any, state: Any, play: Any, pressure: Any, seat: int) -> int:
     """Sort the seat's cells to play[DRAFTS…], most pressure first; returns how many are the upper half."""
     own = 0
-    for at in range(cell(0), board[BORDERS], 4):
+    for at in range(ROWS, board[BORDERS], WIDTH):
         if state[at] != seat:
             continue
         enemies = 0
@@ -254,7 +254,7 @@ def attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, r
     play[GONE] = enemy
     play[ALIVE + enemy] = 0
     play[ACTIVE] -= 1
-    return play[ACTIVE] == 1 or enemy == state[0]  # type: ignore[no-any-return]
+    return play[ACTIVE] == 1 or enemy == state[SEAT]  # type: ignore[no-any-return]
 
 
 @compiled
