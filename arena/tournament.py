@@ -67,14 +67,18 @@ class Plan(Struct, frozen=True, kw_only=True):
         """The bots, in the order of the command line."""
         return [contestant.name for contestant in self.contestants]
 
+    @property
+    def seats(self) -> int:
+        """How many play a match."""
+        return load(self.game, self.config).seats
+
     def schedule(self, played: Sequence[Result]) -> list[Pairing]:
         """Every pairing that is known now: all of them, but only the next round of a swiss tournament."""
         chance = Random(self.derive("schedule"))
-        if self.format == "round-robin":
-            return pairing.round_robin(self.names, self.rounds, chance, paired=self.paired)
-        if self.format == "gauntlet":
-            return pairing.gauntlet(self.names, self.rounds, chance, paired=self.paired)
-        return self._swiss(played)
+        if self.format == "swiss":
+            return self._swiss(played)
+        everyone = pairing.round_robin if self.format == "round-robin" else pairing.gauntlet
+        return everyone(self.names, self.rounds, chance, seats=self.seats, paired=self.paired)
 
     def _swiss(self, played: Sequence[Result]) -> list[Pairing]:
         """Round after round from the results so far, up to the first that is not finished."""

@@ -65,6 +65,8 @@ def run(
     rules = load(game, game_config)
     if rules.seats != 2 and form == "swiss":
         raise UsageFault(f"a swiss tournament is for two seats; this game has {rules.seats}")
+    if len(entered) < rules.seats:
+        raise UsageFault(f"a match of {game} has {rules.seats} seats under this config: {len(entered)} bots are given")
     arguments = {
         "bots": list(bots),
         "settings": bot_settings,
