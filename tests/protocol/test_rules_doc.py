@@ -12,9 +12,10 @@ import pytest
 from protocol.dice import Dice
 from protocol.errors import BadConfig
 from protocol.games import NAMES, game_class, load
+from protocol.games.risk.battle import battle_odds, round_odds
 
 DOC = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
-SECTIONS = dict(zip(("nim", "grundy", "tictactoe"), re.split(r"^## ", DOC, flags=re.MULTILINE)[2:], strict=True))
+SECTIONS = dict(zip(NAMES, re.split(r"^## ", DOC, flags=re.MULTILINE)[2:], strict=True))
 
 
 def shown(name: str, label: str) -> dict[str, Any]:
@@ -38,7 +39,9 @@ def test_the_document_lists_every_preset_of_a_game(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_document_lists_every_config_key_with_its_default(name: str) -> None:
     rows = re.findall(r"^\| `(\w+)` \| [^|]*\| `([^`]*)` \|", SECTIONS[name], re.MULTILINE)
-    assert {key: json.loads(default) for key, default in rows} == load(name).config
+    defaults = {key: json.loads(default) for key, default in rows}
+    assert list(defaults) == list(load(name).config)
+    assert load(name, defaults).config == load(name).config
 
 
 @pytest.mark.parametrize(("name", "leaves"), [("nim", [3, 1, 7]), ("grundy", [3, 4]), ("tictactoe", None)])
@@ -51,6 +54,73 @@ def test_the_documents_state_and_move_are_as_it_says(name: str, leaves: list[int
         after, _ = game.apply(state, move, Dice(b"", 0))
         assert list(game.encode_state(after)["heaps"]) == leaves
         assert str(leaves) in SECTIONS[name]
+
+
+def risk(name: str) -> tuple[Any, Any]:
+    """A game on the map of the document's examples, and the state that it shows."""
+    game = load(name, {"map": "south-america"})
+    state = game.decode_state(shown(name, "State"))
+    assert json.loads(json.dumps(game.encode_state(state))) == shown(name, "State")
+    return game, state
+
+
+def leaves(game: Any, state: Any, move: dict[str, Any]) -> list[tuple[list[int], list[int]]]:
+    """Owners and troops after each outcome of a move that is legal."""
+    decoded = game.decode_move(move)
+    game.apply(state, decoded, Dice(b"", game.ply(state)))
+    return [(list(after.owner), list(after.troops)) for _, after in game.outcomes(state, decoded)]
+
+
+def test_the_duels_examples_leave_what_the_document_says() -> None:
+    game, state = risk("risk-duel")
+    section = SECTIONS["risk-duel"]
+    ((_, troops),) = leaves(game, state, shown("risk-duel", "Reinforce"))
+    assert f"leaves the troops `{troops}`" in section
+    (owner, troops), (kept, left) = leaves(game, state, shown("risk-duel", "Attack"))
+    assert f"the owners `{owner}` and the troops `{troops}`" in section
+    assert f"the owners as they were and the troops `{left}`" in section
+    assert kept == list(state.owner)
+    ((_, troops),) = leaves(game, game.initial(Dice(b"", 0))[0], shown("risk-duel", "Invade"))
+    assert f"with {max(troops)} troops" in section
+    chances = [chance for chance, _ in game.outcomes(state, game.decode_move(shown("risk-duel", "Attack")))]
+    assert re.findall(r"\| (\d+) of 36 \|", section) == [str(chance * 36) for chance in chances]
+
+
+def test_the_campaigns_examples_leave_what_the_document_says() -> None:
+    game, state = risk("risk-campaign")
+    section = SECTIONS["risk-campaign"]
+    legal, options = game.offer(state)
+    assert f"`{json.dumps(options)}`" in section
+    draft = game.decode_move(shown("risk-campaign", "Draft"))
+    assert draft != game.decode_move(legal[0]), "there are others than the one listed"
+    drafted, _ = game.apply(state, draft, Dice(b"", 1))
+    assert f"leaves the troops `{list(drafted.troops)}`" in section
+    _, options = game.offer(drafted)
+    assert f"`{json.dumps(options['attacks'][0])}`" in section
+    (owner, troops), lost = leaves(game, drafted, shown("risk-campaign", "Attack"))
+    assert f"the owners\n`{owner}` and the troops `{troops}`" in section
+    assert lost == (list(state.owner), troops)
+    leaves(game, drafted, shown("risk-campaign", "End"))
+
+
+def test_the_odds_of_a_round_and_of_a_battle_are_as_the_document_says() -> None:
+    section = SECTIONS["risk-campaign"]
+    rounds = re.findall(r"^\| (\d) against (\d) \| (.*) % \| (?:(.*) %)? ?\| (.*) % \|$", section, re.MULTILINE)
+    assert len(rounds) == 6
+    for attack, defence, *said in rounds:
+        odds = [percent(chance) for chance, _, _ in round_odds(int(attack), int(defence))]
+        assert [share for share in said if share] == odds
+    head, rows = "| attackers | 1 defender | 2 | 3 | 4 | 5 | 6 |", re.findall(r"^\| (\d+) \| (.*) \|$", section, re.M)
+    assert head in section
+    assert len(rows) > 6
+    for attackers, cells in rows:
+        for defenders, said in enumerate(cells.split(" | "), 1):
+            taken = sum(chance for chance, _, left in battle_odds(int(attackers), defenders) if left == 0)
+            assert said == percent(taken), (attackers, defenders)
+
+
+def percent(chance: Any) -> str:
+    return f"{float(chance) * 100:.1f}"
 
 
 def test_one_heap_has_no_lost_position_to_deal_unless_takes_are_limited() -> None:
