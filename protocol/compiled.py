@@ -31,12 +31,23 @@ FAST = _NJIT is not None
 def compiled(function: F) -> F:
     """`function`, compiled at its first call and kept on disk for the next process; it runs without the GIL.
 
-    It must not divide by zero, which compiled code does not notice.
+    It must not divide by zero, which compiled code does not notice. What it calls is defined above it.
     """
     if _NJIT is None:
         return function
     quick: F = _NJIT(cache=True, nogil=True, error_model="numpy")(function)
+    _stamp(quick, function)
     return quick
+
+
+def _stamp(quick: Any, function: Callable[..., Any]) -> None:
+    """Have what is kept on disk hold for these callees and constants only: numba asks after the function's own file,
+    but what it calls is compiled into it.
+    """
+    used = [function.__globals__.get(name) for name in function.__code__.co_names]
+    stamps = [value if isinstance(value, (int, float)) else getattr(value, "stamp", None) for value in used]
+    kept = quick._cache._cache_file
+    quick.stamp = kept._source_stamp = (kept._source_stamp, *stamps)
 
 
 def ints(values: Iterable[int]) -> Any:
@@ -46,6 +57,15 @@ def ints(values: Iterable[int]) -> Any:
     import numpy
 
     return numpy.array(list(values), dtype=numpy.int64)
+
+
+def zeros(count: int) -> Any:
+    """A flat array of 64-bit integers, all 0."""
+    if not FAST:
+        return [0] * count
+    import numpy
+
+    return numpy.zeros(count, dtype=numpy.int64)
 
 
 def floats(values: Iterable[float]) -> Any:

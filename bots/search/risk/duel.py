@@ -45,7 +45,7 @@ class DuelSearch:
         """
         rules = self._rules
         depth = min(depth, rules.max_plies - position.at)
-        work = ints(tree.work_values(self._values, depth, position.at))
+        work = tree.work_array(self._values, depth, position.at)
         scale = floats(scale_values(rules.map, weights, opinion(rules), rules.max_troops))
         state = self._state(position, MODES[evaluation])
         expect = partial(self._expect, state, scale, work)
@@ -96,7 +96,7 @@ class DuelSearch:
             return 1
         if depth > depth_left or self._rules.to_move(position) is None:
             return 0
-        work = ints(tree.work_values(self._values, depth, position.at))
+        work = tree.work_array(self._values, depth, position.at)
         return int(tree.count_paths(self._board, self._state(position, NONE), work, depth, 0))
 
     def warm_up(self) -> None:

@@ -22,7 +22,7 @@ from bots.search.risk.sums import (
     peek,
     put,
 )
-from protocol.compiled import compiled
+from protocol.compiled import compiled, zeros
 from protocol.games.risk import duel
 
 INVADERS, REINFORCEMENT = duel.ARMY, duel.REINFORCEMENT
@@ -55,11 +55,12 @@ def duel_board(rules: duel.Duel) -> list[int]:
     return values
 
 
-def work_values(board: list[int], depth: int, at: int) -> list[int]:
-    """Room to search `depth` plies from a root at ply `at`, for `ints`."""
-    values = [0] * (MOVES + (depth + 1) * board[MOST_MOVES])
-    values[AT], values[LINES], values[LINE] = at, len(values), depth + 2
-    return values + [0] * ((depth + 2) * (depth + 2))
+def work_array(board: list[int], depth: int, at: int) -> Any:
+    """Room to search `depth` plies from a root at ply `at`."""
+    lines = MOVES + (depth + 1) * board[MOST_MOVES]
+    work = zeros(lines + (depth + 2) * (depth + 2))
+    work[AT], work[LINES], work[LINE] = at, lines, depth + 2
+    return work
 
 
 def begin(work: Any, budget: int) -> None:
@@ -120,46 +121,8 @@ def note_end(work: Any, ply: int) -> None:
 
 
 @compiled
-def expect(board: Any, state: Any, scale: Any, work: Any, left: int, ply: int) -> float:
-    """Expectiminimax: the value for MAX of an unfinished position, searched `left` plies, 1 or more, deep."""
-    if work[STOP] or work[NODES] >= work[BUDGET]:
-        work[STOP] = 1
-        return 0.0
-    if left == 1:
-        return frontier(board, state, scale, work, ply)
-    work[NODES] += 1
-    mover = state[SEAT] ^ (ply & 1)
-    sign = -1.0 if ply & 1 else 1.0
-    best = -INFINITY
-    last = state[OWNED + mover] == board[TERRITORIES] - 1
-    begin = MOVES + ply * board[MOST_MOVES]
-    for i in range(begin, list_moves(board, state, work, mover, begin)):
-        move = work[i]
-        attack = move >= board[BORDERS]
-        at = board[move] if attack else move
-        was, before = state[at], state[at + 1]
-        if last and was != mover:
-            note_end(work, ply + 1)
-            found = sign * (WIN - ply - 1)
-        else:
-            put(board, state, at, mover, 1 if attack else placed(board, state, at))
-            found = expect(board, state, scale, work, left - 1, ply + 1)
-            put(board, state, at, was, before)
-        if attack:
-            source = board[move + board[SOURCES]]
-            troops = state[source + 1]
-            put(board, state, source, mover if troops > before else FREE, troops - before)
-            found = TAKEN * found + REPELLED * expect(board, state, scale, work, left - 1, ply + 1)
-            put(board, state, source, mover, troops)
-        if sign * found > best:
-            best = sign * found
-            keep_line(work, ply, move, not attack)
-    return sign * best
-
-
-@compiled
 def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
-    """`expect` one ply deep: the results are looked at, not entered."""
+    """Expectiminimax one ply deep: the results are looked at, not entered."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -212,6 +175,44 @@ def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
     work[DEEPEST] = max(work[DEEPEST], ply + 1)
     here = work[LINES] + ply * work[LINE]
     work[here], work[here + 1] = 1, chosen
+    return sign * best
+
+
+@compiled
+def expect(board: Any, state: Any, scale: Any, work: Any, left: int, ply: int) -> float:
+    """Expectiminimax: the value for MAX of an unfinished position, searched `left` plies, 1 or more, deep."""
+    if work[STOP] or work[NODES] >= work[BUDGET]:
+        work[STOP] = 1
+        return 0.0
+    if left == 1:
+        return frontier(board, state, scale, work, ply)
+    work[NODES] += 1
+    mover = state[SEAT] ^ (ply & 1)
+    sign = -1.0 if ply & 1 else 1.0
+    best = -INFINITY
+    last = state[OWNED + mover] == board[TERRITORIES] - 1
+    begin = MOVES + ply * board[MOST_MOVES]
+    for i in range(begin, list_moves(board, state, work, mover, begin)):
+        move = work[i]
+        attack = move >= board[BORDERS]
+        at = board[move] if attack else move
+        was, before = state[at], state[at + 1]
+        if last and was != mover:
+            note_end(work, ply + 1)
+            found = sign * (WIN - ply - 1)
+        else:
+            put(board, state, at, mover, 1 if attack else placed(board, state, at))
+            found = expect(board, state, scale, work, left - 1, ply + 1)
+            put(board, state, at, was, before)
+        if attack:
+            source = board[move + board[SOURCES]]
+            troops = state[source + 1]
+            put(board, state, source, mover if troops > before else FREE, troops - before)
+            found = TAKEN * found + REPELLED * expect(board, state, scale, work, left - 1, ply + 1)
+            put(board, state, source, mover, troops)
+        if sign * found > best:
+            best = sign * found
+            keep_line(work, ply, move, not attack)
     return sign * best
 
 
