@@ -1,0 +1,127 @@
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import networkx
+import pytest
+
+from protocol.games.risk.board import NAMES, Board, named, read
+from protocol.games.risk.drawing import WIDTH, draw, goes_round
+
+every_map = pytest.mark.parametrize("name", NAMES)
+
+
+def position(board: Board, seed: int, most: int, seats: int = 6) -> tuple[list[int], list[int]]:
+    chooser = random.Random(seed)
+    owner = [chooser.randrange(-1, seats) for _ in board.territories]
+    return owner, [0 if seat < 0 else chooser.randint(1, most) for seat in owner]
+
+
+def scattered(count: int, seed: int, name: str = "") -> Board:
+    """A custom map: `count` territories at random places, a random tree of borders."""
+    chooser = random.Random(seed)
+    territories = [
+        {"name": f"{name}{i:03}", "continent": 0, "x": chooser.randint(0, 100), "y": chooser.randint(0, 100)}
+        for i in range(count)
+    ]
+    borders = [[i, chooser.randrange(i)] for i in range(1, count)]
+    return read(
+        {
+            "name": "scattered",
+            "territories": territories,
+            "continents": [{"name": "Land", "bonus": 0}],
+            "borders": borders,
+        }
+    )
+
+
+def check(board: Board, owner: Sequence[int], troops: Sequence[int]) -> list[str]:
+    """The drawing is within 80 columns and shows every territory, its owner and its troops where they belong."""
+    lines = draw(board, owner, troops).splitlines()
+    assert max(map(len, lines)) <= WIDTH == 80
+    for index, (seat, count) in enumerate(zip(owner, troops, strict=True)):
+        row, column = place(lines, board, index)
+        army = rf"(?<!\w){re.escape('.' if seat < 0 else 'ABCDEF'[seat])} +{count}(?!\d)"
+        near = slice(max(0, column - 8), column + 32)
+        assert re.search(army, lines[row][column:]) or re.search(army, lines[row + 1][near]), (index, seat, count)
+    return lines
+
+
+def place(lines: Sequence[str], board: Board, index: int) -> tuple[int, int]:
+    """Row and column of the one label of a territory: its index and the beginning of its name."""
+    name = board.territories[index].name
+    title = re.compile(rf"(?<![\w.]){index} {re.escape(name[:3])}")
+    [found] = [(row, at.start()) for row, line in enumerate(lines) for at in title.finditer(line) if "(" not in line]
+    return found
+
+
+@every_map
+@pytest.mark.parametrize("most", [9, 49, 999, 123_456])
+def test_a_drawing_shows_every_territory_with_its_owner_and_troops(name: str, most: int) -> None:
+    board = named(name)
+    for seed in range(5):
+        check(board, *position(board, seed, most))
+    check(board, [-1] * len(board), [0] * len(board))
+
+
+@every_map
+def test_every_map_that_comes_along_is_drawn_as_a_picture(name: str) -> None:
+    board = named(name)
+    picture = draw(board, *position(board, 1, 99))
+    assert set("·│─") & set(picture)
+    assert sum(goes_round(board, border) for border in board.borders) == (name == "world")
+
+
+@pytest.mark.parametrize("count", [2, 3, 13, 40, 60, 100])
+def test_a_map_of_ones_own_is_drawn_whatever_its_coordinates(count: int) -> None:
+    for seed in range(4):
+        board = scattered(count, seed)
+        check(board, *position(board, seed, 30))
+
+
+def test_a_map_without_room_for_its_labels_is_a_table_in_columns() -> None:
+    wide = scattered(100, 1, "A territory with a long name ")
+    assert draw(wide, *position(wide, 1, 30)).count("\n") < 60, "two columns"
+    crowded = read(
+        {**scattered(100, 1).wire, "territories": [{**place, "x": 50, "y": 50} for place in wide.wire["territories"]]}
+    )
+    lines = check(crowded, *position(crowded, 1, 30))
+    assert not set("·│─") & set("".join(lines))
+
+
+def test_small_armies_on_small_maps_are_shown_as_pieces() -> None:
+    board = named("south-america")
+    picture = draw(board, [0, 1, 1, -1], [13, 9, 40, 0])
+    assert "A 13 aiii" in picture
+    assert "B 9 ciiii" in picture
+    assert "B 40 aaaa" in picture
+    assert "i infantry 1, c cavalry 5, a artillery 10" in picture
+    assert "infantry" not in draw(board, [0, 1, 1, -1], [13, 9, 50, 0])
+
+
+def test_the_legend_names_the_seats_and_the_border_off_the_edge() -> None:
+    world = named("world")
+    picture = draw(world, [5] * 42, [1] * 42)
+    assert "A is seat 0, B 1, C 2, D 3, E 4, F 5, . nobody" in picture
+    assert "off the edge: 0 (Alaska) borders 29 (Kamchatka)" in picture
+
+
+@every_map
+def test_labels_stay_in_place_when_troops_grow_to_two_digits(name: str) -> None:
+    board = named(name)
+    few, many = (draw(board, [0] * len(board), [troops] * len(board)).splitlines() for troops in (1, 13))
+    for index in range(len(board)):
+        assert place(few, board, index) == place(many, board, index)
+
+
+@every_map
+def test_every_border_shows_because_the_picture_is_another_without_it(name: str) -> None:
+    board = named(name)
+    owner, troops = position(board, 1, 9)
+    picture = draw(board, owner, troops)
+    for border in board.borders:
+        rest = [pair for pair in board.borders if pair != border]
+        if networkx.is_connected(networkx.Graph(rest)) and len(board.neighbours[border[0]]) > 1:
+            without = replace(board, borders=tuple(rest))
+            assert draw(without, owner, troops) != picture, [board.label(end) for end in border]
