@@ -9,6 +9,22 @@ import pytest
 from protocol.games.risk.board import NAMES, Board, named, read
 from protocol.games.risk.drawing import WIDTH, draw, goes_round
 
+SOUTH_AMERICA = """
+                             0 Venezuela
+                               A 3 iii  · · ·
+                           · ·                · · · ·
+                       · ·              · · · · · · · 2 Brazil
+                1 Peru  · · · · · · · ·               · . 0
+               B 7 cii ·                          · ·
+                         ·                    · ·
+                           · ·            · ·
+                               · ·    · ·
+                              3 Argentina
+                                 B 10 a
+
+A is seat 0, B 1, . nobody
+i infantry 1, c cavalry 5, a artillery 10
+"""
 every_map = pytest.mark.parametrize("name", NAMES)
 
 
@@ -88,6 +104,11 @@ def test_a_map_without_room_for_its_labels_is_a_table_in_columns() -> None:
     )
     lines = check(crowded, *position(crowded, 1, 30))
     assert not set("·│─") & set("".join(lines))
+
+
+def test_a_picture_has_labels_in_their_places_and_dotted_borders() -> None:
+    picture = draw(named("south-america"), [0, 1, -1, 1], [3, 7, 0, 10])
+    assert picture.strip("\n") == SOUTH_AMERICA.strip("\n")
 
 
 def test_small_armies_on_small_maps_are_shown_as_pieces() -> None:
