@@ -105,6 +105,19 @@ def test_the_golden_records_hold_every_kind_of_event() -> None:
     plies = [(name, line.event) for name in make.GOLDEN for line in golden(name).plies]
     duel = [event.move["do"] for name, event in plies if name.startswith("duel") and event.move]
     assert set(duel) == {"invade", "reinforce", "attack"}
+    campaign = [event.move for name, event in plies if name.startswith("campaign") and event.move]
+    assert {move.get("do", "deal") for move in campaign} == {"deal", "draft", "attack", "end"}
     assert {event.result["taken"] for _, event in plies if event.result} == {True, False}
     assert {event.seat for _, event in plies} >= {-1, 0, 1}
-    assert {golden(name).footer.reason for name in make.GOLDEN} >= {"win", "ply_limit", "timeout"}
+    assert {golden(name).footer.reason for name in make.GOLDEN} >= {"win", "ply_limit", "round_limit", "timeout"}
+
+
+def test_a_seat_that_dropped_out_keeps_its_rank_and_the_others_play_on() -> None:
+    for name in ("campaign-drop-out", "campaign-late"):
+        record = golden(name)
+        (left,) = [line.event for line in record.plies if line.event.out]
+        later = [line.event for line in record.plies if line.event.ply > left.ply]
+        assert later, "the match goes on"
+        assert left.seat not in {event.seat for event in later}
+        assert record.footer.ranks[left.seat] > 1
+        assert record.footer.reasons[left.seat] == left.out

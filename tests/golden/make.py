@@ -42,6 +42,12 @@ GOLDEN = {
     "duel-africa": Golden("risk-duel", {"preset": "africa"}),
     "duel-ply-limit": Golden("risk-duel", {"map": "europe", "max_plies": 30}),
     "duel-late": Golden("risk-duel", {}, late=3),
+    "campaign-dice": Golden("risk-campaign", {"map": "africa", "draft": "classic"}),
+    "campaign-drop-out": Golden("risk-campaign", {"map": "europe", "players": 3}, seats=3, leaves=9, leaver=1),
+    "campaign-late": Golden("risk-campaign", {"map": "asia", "players": 4, "max_rounds": 3}, seats=4, late=8),
+    "campaign-deterministic": Golden(
+        "risk-campaign", {"map": "australia", "battle": "deterministic", "max_rounds": 8, "deal": "0f" * 16}
+    ),
 }
 
 
@@ -94,7 +100,7 @@ def make(name: str) -> bytes:
         assert course.to_move is not None
         if course.ply == golden.leaves and golden.leaver not in course.out:
             return Resigned(golden.leaver)
-        if course.ply == golden.late:
+        if course.ply == golden.late and not course.out:
             return Expired()
         return Played(course.to_move, course.ply, chooser.choice(match.game.offer(course.state)[0]))
 

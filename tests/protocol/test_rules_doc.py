@@ -98,7 +98,7 @@ def test_the_campaigns_examples_leave_what_the_document_says() -> None:
     _, options = game.offer(drafted)
     assert f"`{json.dumps(options['attacks'][0])}`" in section
     (owner, troops), lost = leaves(game, drafted, shown("risk-campaign", "Attack"))
-    assert f"the owners\n`{owner}` and the troops `{troops}`" in section
+    assert f"the owners `{owner}` and the troops `{troops}`" in section
     assert lost == (list(state.owner), troops)
     leaves(game, drafted, shown("risk-campaign", "End"))
 
