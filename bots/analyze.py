@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from protocol.errors import BadConfig, UnknownGame, UsageFault
 
 if TYPE_CHECKING:
     from bots.comparison import Comparison
+    from protocol.games.risk.board import Board
     from protocol.games.theory.heaps import Heap
 
 MOST_HEAPS = 64
@@ -60,6 +62,28 @@ def grundy(heaps: HeapsArgument, strategies: Strategies = False, json_: Json = F
 
     sizes = read_numbers("heap", heaps, 1, LARGEST_GRUNDY_HEAP, MOST_HEAPS)
     _show(sizes, SPLIT, misere=False, strategies=strategies, as_json=json_)
+
+
+@analyze.command()
+def duel(
+    map_: Annotated[str, typer.Argument(metavar="MAP", help="A map's name, or a file like my.toml.")],
+    max_troops: Annotated[int, typer.Option(help="The cap on a territory's troops, 3 to 100.")] = 10,
+    json_: Json = False,
+) -> None:
+    """Bounded Risk on a small map, solved: the value of the empty board and of each first move."""
+    from protocol.games.risk.board import from_argument
+
+    if not 3 <= max_troops <= 100:
+        raise UsageFault(f"--max-troops is {max_troops}: 3 to 100")
+    try:
+        board = from_argument(map_)
+    except BadConfig as exc:
+        raise UsageFault(str(exc)) from exc
+    facts = duel_facts(board, max_troops)
+    if json_:
+        print(json.dumps(facts))
+    else:
+        _print_duel(facts)
 
 
 def compare(
@@ -148,6 +172,45 @@ def position_facts(heaps: tuple[int, ...], rule: Heap, *, misere: bool = False) 
         "n_positions": counts[1],
         "difficulty": None if found is None else Difficulty(rule, misere=misere).error(heaps),
     }
+
+
+def duel_facts(board: Board, max_troops: int) -> dict[str, Any]:
+    """What `analyze duel` tells, ready for JSON. Values are expected results of seat 0; `seconds` are spent solving."""
+    from protocol.games.base import NO_DICE
+    from protocol.games.risk.board import named
+    from protocol.games.risk.duel import ARMY, Duel
+    from protocol.games.theory.duel import shape_of, solve
+
+    shape_of(board, max_troops)
+    solve(named("south-america"), ARMY)  # compiles
+    began = time.perf_counter()
+    table = solve(board, max_troops)
+    seconds = time.perf_counter() - began
+    rules = Duel({"map": board.wire, "max_troops": max_troops})
+    empty, _ = rules.initial(NO_DICE)
+    return {
+        "map": board.name,
+        "max_troops": max_troops,
+        "positions": table.positions,
+        "value": table.value(empty),
+        "first_moves": [
+            {**rules.encode_move(move), "name": rules.notation(move), "value": value}
+            for move, value in table.move_values(empty)
+        ],
+        "sweeps": table.sweeps,
+        "seconds": seconds,
+    }
+
+
+def _print_duel(facts: dict[str, Any]) -> None:
+    rows = [
+        ("map", f"{facts['map']}, at most {facts['max_troops']} troops"),
+        ("positions", f"{facts['positions']:,} as the mover sees them"),
+        ("value", f"{facts['value']:+.6f}, expected result of seat 0, which begins"),
+        *((move["name"], f"{move['value']:+.6f}") for move in facts["first_moves"]),
+        ("solved", f"{facts['sweeps']} sweeps, {facts['seconds']:.2f} s"),
+    ]
+    _print_table(["", ""], rows, header=False)
 
 
 def _print_facts(facts: dict[str, Any]) -> None:

@@ -74,7 +74,7 @@ def run_bot(
 
 @app.command(context_settings=_DELEGATED)
 def analyze(context: typer.Context) -> None:
-    """Exact facts about a position: nim, grundy."""
+    """Exact facts about a position: nim, grundy, duel."""
     from bots.analyze import analyze
 
     analyze(context.args or ["--help"], prog_name="arena-bot analyze")

@@ -224,3 +224,46 @@ def test_misere_and_grundy_have_contests_too() -> None:
 def test_the_facts_of_a_finished_position_have_no_best_move() -> None:
     facts = position_facts((0, 0), taking(None), misere=True)
     assert (facts["class"], facts["value"], facts["best_moves"]) == ("N", 1.0, [])
+
+
+def test_analyze_duel_tells_the_value_of_the_empty_board_and_of_each_first_move(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    facts = read(capsys, "analyze", "duel", "south-america", "--max-troops", "3")
+    assert (facts["map"], facts["max_troops"], facts["positions"]) == ("south-america", 3, 2401)
+    assert [move["name"] for move in facts["first_moves"]] == [
+        "invade Venezuela",
+        "invade Peru",
+        "invade Brazil",
+        "invade Argentina",
+    ]
+    assert facts["value"] == pytest.approx(max(move["value"] for move in facts["first_moves"]), abs=1e-8)
+    assert facts["value"] == pytest.approx(-0.154192, abs=1e-6)
+    assert facts["sweeps"] > 1
+    assert facts["seconds"] > 0
+
+
+def test_analyze_duel_prints_a_narrow_table(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "analyze", "duel", "australia", "--max-troops", "3")
+    assert (code, err) == (0, "")
+    assert "invade New Guinea" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["africa"], "africa with 10 troops is too large to solve (6 territories, over 20,000,000 positions)"),
+        (["africa"], "max_troops 7 would do"),
+        (["world", "--max-troops", "3"], "a map of 8 territories or fewer would do"),
+        (["south-america", "--max-troops", "2"], "--max-troops is 2: 3 to 100"),
+        (["atlantis"], "there is no map 'atlantis'"),
+        (["atlantis.toml"], "atlantis.toml"),
+    ],
+)
+def test_analyze_duel_says_in_one_line_what_it_cannot_solve(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "analyze", "duel", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err

@@ -130,7 +130,8 @@ def shape_of(board: Board, max_troops: int) -> Shape:
         raise UsageFault("exact risk-duel needs the extra fast: pip install 'bot-arena[fast]' (and no ARENA_PLAIN)")
     if _count(count, max_troops) > MOST_POSITIONS:
         most = max((cap for cap in range(ARMY, max_troops) if _count(count, cap) <= MOST_POSITIONS), default=0)
-        would = f"max_troops {most} would do" if most else "a map of 8 territories or fewer would do"
+        fewer = max(n for n in range(count) if _count(n, max_troops) <= MOST_POSITIONS)
+        would = f"max_troops {most} would do" if most else f"a map of {fewer} territories or fewer would do"
         raise UsageFault(
             f"{board.name} with {max_troops} troops is too large to solve ({count} territories, "
             f"over {MOST_POSITIONS:,} positions): {would}"
