@@ -59,13 +59,13 @@ def ints(values: Iterable[int]) -> Any:
     return numpy.array(list(values), dtype=numpy.int64)
 
 
-def zeros(count: int) -> Any:
-    """A flat array of 64-bit integers, all 0."""
+def zeros(count: int, kind: type[int] | type[float] = int) -> Any:
+    """A flat array of 64-bit numbers, all 0."""
     if not FAST:
-        return [0] * count
+        return [kind(0)] * count
     import numpy
 
-    return numpy.zeros(count, dtype=numpy.int64)
+    return numpy.zeros(count, dtype=numpy.int64 if kind is int else numpy.float64)
 
 
 def floats(values: Iterable[float]) -> Any:

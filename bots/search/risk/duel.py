@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from bots.search.base import Found, Limit, Stop, opinion
 from bots.search.deepening import deepen
 from bots.search.kernels import EQUAL, Algorithm
+from bots.search.risk import duel_pruning as pruning
 from bots.search.risk import duel_tree as tree
 from bots.search.risk.sums import FREE, INDEX, MODES, NONE, cell, put, scale_values, state_values
-from protocol.compiled import floats, ints
+from protocol.compiled import floats, ints, zeros
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Action, Duel, Position
 
 UNBOUNDED = 2**62
+SLOTS = 2**18
 
 
 class DuelSearch:
@@ -46,17 +48,34 @@ class DuelSearch:
         rules = self._rules
         depth = min(depth, rules.max_plies - position.at)
         work = tree.work_array(self._values, depth, position.at)
-        scale = floats(scale_values(rules.map, weights, opinion(rules), rules.max_troops))
+        scale = self._scale(evaluation, weights)
         state = self._state(position, MODES[evaluation])
-        expect = partial(self._expect, state, scale, work)
+        expand = self._expect if algorithm == "expectiminimax" else self._prune
         with _stopping(work, limit.deadline):
-            return deepen(rules, position, expect, limit=limit, deepest=depth)
+            return deepen(rules, position, expand(state, scale, work), limit=limit, deepest=depth)
 
-    def _expect(
-        self, state: Any, scale: Any, work: Any, rules: Duel, root: Position, *, depth: int, limit: Limit
+    def _expect(self, state: Any, scale: Any, work: Any) -> Callable[..., Found[Action]]:
+        def expect(depth: int) -> float:
+            return tree.expect(self._board, state, scale, work, depth, 0)
+
+        return partial(self._found, work, expect)
+
+    def _prune(self, state: Any, scale: Any, work: Any) -> Callable[..., Found[Action]]:
+        table, worths = zeros(pruning.SLOT * SLOTS), zeros(SLOTS, float)
+
+        def prune(depth: int) -> float:
+            return pruning.prune(
+                self._board, state, scale, work, table, worths, depth, 0, -tree.INFINITY, tree.INFINITY, 1
+            )
+
+        return partial(self._found, work, prune)
+
+    def _found(
+        self, work: Any, search: Callable[[int], float], rules: Duel, root: Position, *, depth: int, limit: Limit
     ) -> Found[Action]:
+        """One search `depth` plies deep. Raises `Stop`."""
         tree.begin(work, UNBOUNDED if limit.left is None else limit.left)
-        value = tree.expect(self._board, state, scale, work, depth, 0)
+        value = search(depth)
         limit.charge(int(work[tree.NODES]))
         if work[tree.STOP]:
             raise Stop
@@ -102,7 +121,13 @@ class DuelSearch:
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs."""
         position = self._rules.initial(NO_DICE)[0]
-        self.search(position, depth=2, algorithm="expectiminimax", limit=Limit())
+        for algorithm in get_args(Algorithm):
+            self.search(position, depth=2, algorithm=algorithm, limit=Limit())
+
+    def _scale(self, evaluation: str, weights: Sequence[float]) -> Any:
+        worth = opinion(self._rules)
+        values = scale_values(self._rules.map, weights, worth, self._rules.max_troops)
+        return floats([*values, 0.0 if evaluation == "none" else worth])
 
     def _state(self, position: Position, mode: int) -> Any:
         """The position for the kernels, seen from the seat to move."""

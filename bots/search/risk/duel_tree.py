@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from bots.search.base import WIN
+from bots.search.deepening import DEEPEST as DEEPEST_SEARCH
 from bots.search.risk.sums import (
     EMPTY,
     FREE,
@@ -30,13 +31,16 @@ TAKEN = float(duel.TAKEN)
 REPELLED = float(1 - duel.TAKEN)
 INFINITY = float("inf")
 
-BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MOST_MOVES = 4, 5, 6, 7, 8, 9
+BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MOST_MOVES, CODES, ZOBRIST = 4, 5, 6, 7, 8, 9, 10, 11
 """board[BORDERS]: where the borders begin; [SOURCES]: how far beyond a border the cell that it leads from is found;
-[ORDER]: where the cells begin by degree."""
+[ORDER]: where the cells begin by degree; [CODES]: above every number of a move; [ZOBRIST]: where the random numbers
+begin, by territory, seat and troops, then by ply."""
+BOUND = 7
+"""scale[BOUND]: no evaluation is worth more."""
 
-NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, AT, LINES, LINE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, AT, LINES, LINE, CUTS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 """work[BUDGET]: the nodes it may visit; [STOP]: 1 to make it come to an end; [AT]: the ply of the root; [LINES]: where
-the lines begin, each LINE long: a count, then moves."""
+the lines begin, each LINE long: a count, then moves; [CUTS]: how much each move cut, by seat."""
 MOVES = 16
 """Where the moves of each ply begin in `work`."""
 
@@ -52,14 +56,31 @@ def duel_board(rules: duel.Duel) -> list[int]:
     values += map(cell, sorted(range(len(map_)), key=lambda index: -len(map_.neighbours[index])))
     values[MAX_TROOPS], values[MAX_PLIES] = rules.max_troops, rules.max_plies
     values[MOST_MOVES] = len(map_) + 2 * len(map_.borders)
+    values[CODES] = values[BORDERS] + 2 * len(map_.borders)
+    values[ZOBRIST] = len(values)
+    values += random_numbers(2 * len(map_) * (rules.max_troops + 1) + DEEPEST_SEARCH + 1)
     return values
+
+
+def random_numbers(count: int) -> list[int]:
+    """The same signed 64-bit numbers everywhere: splitmix64 (Steele, Lea, Flood 2014)."""
+    numbers, at = [], 0
+    for _ in range(count):
+        at = (at + 0x9E3779B97F4A7C15) % 2**64
+        mixed = at
+        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
+        mixed ^= mixed >> 31
+        numbers.append(mixed - 2**64 if mixed >= 2**63 else mixed)
+    return numbers
 
 
 def work_array(board: list[int], depth: int, at: int) -> Any:
     """Room to search `depth` plies from a root at ply `at`."""
     lines = MOVES + (depth + 1) * board[MOST_MOVES]
-    work = zeros(lines + (depth + 2) * (depth + 2))
-    work[AT], work[LINES], work[LINE] = at, lines, depth + 2
+    cuts = lines + (depth + 2) * (depth + 2)
+    work = zeros(cuts + 2 * board[CODES])
+    work[AT], work[LINES], work[LINE], work[CUTS] = at, lines, depth + 2, cuts
     return work
 
 
