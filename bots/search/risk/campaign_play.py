@@ -13,7 +13,7 @@ from typing import Any
 
 from bots.search.risk.campaign_battle import left_after, without_dice
 from bots.search.risk.sums import MOST_SEATS, OWNED, ROWS, SEAT, TERRITORIES, WIDTH, board_values, cell, put
-from protocol.compiled import compiled
+from protocol.compiled import compiled, ints, zeros
 from protocol.games.risk.campaign import LEAST_CLASSIC, Campaign, Position
 
 BORDERS, SOURCES, MOVES, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, HELD = range(4, 14)
@@ -21,19 +21,21 @@ BORDERS, SOURCES, MOVES, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, HELD
 from; [MOVES] the number of borders; [ATTACKS] attacks a turn in the rules; [CLASSIC] and [DICE] 0 or 1; [CONTINENTS]
 where they begin, each a bonus, a count and cells, and [HELD] how many there are."""
 
-TURN, LEFT, ROUND, ACTIVE, GONE, TOP, KEY, A_TURN, EVERY, ALIVE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, AT, LINES, LINE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+TURN, LEFT, ROUND, ACTIVE, GONE, TOP, KEY, A_TURN, ALIVE = 9, 10, 11, 12, 13, 14, 15, 16, 17
 """The position beside owners and troops, in `play`: the seat to move, the attacks it has left, the round, how many
 seats are in the game, the seat that the last attack put out (−1: none), where the log of changes ends, the search key,
-attacks a turn, whether every attack is a move (1) or the candidates (0), and by seat whether it is in the game."""
-NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, LINES, LINE, LISTS, HISTORY, NEAR, CALM, FIGHT = range(15, 28)
-"""The search's part of `play`: counts; the nodes it may visit; 1 to make it come to an end; where lines begin and how
-long each is; where lists of moves begin; where the moves' history begins; 1 where the round is part of the key, leaves
-are made calm, battles are thrown."""
-DRAFTS = 28
+attacks a turn, and by seat whether it is in the game."""
+EVERY, FIGHT, CALM, NEAR, LISTS, HISTORY = 23, 24, 25, 26, 27, 28
+"""How to search: whether every attack is a move (1) or the candidates are (0), whether battles are thrown, leaves made
+calm, and the round is part of the key; where the lists of moves begin, and the moves' history."""
+DRAFTS = 29
 """Where a draft is worked out: two slots a territory. The log of changes follows."""
 
 SPAN = 64
 """Troops enter a search key in two digits of this base."""
+SEAT_KEYS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURNS = 0, 8, 32, 256, 2048
+"""Where the numbers that are not a territory's begin, behind those that are; and how many they are."""
 _KEY_BITS = 62
 
 
@@ -53,30 +55,27 @@ def campaign_board(rules: Campaign) -> list[int]:
     return values
 
 
-def play_values(board: Any, position: Position, depth: int) -> list[int]:
-    """`play` with the position's turn and room for `depth` plies of search, for `ints`."""
+def play_array(board: list[int], position: Position, depth: int) -> Any:
+    """`play` with the position's turn and room for `depth` plies of search."""
     count, moves, seats = board[TERRITORIES], board[MOVES], board[SEATS]
-    values = [0] * (DRAFTS + 2 * count)
-    values[TURN], values[LEFT], values[ROUND] = position.seat, position.attacks_left, position.round
-    values[ACTIVE], values[GONE], values[TOP] = seats - len(position.out), -1, len(values)
-    values[A_TURN] = board[ATTACKS]
+    log = DRAFTS + 2 * count
+    lines = log + 3 * (count + 2) * (depth + 1)
+    lists = lines + (depth + 2) * (depth + 2)
+    history = lists + (moves + 1) * (depth + 1)
+    play = zeros(history + 2 * (moves + 1))
+    play[TURN], play[LEFT], play[ROUND] = position.seat, position.attacks_left, position.round
+    play[ACTIVE], play[GONE], play[TOP], play[A_TURN] = seats - len(position.out), -1, log, board[ATTACKS]
     for seat in range(seats):
-        values[ALIVE + seat] = seat not in position.out
-    values += [0] * (3 * (count + 2) * (depth + 4))
-    values[LINES], values[LINE] = len(values), depth + 2
-    values += [0] * ((depth + 2) * (depth + 2))
-    values[LISTS] = len(values)
-    values += [0] * ((moves + 1) * (depth + 1))
-    values[HISTORY] = len(values)
-    values += [0] * (2 * (moves + 1))
-    return values
+        play[ALIVE + seat] = seat not in position.out
+    play[LINES], play[LINE], play[LISTS], play[HISTORY] = lines, depth + 2, lists, history
+    return play
 
 
 @lru_cache(maxsize=8)
-def key_values(territories: int) -> tuple[int, ...]:
-    """Zobrist's numbers: by territory, owner and digit of its troops."""
+def keys_for(territories: int) -> Any:
+    """Zobrist's numbers: by territory, owner and digit of its troops; then by seat, attacks left, ply and round."""
     draw = random.Random(territories).getrandbits
-    return tuple(draw(_KEY_BITS) for _ in range(territories * MOST_SEATS * 2 * SPAN))
+    return ints(draw(_KEY_BITS) for _ in range(territories * MOST_SEATS * 2 * SPAN + TURNS))
 
 
 @compiled
@@ -85,6 +84,14 @@ def key_of(board: Any, state: Any, keys: Any, at: int) -> int:
     begin = (board[at + 3] * MOST_SEATS + state[at]) * 2 * SPAN
     troops = state[at + 1]
     return keys[begin + troops % SPAN] ^ keys[begin + SPAN + troops // SPAN % SPAN]  # type: ignore[no-any-return]
+
+
+@compiled
+def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
+    """What the turn and the distance from the root add to the search key, with the round where it may be the last."""
+    begin = board[TERRITORIES] * MOST_SEATS * 2 * SPAN
+    key = keys[begin + SEAT_KEYS + play[TURN]] ^ keys[begin + LEFT_KEYS + play[LEFT]] ^ keys[begin + PLY_KEYS + ply]
+    return key ^ keys[begin + ROUND_KEYS + play[ROUND]] if play[NEAR] else key  # type: ignore[no-any-return]
 
 
 @compiled
@@ -206,12 +213,11 @@ def pass_turn(board: Any, play: Any) -> bool:
 
 
 @compiled
-def next_attack(board: Any, state: Any, play: Any, move: int) -> int:
-    """The first attack from `move` on that is one of the seat's to move, by index; board[MOVES] if none is.
+def next_attack(board: Any, state: Any, seat: int, every: int, move: int) -> int:
+    """The first attack from `move` on that is one of the seat's, by index; board[MOVES] if none is.
 
-    A candidate has two units more than the enemy.
+    Unless `every` is 1 an attack needs two units more than the enemy has.
     """
-    seat, every = play[TURN], play[EVERY]
     while move < board[MOVES]:
         at = board[board[SOURCES] + move]
         troops = state[at + 1]
@@ -226,12 +232,9 @@ def next_attack(board: Any, state: Any, play: Any, move: int) -> int:
 
 
 @compiled
-def size_of(board: Any, state: Any, play: Any, move: int) -> int:
+def size_of(troops: int, defenders: int, every: int) -> int:
     """The units that an attack sends: all that can go, or for a candidate the mean of both sides, rounded up."""
-    troops = state[board[board[SOURCES] + move] + 1]
-    if play[EVERY]:
-        return troops - 1  # type: ignore[no-any-return]
-    return (troops + state[board[board[BORDERS] + move] + 1] + 1) // 2  # type: ignore[no-any-return]
+    return troops - 1 if every else (troops + defenders + 1) // 2
 
 
 @compiled
@@ -269,9 +272,10 @@ def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, drafting:
         take_back(board, state, play, keys, mark)
         return paths
     paths = 0
-    move = next_attack(board, state, play, 0)
+    move = next_attack(board, state, seat, 1, 0)
     while move < board[MOVES]:
-        size, defenders = size_of(board, state, play, move), state[board[board[BORDERS] + move] + 1]
+        size = state[board[board[SOURCES] + move] + 1] - 1
+        defenders = state[board[board[BORDERS] + move] + 1]
         for result in range(size + defenders if board[DICE] else 1):
             remain = left_after(result, size) if board[DICE] else without_dice(size, defenders)
             over = attack(board, state, play, keys, move, size, remain)
@@ -282,7 +286,7 @@ def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, drafting:
             paths += (depth == 1) if over else perft(board, state, play, keys, pressure, drafting, depth - 1)
             take_back(board, state, play, keys, mark)
             back_to(play, seat, left, number, gone)
-        move = next_attack(board, state, play, move + 1)
+        move = next_attack(board, state, seat, 1, move + 1)
     over = pass_turn(board, play)
     paths += (depth == 1) if over else perft(board, state, play, keys, pressure, True, depth - 1)
     back_to(play, seat, left, number, -1)

@@ -1,0 +1,195 @@
+"""The search of the campaign: positions and moves of the rules outside, flat arrays within."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from itertools import repeat
+from typing import Any, get_args
+
+from bots.search.base import WIN, Found, Limit, Stop, opinion
+from bots.search.deepening import deepen
+from bots.search.kernels import EQUAL, Algorithm
+from bots.search.risk import campaign_play as flat
+from bots.search.risk import campaign_tree as tree
+from bots.search.risk.campaign_battle import room_for
+from bots.search.risk.duel import _stopping
+from bots.search.risk.duel_tree import begin
+from bots.search.risk.sums import INDEX, MODES, NONE, cell, estimate, put, scale_values, state_values
+from protocol.compiled import FAST, floats, ints, zeros
+from protocol.dice import Dice
+from protocol.games.risk.campaign import LEAST_CLASSIC, Attack, Campaign, End, Move, Position
+
+UNBOUNDED = 2**62
+NOBODY = -1
+DEEPEST = 60
+ENTRIES = 2**17 if FAST else 2**14
+"""Positions that the table holds."""
+WIPES = 2**62
+
+
+class CampaignSearch:
+    """Searches under one config; one at a time."""
+
+    def __init__(self, rules: Campaign) -> None:
+        self._rules = rules
+        self._values = flat.campaign_board(rules)
+        self._board = ints(self._values)
+        self._keys = flat.keys_for(len(rules.map))
+        self._table: tuple[Any, Any] | None = None
+        self._wipes = 0
+
+    def search(
+        self,
+        position: Position,
+        *,
+        depth: int,
+        algorithm: Algorithm,
+        evaluation: str = "features",
+        weights: Sequence[float] = EQUAL,
+        dice: bool = False,
+        candidates: bool = True,
+        quiescence: bool = True,
+        limit: Limit,
+    ) -> Found[Move]:
+        """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
+
+        The tree has the `candidates` or else every attack with the most units; battles are thrown with `dice` if the
+        rules have them, else a bigger army wins with the difference; with `quiescence` the seat to move at the horizon
+        goes on with candidates as long as it gains by them. A draft is the draft rule's, without a search.
+        """
+        rules, depth = self._rules, min(depth, DEEPEST)
+        units = sum(position.troops) + depth * self._most_income
+        scale = floats(scale_values(rules.map, weights, opinion(rules), units // len(rules.map) + 1))
+        if rules.to_move(position) is not None and position.phase == "draft":
+            return self._drafted(position, MODES[evaluation], scale, limit)
+        play = flat.play_array(self._values, position, depth)
+        play[flat.EVERY], play[flat.CALM] = not candidates, quiescence
+        play[flat.FIGHT] = dice and rules.battle == "dice"
+        play[flat.NEAR] = position.round + depth >= rules.max_rounds
+        if candidates:
+            play[flat.LEFT] = min(play[flat.LEFT], tree.MOST_ATTACKS)
+            play[flat.A_TURN] = min(play[flat.A_TURN], tree.MOST_ATTACKS)
+        self._wipes += 1
+        play[flat.KEY] = int(self._keys[-1]) * self._wipes % WIPES
+        state = self._state(position, position.seat, MODES[evaluation])
+        look = partial(self._look, algorithm, state, play, scale, units)
+        with _stopping(play, limit.deadline):
+            found = deepen(rules, position, look, limit=limit, deepest=depth)
+        return found if found.depth or found.move is None else self._unfinished(found, position, play)
+
+    def _look(
+        self,
+        algorithm: Algorithm,
+        state: Any,
+        play: Any,
+        scale: Any,
+        units: int,
+        rules: Campaign,
+        root: Position,
+        *,
+        depth: int,
+        limit: Limit,
+    ) -> Found[Move]:
+        """One search of exactly `depth` plies."""
+        begin(play, UNBOUNDED if limit.left is None else limit.left)
+        count = len(rules.map)
+        chances = floats([0.0] * (count + (depth * units + room_for(units)) * int(play[flat.FIGHT])))
+        arrays = self._board, state, play, self._keys, scale, chances
+        if algorithm == "expectiminimax":
+            value = tree.expect(*arrays, count, depth, 0)
+        else:
+            value = tree.prune(*arrays, *self._memory(), count, depth, 0, -tree.INFINITY, tree.INFINITY)
+        limit.charge(int(play[flat.NODES]))
+        if play[flat.STOP]:
+            raise Stop
+        line = self._line(root, play)
+        sure = not play[flat.FIGHT] and abs(value) >= WIN - depth
+        return Found(
+            value=float(value),
+            move=line[0],
+            line=line,
+            nodes=int(play[flat.NODES]),
+            leaves=int(play[flat.LEAVES]),
+            deepest=int(play[flat.DEEPEST]),
+            depth=depth,
+            complete=sure or not play[flat.ESTIMATES],
+        )
+
+    def _memory(self) -> tuple[Any, Any]:
+        """The table: made when first needed, and wiped by giving positions other keys."""
+        if self._table is None:
+            self._table = zeros(2 * ENTRIES), floats(repeat(0.0, ENTRIES))
+        return self._table
+
+    @cached_property
+    def _most_income(self) -> int:
+        """Above what any draft places."""
+        map_ = self._rules.map
+        return len(map_) + LEAST_CLASSIC + sum(continent.bonus for continent in map_.continents)
+
+    def _drafted(self, position: Position, mode: int, scale: Any, limit: Limit) -> Found[Move]:
+        """The draft rule's draft, and what the position after it looks like."""
+        move = self._rules.legal_moves(position)[0]
+        after = self._rules.outcomes(position, move)[0][1]
+        limit.charge(1)
+        value = estimate(self._board, self._state(after, position.seat, mode), scale)
+        return Found(float(value), move, (move,), nodes=1, leaves=1, deepest=1, depth=1, complete=False)
+
+    def _unfinished(self, found: Found[Move], position: Position, play: Any) -> Found[Move]:
+        """The best move seen when there was no time to look at all."""
+        begin = int(play[flat.LINES])
+        move = self._move(position, int(play[begin + 1]), play) if play[begin] else End()
+        return replace(found, move=move, line=(move,))
+
+    def _line(self, root: Position, play: Any) -> tuple[Move, ...]:
+        """The principal variation that is in `play`, with its drafts, up to the first battle with dice."""
+        rules, position = self._rules, root
+        line: list[Move] = []
+        begin = int(play[flat.LINES]) + 1
+        for number in play[begin : begin + int(play[begin - 1])]:
+            line.append(self._move(position, int(number), play))
+            if isinstance(line[-1], Attack) and rules.battle == "dice":
+                break
+            position = rules.outcomes(position, line[-1])[0][1]
+            if rules.to_move(position) is not None and position.phase == "draft":
+                line.append(rules.legal_moves(position)[0])
+                position = rules.outcomes(position, line[-1])[0][1]
+        return tuple(line)
+
+    def _move(self, position: Position, number: int, play: Any) -> Move:
+        """A move of the kernels as the rules have it."""
+        values = self._values
+        if number == values[flat.MOVES]:
+            return End()
+        source = values[values[values[flat.SOURCES] + number] + INDEX]
+        to = values[values[values[flat.BORDERS] + number] + INDEX]
+        size = flat.size_of(position.troops[source], position.troops[to], int(play[flat.EVERY]))
+        return Attack(to, source, int(size))
+
+    def perft(self, position: Position, depth: int) -> int:
+        """The number of paths of exactly `depth` plies, drafts included, every result of a battle on its own."""
+        if depth == 0:
+            return 1
+        if self._rules.to_move(position) is None:
+            return 0
+        play = flat.play_array(self._values, position, depth)
+        state = self._state(position, NOBODY, NONE)
+        pressure = floats([0.0] * len(self._rules.map))
+        drafting = position.phase == "draft"
+        return int(flat.perft(self._board, state, play, self._keys, pressure, drafting, depth))
+
+    def warm_up(self) -> None:
+        """Compile, or load from disk, all that a match needs."""
+        start = self._rules.initial(Dice(bytes(32), 0))[0]
+        position = self._rules.outcomes(start, self._rules.legal_moves(start)[0])[0][1]
+        for algorithm in get_args(Algorithm):
+            self.search(position, depth=1, algorithm=algorithm, limit=Limit())
+
+    def _state(self, position: Position, seat: int, mode: int) -> Any:
+        """The position for the kernels, seen from a seat."""
+        state = ints(state_values(self._rules.map, seat, mode))
+        for index, (owner, troops) in enumerate(zip(position.owner, position.troops, strict=True)):
+            put(self._board, state, cell(index), owner, troops)
+        return state

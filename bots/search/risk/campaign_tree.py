@@ -1,0 +1,365 @@
+"""The campaign's search on flat arrays: expectiminimax, alpha-beta with Star1, and leaves made calm. The shell is in
+campaign.py.
+
+MAX is the seat at the root, every other seat is MIN. A draft is forced, so it belongs to the move before it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bots.search.base import WIN
+from bots.search.risk.campaign_battle import left_after, results, without_dice
+from bots.search.risk.campaign_play import (
+    ACTIVE,
+    ALIVE,
+    BORDERS,
+    BUDGET,
+    CALM,
+    DEEPEST,
+    ESTIMATES,
+    EVERY,
+    FIGHT,
+    GONE,
+    HISTORY,
+    KEY,
+    LEAVES,
+    LEFT,
+    LINE,
+    LINES,
+    LISTS,
+    MOVES,
+    NODES,
+    ROUND,
+    SEATS,
+    SOURCES,
+    STOP,
+    TOP,
+    TURN,
+    attack,
+    back_to,
+    draft,
+    next_attack,
+    pass_turn,
+    size_of,
+    take_back,
+    turn_key,
+)
+from bots.search.risk.sums import ARMY, OWNED, SEAT, estimate, peek, put
+from protocol.compiled import compiled
+
+INFINITY = float("inf")
+MOST_ATTACKS = 3
+"""Attacks a turn that a search looks at, among candidates and behind a leaf."""
+EXACT, LOWER, UPPER = 0, 1, 2
+COMPLETE = 4
+"""Added to a bound in the table where no evaluation entered the value."""
+
+
+@compiled
+def make(board: Any, state: Any, play: Any, keys: Any, chances: Any, move: int, size: int, remain: int) -> bool:
+    """Play an attack of so many units that leaves `remain` (see `left_after`), or the end; with the draft that follows.
+
+    Returns whether the game is over for MAX.
+    """
+    play[GONE] = -1
+    if move < board[MOVES]:
+        if attack(board, state, play, keys, move, size, remain):
+            return True
+        if play[LEFT]:
+            return False
+    if pass_turn(board, play):
+        return True
+    draft(board, state, play, keys, chances)
+    return False
+
+
+@compiled
+def final(board: Any, state: Any, play: Any, ply: int) -> float:
+    """The value of a game that is over for MAX: out is lost, alone is won, else territories and then units decide."""
+    play[NODES] += 1
+    play[LEAVES] += 1
+    play[DEEPEST] = max(play[DEEPEST], ply)
+    play[play[LINES] + ply * play[LINE]] = 0
+    top = state[SEAT]
+    if not play[ALIVE + top]:
+        return ply - WIN
+    if play[ACTIVE] == 1:
+        return WIN - ply
+    shared = False
+    for seat in range(board[SEATS]):
+        if seat == top or not play[ALIVE + seat] or state[OWNED + seat] < state[OWNED + top]:
+            continue
+        if state[OWNED + seat] > state[OWNED + top] or state[ARMY + seat] > state[ARMY + top]:
+            return ply - WIN
+        shared = shared or state[ARMY + seat] == state[ARMY + top]
+    return 0.0 if shared else WIN - ply
+
+
+@compiled
+def leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, beta: float) -> float:
+    """The value at the horizon."""
+    play[play[LINES] + ply * play[LINE]] = 0
+    more = min(play[LEFT], MOST_ATTACKS) if play[CALM] else 0
+    return calm(board, state, play, scale, more, -1, ply, alpha, beta)  # type: ignore[no-any-return]
+
+
+@compiled
+def calm(
+    board: Any, state: Any, play: Any, scale: Any, more: int, last: int, ply: int, alpha: float, beta: float
+) -> float:
+    """The evaluation, or the best for the seat to move after up to `more` candidates, which a bigger army wins.
+
+    Of attacks that have no territory in common only one order is tried: after `last` none of a lower index.
+    """
+    play[NODES] += 1
+    play[LEAVES] += 1
+    play[ESTIMATES] += 1
+    play[DEEPEST] = max(play[DEEPEST], ply)
+    stand = estimate(board, state, scale)
+    seat = play[TURN]
+    sign, low, high = (1.0, alpha, beta) if seat == state[SEAT] else (-1.0, -beta, -alpha)
+    best = sign * stand
+    if more == 0 or best >= high or play[STOP]:
+        return stand  # type: ignore[no-any-return]
+    borders, sources, moves = board[BORDERS], board[SOURCES], board[MOVES]
+    move = next_attack(board, state, seat, 0, 0)
+    while move < moves:
+        at, to = board[sources + move], board[borders + move]
+        if move > last or _touch(board, at, to, last):
+            troops, defenders, enemy = state[at + 1], state[to + 1], state[to]
+            size = size_of(troops, defenders, 0)
+            out = state[OWNED + enemy] == 1 and play[ALIVE + enemy]
+            put(board, state, at, seat, troops - size)
+            if out and (enemy == state[SEAT] or play[ACTIVE] == 2):
+                play[NODES] += 1
+                play[LEAVES] += 1
+                found = WIN - ply - 1
+            elif more == 1:
+                play[NODES] += 1
+                play[LEAVES] += 1
+                found = sign * peek(board, state, scale, to, seat, size - defenders)
+            else:
+                put(board, state, to, seat, size - defenders)
+                if out:
+                    play[ALIVE + enemy] = 0
+                    play[ACTIVE] -= 1
+                floor = max(low, best)
+                alpha, beta = (floor, high) if sign > 0 else (-high, -floor)
+                found = sign * calm(board, state, play, scale, more - 1, move, ply + 1, alpha, beta)
+                if out:
+                    play[ALIVE + enemy] = 1
+                    play[ACTIVE] += 1
+                put(board, state, to, enemy, defenders)
+            put(board, state, at, seat, troops)
+            if found > best:
+                best = found
+                if best >= high:
+                    break
+        move = next_attack(board, state, seat, 0, move + 1)
+    return sign * best  # type: ignore[no-any-return]
+
+
+@compiled
+def _touch(board: Any, at: int, to: int, last: int) -> bool:
+    """Whether an attack has a territory in common with the attack `last`."""
+    before, after = board[board[SOURCES] + last], board[board[BORDERS] + last]
+    return at == before or at == after or to == before or to == after  # type: ignore[no-any-return]
+
+
+@compiled
+def keep_line(play: Any, ply: int, move: int, whole: bool) -> None:
+    """The line from this ply on is `move` and, if it is `whole`, the line from the next."""
+    width = play[LINE]
+    here = play[LINES] + ply * width
+    count = play[here + width] if whole else 0
+    for i in range(count):
+        play[here + 2 + i] = play[here + width + 1 + i]
+    play[here], play[here + 1] = count + 1, move
+
+
+@compiled
+def expect(
+    board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, left: int, ply: int
+) -> float:
+    """Expectiminimax: the value for MAX of an unfinished position, `left` plies deep. `chances` is free from `room`."""
+    if play[STOP] or play[NODES] >= play[BUDGET]:
+        play[STOP] = 1
+        return 0.0
+    if left == 0:
+        return leaf(board, state, play, scale, ply, -INFINITY, INFINITY)  # type: ignore[no-any-return]
+    play[NODES] += 1
+    mark, seat, attacks, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
+    sign = 1.0 if seat == state[SEAT] else -1.0
+    best = -INFINITY
+    every, moves = play[EVERY], board[MOVES]
+    move = -1
+    while move < moves:
+        move = next_attack(board, state, seat, every, move + 1)
+        size = defenders = 0
+        if move < moves:
+            defenders = state[board[board[BORDERS] + move] + 1]
+            size = size_of(state[board[board[SOURCES] + move] + 1], defenders, every)
+        thrown = move < moves and play[FIGHT] == 1
+        if thrown:
+            results(chances, room, size, defenders)
+        found = 0.0
+        for result in range(size + defenders if thrown else 1):
+            chance = chances[room + result] if thrown else 1.0
+            if chance == 0.0:
+                continue
+            remain = left_after(result, size) if thrown else without_dice(size, defenders)
+            over = make(board, state, play, keys, chances, move, size, remain)
+            gone = play[GONE]
+            if over:
+                value = final(board, state, play, ply + 1)
+            else:
+                value = expect(board, state, play, keys, scale, chances, room + size + defenders, left - 1, ply + 1)
+            take_back(board, state, play, keys, mark)
+            back_to(play, seat, attacks, number, gone)
+            found += chance * value
+        if sign * found > best:
+            best = sign * found
+            keep_line(play, ply, move, not thrown)
+    return sign * best
+
+
+@compiled
+def prune(
+    board: Any,
+    state: Any,
+    play: Any,
+    keys: Any,
+    scale: Any,
+    chances: Any,
+    slots: Any,
+    values: Any,
+    room: int,
+    left: int,
+    ply: int,
+    alpha: float,
+    beta: float,
+) -> float:
+    """Alpha-beta, fail-soft, with Star1 (Ballard 1983) where battles are thrown: the value that `expect` has, or a bound
+    on it beyond `alpha` or `beta`.
+    """
+    if play[STOP] or play[NODES] >= play[BUDGET]:
+        play[STOP] = 1
+        return 0.0
+    key = play[KEY] ^ turn_key(board, play, keys, ply)
+    entry = key & (len(values) - 1)
+    first = -1
+    if slots[2 * entry] == key:
+        known = slots[2 * entry + 1]
+        first = (known >> 16) - 1
+        if known & 255 == left:
+            value, bound = values[entry], known >> 8 & 3
+            if bound == EXACT or (value >= beta if bound == LOWER else value <= alpha):
+                play[NODES] += 1
+                if not known >> 8 & COMPLETE:
+                    play[ESTIMATES] += 1
+                play[play[LINES] + ply * play[LINE]] = 0
+                return value  # type: ignore[no-any-return]
+    estimates = play[ESTIMATES]
+    chosen = -1
+    if left == 0:
+        best = leaf(board, state, play, scale, ply, alpha, beta)
+    else:
+        play[NODES] += 1
+        mark, seat, attacks, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
+        sign = 1.0 if seat == state[SEAT] else -1.0
+        low, high = alpha, beta
+        best = -INFINITY * sign
+        every, moves = play[EVERY], board[MOVES]
+        begin = play[LISTS] + ply * (moves + 1)
+        history = play[HISTORY] + (0 if sign > 0 else moves + 1)
+        end = begin
+        move = -1
+        while move < moves:
+            move = next_attack(board, state, seat, every, move + 1)
+            play[end] = move
+            end += 1
+        for i in range(begin, end):
+            move = pick(play, i, end, first, history)
+            size = defenders = 0
+            if move < moves:
+                defenders = state[board[board[BORDERS] + move] + 1]
+                size = size_of(state[board[board[SOURCES] + move] + 1], defenders, every)
+            thrown = move < moves and play[FIGHT] == 1
+            if thrown:
+                results(chances, room, size, defenders)
+            found, unseen = 0.0, 1.0
+            for result in range(size + defenders if thrown else 1):
+                chance = chances[room + result] if thrown else 1.0
+                if chance == 0.0:
+                    continue
+                remain = left_after(result, size) if thrown else without_dice(size, defenders)
+                worst, most = low, high
+                if thrown:
+                    unseen -= chance
+                    worst = (low - found - WIN * unseen) / chance
+                    most = (high - found + WIN * unseen) / chance
+                over = make(board, state, play, keys, chances, move, size, remain)
+                gone = play[GONE]
+                if over:
+                    value = final(board, state, play, ply + 1)
+                else:
+                    value = prune(
+                        board,
+                        state,
+                        play,
+                        keys,
+                        scale,
+                        chances,
+                        slots,
+                        values,
+                        room + size + defenders,
+                        left - 1,
+                        ply + 1,
+                        worst,
+                        most,
+                    )
+                take_back(board, state, play, keys, mark)
+                back_to(play, seat, attacks, number, gone)
+                found += chance * value
+                if thrown and value >= most:
+                    found -= WIN * unseen
+                    break
+                if thrown and value <= worst:
+                    found += WIN * unseen
+                    break
+            if sign * found > sign * best:
+                best, chosen = found, move
+                keep_line(play, ply, move, not thrown)
+            if sign > 0:
+                low = max(low, best)
+            else:
+                high = min(high, best)
+            if low >= high:
+                play[history + move] += left * left
+                break
+    if play[STOP]:
+        return 0.0
+    bound = UPPER if best <= alpha else LOWER if best >= beta else EXACT
+    if estimates == play[ESTIMATES]:
+        bound += COMPLETE
+    slots[2 * entry], slots[2 * entry + 1] = key, (chosen + 1) << 16 | bound << 8 | left
+    values[entry] = best
+    return best  # type: ignore[no-any-return]
+
+
+@compiled
+def pick(play: Any, begin: int, end: int, first: int, history: int) -> int:
+    """Move to `begin` the move to try next: the one remembered, else the one that cut most elsewhere."""
+    best, chosen = -1, begin
+    for i in range(begin, end):
+        move = play[i]
+        if move == first:
+            chosen = i
+            break
+        if play[history + move] > best:
+            best, chosen = play[history + move], i
+    move = play[chosen]
+    play[chosen] = play[begin]
+    play[begin] = move
+    return move  # type: ignore[no-any-return]
