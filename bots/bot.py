@@ -15,7 +15,7 @@ from protocol.messages import End, Event, Player, Rejected, Start
 
 
 class GiveUp(Exception):
-    """Raise it in `choose` to resign the match."""
+    """Raise it in `prepare` or `choose` to resign the match; the client prints what it says, if anything."""
 
 
 @dataclass(frozen=True, slots=True)

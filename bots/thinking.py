@@ -72,8 +72,8 @@ def think(bot: Bot, work: Work) -> Thought:
         elif type(work) is Finish:
             bot.ended(work.end)
         return Thought(work)
-    except GiveUp:
-        return Thought(work, gave_up=True)
+    except GiveUp as exc:
+        return Thought(work, trouble=str(exc) or None, gave_up=True)
     except NoMove as exc:
         return Thought(work, trouble=str(exc))
     except BaseException as exc:

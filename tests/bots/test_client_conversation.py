@@ -230,6 +230,18 @@ def test_a_bot_that_gives_up_resigns_without_a_word(script: Any) -> None:
     assert talk.thinks(at_its_turn(talk, script)) == [messages.Resign(match="m-1")]
 
 
+def test_a_bot_that_says_why_it_gives_up_resigns_with_that_word_before_it_is_ready(script: Any) -> None:
+    class Quitter(First):
+        def prepare(self, start: messages.Start) -> None:
+            raise GiveUp("no table for this map")
+
+    talk = Talk(Quitter("mine"))
+    talk.hears(script.welcome())
+    told, resigned = talk.thinks(talk.hears(script.start()))
+    assert lines([told]) == ["mine: no table for this map; the match is resigned"]
+    assert resigned == messages.Resign(match="m-1")
+
+
 def test_a_bot_that_prepares_is_ready_when_it_has_prepared(script: Any) -> None:
     class Careful(First):
         def prepare(self, start: messages.Start) -> None:

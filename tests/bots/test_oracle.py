@@ -1,0 +1,116 @@
+"""The oracle plays what the table says, and says in one line where there is none."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import pytest
+
+from bots.bot import Choice, GiveUp, Turn, seeded
+from bots.oracle import Oracle, table_for
+from commands import run
+from protocol.dice import Dice
+from protocol.errors import UsageFault
+from protocol.games import load
+from protocol.games.base import NO_DICE, Game
+from protocol.games.risk.duel import Position
+from protocol.messages import Clock, Player, Start
+
+SMALL = load("risk-duel", {"map": "australia", "max_troops": 4})
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def turn(rules: Game[Any, Any], state: Position, seed: str) -> Turn:
+    return Turn(
+        match="m-1",
+        seat=state.seat,
+        ply=state.at,
+        state=rules.encode_state(state),
+        legal=rules.offer(state)[0],
+        options=None,
+        events=[],
+        players=[],
+        clock_ms=[1000, 1000],
+        increment_ms=0,
+        rules=rules,
+        position=state,
+        random=seeded(seed, "m-1", state.at),
+    )
+
+
+def start(config: dict[str, Any]) -> Start:
+    players = [Player(bot="oracle"), Player(bot="random")]
+    clock = Clock(bank_ms=1000, increment_ms=0)
+    return Start(
+        match="m-1",
+        game="risk-duel",
+        config=config,
+        seat=0,
+        seats=players,
+        clock=clock,
+        commitment="0" * 64,
+        rated=True,
+    )
+
+
+def result(seat: int, seed: int) -> int:
+    """How a game of the oracle on `seat` against random moves ends for it."""
+    oracle, chance = Oracle("oracle"), random.Random(seed)
+    state, _ = SMALL.initial(NO_DICE)
+    while (mover := SMALL.to_move(state)) is not None:
+        move = chance.choice(SMALL.legal_moves(state))
+        if mover == seat:
+            move = SMALL.decode_move(oracle.choose(turn(SMALL, state, str(seed))).move)
+        state, _ = SMALL.apply(state, move, Dice(str(seed).encode(), state.at))
+    return (SMALL.ranks(state)[1 - seat] > 1) - (SMALL.ranks(state)[seat] > 1)
+
+
+def test_the_oracle_plays_each_of_the_best_moves_and_no_other_and_tells_what_to_expect() -> None:
+    oracle, table = Oracle("oracle"), table_for(SMALL)
+    chance = random.Random(1)
+    for _ in range(50):
+        holders = [chance.randrange(2) for _ in range(3)]
+        position = Position((*holders, 1 - holders[0]), tuple(chance.randint(1, 4) for _ in range(4)), 0, 10)
+        played = set()
+        for seed in range(30):
+            choice = oracle.choose(turn(SMALL, position, str(seed)))
+            assert isinstance(choice, Choice)
+            assert choice.value == table.value(position)
+            played.add(SMALL.decode_move(choice.move))
+        assert played == set(table.best_moves(position))
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_the_oracle_scores_no_worse_than_its_table_predicts_and_well_against_random_moves(seat: int) -> None:
+    results = [result(seat, seed) for seed in range(150)]
+    sigma = stdev(results) / len(results) ** 0.5
+    assert mean(results) > table_for(SMALL).start[seat] - 3 * sigma
+    assert mean(results) > 0.2
+
+
+def test_the_oracle_warms_up_with_the_preset_where_no_game_is_named(tmp_path: Path) -> None:
+    Oracle("oracle").warm_up(None)
+    assert table_for(load("risk-duel")).positions == 194_481
+    assert [path.stat().st_size > 8 * 194_481 for path in (tmp_path / "bot-arena").iterdir()] == [True]
+
+
+def test_a_map_that_is_too_large_ends_the_warm_up_and_costs_the_match() -> None:
+    africa = load("risk-duel", {"map": "africa"})
+    with pytest.raises(UsageFault, match="africa with 10 troops is too large to solve"):
+        Oracle("oracle").warm_up(africa)
+    with pytest.raises(GiveUp, match="africa with 10 troops is too large to solve"):
+        Oracle("oracle").prepare(start(africa.config))
+    Oracle("oracle").prepare(start(SMALL.config))
+
+
+def test_the_oracle_without_numba_says_what_it_needs() -> None:
+    done = run("arena-bot", "run", "oracle", "--game", "risk-duel", "--patience", "1", ARENA_PLAIN="1")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "needs the extra fast: pip install 'bot-arena[fast]'" in done.stderr
