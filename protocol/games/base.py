@@ -116,6 +116,10 @@ class Game(ABC, Generic[S, M]):
     def notation(self, move: M) -> str:
         """The move in a few characters, for tables and replays."""
 
+    def told(self, event: Event) -> str:
+        """What dice made of a move, in a few words beside its notation; empty where the move says it all."""
+        return " ".join(",".join(map(str, row)) for row in event.dice or ())
+
     @property
     def preset(self) -> str | None:
         """The name of the preset that this config is, if it is one."""

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from itertools import product
 
 from protocol.dice import Dice
+from protocol.messages import Event
 
 PURPOSE = "attack"
 ATTACKING = 3
@@ -95,3 +96,14 @@ def _losses(attack: list[int] | tuple[int, ...], defence: list[int] | tuple[int,
     pairs = list(zip(sorted(attack, reverse=True), sorted(defence, reverse=True), strict=False))
     killed = sum(a > d for a, d in pairs)
     return len(pairs) - killed, killed
+
+
+def told(event: Event) -> str:
+    """What came of an attack: `6-3 taken`; of a longer one `5 rounds, taken, 3 left`; empty for another move."""
+    if event.result is None:
+        return ""
+    rows = event.dice or ()
+    rounds = f"{len(rows) // 2} rounds," if len(rows) > 2 else "-".join(",".join(map(str, row)) for row in rows)
+    outcome = "taken" if event.result["taken"] else "held"
+    left = max(event.result.get("attackers", 0), event.result.get("defenders", 0))
+    return f"{rounds} {outcome}".lstrip() + (f", {left} left" if left else "")

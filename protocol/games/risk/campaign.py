@@ -16,7 +16,7 @@ from protocol.errors import BadConfig
 from protocol.games.base import CERTAIN, NO_DICE, Game, illegal, integer, one_of, read_config
 from protocol.games.risk import board as boards
 from protocol.games.risk import campaign_moves as moves
-from protocol.games.risk.battle import battle_odds, deterministic, fight
+from protocol.games.risk.battle import battle_odds, deterministic, fight, told
 from protocol.games.risk.campaign_checks import check
 from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
 from protocol.games.risk.draft import draft_rule
@@ -294,6 +294,9 @@ class Campaign(Game[Position, Move]):
 
     def notation(self, move: Move) -> str:
         return moves.notation(move, self.map)
+
+    def told(self, event: Event) -> str:
+        return told(event)
 
 
 def _deal(value: Any) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 from protocol.dice import Dice
 from protocol.games.base import CERTAIN, Game, illegal, integer, move_kind, read_config
 from protocol.games.risk import board as boards
+from protocol.games.risk.battle import told
 from protocol.games.risk.drawing import draw
 from protocol.messages import Event
 
@@ -216,6 +217,9 @@ class Duel(Game[Position, Action]):
         if move.do == "attack":
             return f"attack {self._short(move.to)} from {self._short(move.source)}"
         return f"{move.do} {self._short(move.to)}"
+
+    def told(self, event: Event) -> str:
+        return told(event)
 
     def _short(self, territory: int) -> str:
         return self.map.territories[territory].name

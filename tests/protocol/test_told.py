@@ -1,0 +1,38 @@
+"""What a replay says of dice and their result, beside the move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from protocol.games import load
+from protocol.messages import Event
+
+
+@pytest.mark.parametrize(
+    ("game", "dice", "result", "says"),
+    [
+        ("nim", None, None, ""),
+        ("risk-duel", [[6], [3]], {"taken": True}, "6-3 taken"),
+        ("risk-duel", [[3], [3]], {"taken": False}, "3-3 held"),
+        ("risk-duel", None, None, ""),
+        (
+            "risk-campaign",
+            [[6, 2, 1], [3, 2]],
+            {"taken": False, "attackers": 0, "defenders": 2},
+            "6,2,1-3,2 held, 2 left",
+        ),
+        (
+            "risk-campaign",
+            [[1], [3]] * 5,
+            {"taken": True, "attackers": 3, "defenders": 0},
+            "5 rounds, taken, 3 left",
+        ),
+        ("risk-campaign", None, {"taken": True, "attackers": 3, "defenders": 0}, "taken, 3 left"),
+    ],
+)
+def test_a_replay_says_in_a_few_words_what_the_dice_made_of_a_move(
+    game: str, dice: Any, result: Any, says: str
+) -> None:
+    assert load(game).told(Event(ply=0, seat=0, move={}, dice=dice, result=result)) == says
