@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import re
 import subprocess
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from arena import record as records
+from arena.record import Ply
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice, commitment, match_key
 from protocol.digest import canonical, first_digest, next_digest
@@ -21,6 +24,7 @@ from protocol.schema import message_schema, schema_text
 DOCS = Path(__file__).parents[2] / "docs"
 CONTRACT = (DOCS / "protocol.md").read_text()
 FRAMES = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", CONTRACT, re.DOTALL | re.MULTILINE)]
+GOLDEN = {path.stem: path for path in (DOCS.parent / "tests" / "golden").glob("*.jsonl")}
 DEFS = message_schema()["$defs"]
 CLIENT_TYPES = {cls.__struct_config__.tag for cls in FromClient.__subclasses__()}
 SERVER_TYPES = {cls.__struct_config__.tag for cls in FromServer.__subclasses__()}
@@ -143,8 +147,57 @@ def _moved(game: Any, state: Any, moves: list[dict[str, int]], key: bytes) -> tu
 @pytest.mark.parametrize("name", NAMES)
 def test_the_document_shows_the_whole_default_config_of_a_game(name: str) -> None:
     row = next(line for line in CONTRACT.splitlines() if line.startswith(f"| `{name}` | `{{"))
-    config, state, move = (json.loads(cell.strip(" `")) for cell in row.split("|")[2:5])
+    config, state, move = (json.loads(cell.strip(" `").replace("{...}", "{}")) for cell in row.split("|")[2:5])
     game = load(name)
-    assert config == game.config
+    assert list(config) == list(game.config)
+    assert {**config, "map": game.config.get("map")} == {**game.config, "map": game.config.get("map")}
+    if "map" in config:  # the states in the document are those of a small map
+        assert config["map"] == {}
+        game = load(name, {"map": "south-america"})
     assert json.loads(canonical(game.encode_state(game.initial(Dice(b"", 0))[0]))) == state
     assert game.decode_move(move) in game.legal_moves(game.decode_state(state))
+
+
+@pytest.mark.parametrize("shown", [shown for shown in FRAMES if shown.get("match") in GOLDEN], ids=lambda f: f["match"])
+def test_a_risk_frame_in_the_document_is_from_the_golden_match_of_its_name(shown: dict[str, Any]) -> None:
+    record = records.read(GOLDEN[shown["match"]].read_bytes(), shown["match"])
+    header = record.header
+    if shown["type"] == "start":
+        assert shown["config"] == header.config
+        assert shown["commitment"] == header.commitment
+        return
+    last, course = next(
+        (line, course)
+        for line, course in records.replay(record)
+        if isinstance(line, Ply) and course.ply == shown["ply"] and course.to_move == shown["to_move"]
+    )
+    legal, options = course.game.offer(course.state)
+    assert json.loads(canonical(course.wire)) == shown["state"]
+    assert (legal, options) == (shown["legal"], shown.get("options"))
+    assert (last.digest, last.clock) == (shown["digest"], shown["clock"])
+    told = [json.loads(canonical(line.event)) for line in record.plies[: record.plies.index(last) + 1]]
+    assert told[-len(shown["events"]) :] == shown["events"]
+
+
+def test_the_documents_dice_of_an_attack_and_of_a_deal_are_right() -> None:
+    keys = re.findall(r"^K +([0-9a-f]{64})$", CONTRACT, re.MULTILINE)
+    duel, campaign = bytes.fromhex(keys[0]), bytes.fromhex(keys[1])
+    dealt = re.search(r"^D +([0-9a-f]{32})$", CONTRACT, re.MULTILINE)
+    assert dealt is not None
+    blocks = [(duel, "attack:6:0"), (campaign, "deal:0:0"), (bytes.fromhex(dealt[1]), "deal:0:0")]
+    for key, label in blocks:
+        assert hmac.digest(key, label.encode(), "sha256").hex() in CONTRACT
+    (attack,) = [event for event in frame("turn", ply=7)["events"] if "dice" in event]
+    rolled = Dice(duel, 6)
+    assert [[rolled.die("attack")], [rolled.die("attack")]] == attack["dice"]
+    first = frame("turn", match="campaign-drop-out", ply=1)
+    game = load("risk-campaign", {"map": "europe", "players": 3})
+    assert game.dealt(Dice(campaign, 0))["deal"] == dealt[1]
+    assert json.loads(canonical(game.initial(Dice(campaign, 0))[1])) == first["events"][0]
+    shuffled = Dice(bytes.fromhex(dealt[1]), 0).shuffle("deal", range(7))
+    assert f"shuffled          {' '.join(map(str, shuffled))} " in CONTRACT
+
+
+def test_the_document_names_every_game_where_an_arena_lists_them() -> None:
+    assert all(shown["games"] == list(NAMES) for shown in FRAMES if shown["type"] == "welcome")
+    assert frame("error", code="unknown_game")["message"].endswith(f": one of {', '.join(NAMES)}")
