@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -23,6 +23,7 @@ from protocol.games.nim import Position
 from protocol.games.theory.impartial import outcome
 from protocol.games.tictactoe import Grid
 
+SHORTER = {"risk-campaign": {"max_rounds": 3}}
 PRESETS = [(game, preset) for game in NAMES for preset in game_class(game).presets]
 
 
@@ -53,13 +54,13 @@ def move_of(chosen: Mapping[str, Any] | Choice) -> Mapping[str, Any]:
     return chosen.move if isinstance(chosen, Choice) else chosen
 
 
-def play(rules: Game[Any, Any], bots: tuple[Bot, Bot], state: Any, seed: str = "s") -> tuple[Any, list[Any]]:
+def play(rules: Game[Any, Any], bots: Sequence[Bot], state: Any, seed: str = "s") -> tuple[Any, list[Any]]:
     """The finished state and the moves; an illegal move raises."""
     moves = []
     while (seat := rules.to_move(state)) is not None:
         move = rules.decode_move(move_of(bots[seat].choose(turn(rules, state, seed=seed))))
         moves.append(move)
-        state = rules.apply(state, move, Dice(b"", 0))[0]
+        state = rules.apply(state, move, Dice(b"", rules.ply(state)))[0]
     return state, moves
 
 
@@ -78,8 +79,9 @@ def every_bot() -> list[Bot]:
     ],
 )
 def test_a_reference_bot_plays_every_preset_to_its_end(bot: Bot, game: str, preset: str) -> None:
-    rules = load(game, {"preset": preset})
-    state, moves = play(rules, (bot, RandomBot("random")), rules.initial(Dice(b"", 0))[0])
+    rules = load(game, {"preset": preset, **SHORTER.get(game, {})})
+    others = [RandomBot("random")] * (rules.seats - 1)
+    state, moves = play(rules, [bot, *others], rules.initial(Dice(b"", 0))[0])
     assert moves
     assert rules.to_move(state) is None
 
@@ -109,6 +111,19 @@ def test_random_reaches_moves_that_a_turn_does_not_list() -> None:
     chosen = [move_of(RandomBot("r").choose(turn(rules, state, seed=str(i)))) for i in range(50)]
     assert any(move["heap"] == 1 for move in chosen)
     assert all(rules.decode_move(move) in rules.legal_moves(state) for move in chosen)
+
+
+def test_random_splits_its_draft_and_attacks_with_any_number_of_units() -> None:
+    rules = load("risk-campaign", {"deal": "0" * 32, "initial_units": 5})
+    state = rules.initial(Dice(b"", 0))[0]
+    bot = RandomBot("r")
+    drafts = [move_of(bot.choose(turn(rules, state, seed=str(i)))) for i in range(50)]
+    assert len({str(draft) for draft in drafts}) == 50
+    for draft in drafts:
+        rules.apply(state, rules.decode_move(draft), Dice(b"", 0))
+    state = rules.apply(state, rules.decode_move(drafts[0]), Dice(b"", 0))[0]
+    attacks = [move_of(bot.choose(turn(rules, state, seed=str(i)))) for i in range(200)]
+    assert {1, 2, 3, 4} <= {attack.get("units") for attack in attacks}
 
 
 @pytest.mark.parametrize(
