@@ -240,7 +240,7 @@ def prune(
     alpha: float,
     beta: float,
 ) -> float:
-    """Alpha-beta, fail-soft, with Star1 (Ballard 1983) where battles are thrown: the value that `expect` has, or a bound
+    """Alpha-beta, fail-soft, with Star1 (Ballard 1983) where battles are thrown: the value that `expect` has or a bound
     on it beyond `alpha` or `beta`.
     """
     if play[STOP] or play[NODES] >= play[BUDGET]:
