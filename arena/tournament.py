@@ -72,6 +72,11 @@ class Plan(Struct, frozen=True, kw_only=True):
         """How many play a match."""
         return load(self.game, self.config).seats
 
+    @property
+    def rated(self) -> bool:
+        """Whether the matches are: where they play a preset, however it is dealt."""
+        return load(self.game, self.config).preset is not None
+
     def schedule(self, played: Sequence[Result]) -> list[Pairing]:
         """Every pairing that is known now: all of them, but only the next round of a swiss tournament."""
         chance = Random(self.derive("schedule"))
@@ -289,7 +294,7 @@ class Tournament:
             game,
             match.seats,
             seed,
-            rated=game.preset is not None,
+            rated=self.plan.rated,
             tournament=self.plan.id,
             place=match.place,
         )

@@ -108,6 +108,15 @@ def test_paired_games_of_one_start_are_dealt_alike() -> None:
     assert plan("ab", config=config).game_of(paired.schedule(())[0]).config == config
 
 
+def test_paired_matches_of_a_preset_are_rated_although_their_deal_is_settled() -> None:
+    paired = plan("ab", paired=True, game="risk-campaign", config=load("risk-campaign").config)
+    match, back = paired.schedule(())[:2]
+    assert paired.game_of(match).config == paired.game_of(back).config
+    assert paired.game_of(match).preset is None
+    assert paired.rated
+    assert not plan(config={"heaps": [9]}).rated
+
+
 class Shelf:
     """An archive that stores when it is told to: `done(n)` the oldest n, `fail()` the next."""
 
