@@ -77,9 +77,8 @@ def referee(header: Header, seed: bytes, nonces: Sequence[bytes], choose: Callab
     return records.unpack(records.pack(written, footer), header.match)
 
 
-def make(name: str) -> bytes:
-    """The golden record called `name`."""
-    golden = GOLDEN[name]
+def make(name: str, golden: Golden) -> bytes:
+    """The record of the match called `name`, from which everything random follows."""
     game, chooser = load(golden.game, golden.config), random.Random(name)
     seed = hashlib.sha256(f"seed of {name}".encode()).digest()
     nonces = [chooser.randbytes(16) if seat else b"" for seat in range(golden.seats)]
@@ -109,4 +108,4 @@ def make(name: str) -> bytes:
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or GOLDEN:
-        HERE.joinpath(f"{name}.jsonl").write_bytes(make(name))
+        HERE.joinpath(f"{name}.jsonl").write_bytes(make(name, GOLDEN[name]))
