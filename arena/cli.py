@@ -131,6 +131,8 @@ def matches(
 def replay_show(
     target: Target,
     boards: Annotated[bool, typer.Option("--boards", help="The board after every ply.")] = False,
+    step: Annotated[bool, typer.Option("--step", help="Board by board: Enter next, b back, q quit.")] = False,
+    play: Annotated[float | None, typer.Option(metavar="SECONDS", help="Board by board, each for so long.")] = None,
     to_json: Json = False,
     db: Database = None,
     data: Data = None,
@@ -138,7 +140,7 @@ def replay_show(
     """Print a match."""
     from arena.commands.replay import show
 
-    show(target, _database(db, data), boards=boards, to_json=to_json)
+    show(target, _database(db, data), boards=boards, to_json=to_json, step=step, play=play)
 
 
 @replay_app.command("verify")

@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from arena import record as records
-from arena.course import CHANCE
-from arena.record import Ply, Record, Strike
+from arena.commands import stepping
+from arena.commands.plies import Told, counted, tell
+from arena.record import Header, Record, Strike
 from arena.store.store import Store
 from protocol.errors import ArenaFault, BadRecord, UsageFault
-from protocol.games.base import Game
 
 PLAYED_OUT = ("win", "draw", "ply_limit", "round_limit")
 """Reasons that say nothing more of a seat than its rank does."""
@@ -57,11 +58,11 @@ def verify(targets: Sequence[str], database: str) -> None:
             print(f"arena: {fault}", file=sys.stderr)
             continue
         if targets:
-            print(f"{name}: verified, {record.footer.plies} plies, digest {record.footer.digest}")
+            print(f"{name}: verified, {counted(record.footer.plies, 'ply', 'plies')}, digest {record.footer.digest}")
     if wrong:
         raise BadRecord(f"{wrong} of {count} records did not verify")
     if not targets:
-        print(f"{count} records verified")
+        print(f"{counted(count, 'record', 'records')} verified")
 
 
 def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes]]:
@@ -113,37 +114,61 @@ def _document(record: Record) -> dict[str, Any]:
     return {"header": record.header, "start": start, "plies": plies, "strikes": strikes, "footer": record.footer}
 
 
-def show(target: str, database: str, *, boards: bool, to_json: bool) -> None:
-    """Print a match: who, every ply, how it ended; with `boards` the board after every ply."""
+def show(
+    target: str, database: str, *, boards: bool, to_json: bool, step: bool = False, play: float | None = None
+) -> None:
+    """Print a match: who, every ply, how it ended; with `boards` the board after every ply.
+
+    With `step` or `play` (seconds for each) the boards are shown in one place. Raises `UsageFault` without a terminal.
+    """
+    if step or play is not None:
+        stepping.check(step=step, play=play, others=boards or to_json)
     name, body = load(target, database)
     record = records.read(body, name)
     if to_json:
         print(msgspec.json.encode(_document(record)).decode())
-        return
+    elif step or play is not None:
+        stepping.step(record, _end(record), play)
+    else:
+        _print(record, boards)
+
+
+def _print(record: Record, boards: bool) -> None:
     console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
-    header, footer = record.header, record.footer
-    clock = f"{header.clock.bank_ms / 1000:g}+{header.clock.increment_ms / 1000:g}"
-    rated = "rated" if footer.ratings else "unrated"
-    console.print(f"{header.match}: {header.game}, clock {clock}, {rated}, {header.started}", markup=False)
-    for seat, player in enumerate(header.seats):
-        console.print(f"  seat {seat}  {player.bot} {player.version}".rstrip(), markup=False)
-    table = Table(box=None, pad_edge=False)
-    for column in ("ply", "bot", "move", "s left", "value", "note"):
-        table.add_column(column, justify="right" if column in ("ply", "s left", "value") else "left")
+    for text in _opening(record.header, rated=record.footer.ratings is not None):
+        console.print(text, markup=False)
+    told: list[Told] = []
     for line, course in records.replay(record):
-        cells = None if line is None else _cells(line, course.game, record)
-        if not boards:
-            if cells is not None:
-                table.add_row(*cells)
-            continue
-        if cells is not None:
-            console.print(_sentence(*cells), markup=False)
-        if course.state is not None and not isinstance(line, Strike):
+        if line is not None:
+            told.append(tell(line, course.game, record.header))
+        if boards and line is not None:
+            console.print(told[-1].sentence(), markup=False)
+        if boards and course.state is not None and not isinstance(line, Strike):
             console.print(course.game.board(course.state), markup=False)
     if not boards:
-        console.print(table)
+        console.print(_table(told))
         console.print(_last_board(record), markup=False)
-    _show_end(console, record)
+    for text in _end(record):
+        console.print(text, markup=False)
+
+
+def _opening(header: Header, *, rated: bool) -> list[str]:
+    clock = f"{header.clock.bank_ms / 1000:g}+{header.clock.increment_ms / 1000:g}"
+    kind = "rated" if rated else "unrated"
+    seats = [f"  seat {seat}  {player.bot} {player.version}".rstrip() for seat, player in enumerate(header.seats)]
+    return [f"{header.match}: {header.game}, clock {clock}, {kind}, {header.started}", *seats]
+
+
+def _table(told: Sequence[Told]) -> Table:
+    """The plies in columns, without those that nobody has anything in."""
+    table = Table(box=None, pad_edge=False)
+    columns = ("ply", "bot", "move", "s left", "value", "note")
+    used = [at for at in range(len(columns)) if at < 4 or any(line[at] for line in told)]
+    for at in used:
+        table.add_column(columns[at], justify="right" if columns[at] in ("ply", "s left", "value") else "left")
+    for line in told:
+        table.add_row(*(Text(line[at]) for at in used))
+    return table
 
 
 def _last_board(record: Record) -> str:
@@ -152,31 +177,9 @@ def _last_board(record: Record) -> str:
     return "" if course.state is None else course.game.board(course.state)
 
 
-def _cells(line: Ply | Strike, game: Game[Any, Any], record: Record) -> tuple[str, ...]:
-    if isinstance(line, Strike):
-        return str(line.ply), record.header.seats[line.seat].bot, f"strike: {line.message}", "", "", ""
-    event, info = line.event, line.info
-    if event.seat == CHANCE:
-        return str(event.ply), "chance", str(event.move), "", "", ""
-    bot = record.header.seats[event.seat].bot
-    left = f"{line.clock[event.seat] / 1000:.1f}"
-    if event.out is not None:
-        return str(event.ply), bot, f"out: {event.out}", left, "", ""
-    move = game.notation(game.decode_move(event.move))
-    dice = "" if event.dice is None else f" {event.dice}"
-    value = "" if info is None or info.value is None else f"{info.value:g}"
-    return str(event.ply), bot, move + dice, left, value, "" if info is None else info.note or ""
-
-
-def _sentence(ply: str, bot: str, move: str, left: str, value: str, note: str) -> str:
-    """What happened at a ply, above its board."""
-    told = [f"{ply}  {bot}: {move}", left and f"{left} s left", value and f"value {value}", note]
-    return ", ".join(filter(None, told))
-
-
-def _show_end(console: Console, record: Record) -> None:
+def _end(record: Record) -> list[str]:
     header, footer = record.header, record.footer
-    console.print(f"{footer.reason} after {footer.plies} plies", markup=False)
+    lines = [f"{footer.reason} after {counted(footer.plies, 'ply', 'plies')}"]
     for seat in sorted(range(len(header.seats)), key=lambda seat: footer.ranks[seat]):
         line = f"  {footer.ranks[seat]}. {header.seats[seat].bot}"
         if footer.reasons[seat] not in PLAYED_OUT:
@@ -185,4 +188,5 @@ def _show_end(console: Console, record: Record) -> None:
             rating = footer.ratings.seats[seat]
             line += f"  {rating.mu_before:.1f} ± {rating.sigma_before:.1f} -> "
             line += f"{rating.mu_after:.1f} ± {rating.sigma_after:.1f}"
-        console.print(line, markup=False)
+        lines.append(line)
+    return lines

@@ -1,0 +1,119 @@
+"""A match board by board on a terminal: a key for each step, or by itself. Nothing else prints in place."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from arena import record as records
+from arena.commands.plies import tell
+from arena.course import Course
+from arena.record import Ply, Record, Strike
+from protocol.errors import UsageFault
+
+NEXT = "\r\n nC"
+BACK = "bpD"
+"""C and D end what the right and the left arrow send."""
+QUIT = "q\x04"
+"""The second is what Ctrl-D sends."""
+KEYS = "Enter next, b back, q quit"
+LONGEST = 3600.0
+
+
+class Frame(NamedTuple):
+    """What there is to draw after a line of the record; None before the first."""
+
+    line: Ply | Strike | None
+    state: Any
+    clock: list[int]
+
+
+def check(*, step: bool, play: float | None, others: bool) -> None:
+    """Raises `UsageFault` where boards can't be shown so: nobody could see them, or press a key."""
+    option = "--step" if step else "--play"
+    if others or (step and play is not None):
+        raise UsageFault(f"{option} goes without --boards, --json and {'--play' if step else '--step'}: choose one")
+    if play is not None and not 0 < play <= LONGEST:
+        raise UsageFault(f"--play {play:g}: seconds for each board, more than 0 and at most {LONGEST:g}")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageFault(f"{option} needs a terminal for its input and output; --boards prints every board anywhere")
+
+
+def step(record: Record, end: Sequence[str], pause: float | None = None) -> None:
+    """Show the boards one after the other, with `end` below the last; with `pause` the next comes by itself."""
+    frames, course = _frames(record)
+    at = 0
+    with _keys() as pressed:
+        while 0 <= at < len(frames):
+            last = at == len(frames) - 1
+            _draw(_lines(record, course, frames, at) + (["", *end] if last else []))
+            if last and pause is not None:
+                break
+            key = pressed(pause)
+            if key in NEXT:
+                at += 1
+            elif key in BACK:
+                at = max(0, at - 1)
+            elif key in QUIT:
+                break
+
+
+def _frames(record: Record) -> tuple[list[Frame], Course]:
+    bank = record.header.clock.bank_ms
+    clock = [bank] * len(record.header.seats)
+    frames = []
+    for line, course in records.replay(record):
+        if isinstance(line, Ply):
+            clock = line.clock
+        frames.append(Frame(line, course.state, clock))
+    return frames, course
+
+
+def _lines(record: Record, course: Course, frames: list[Frame], at: int) -> list[str]:
+    """The board at a place of the record between its header and its footer."""
+    line, state, clock = frames[at]
+    header = record.header
+    title = f"{header.match}: {header.game}, {at} of {len(frames) - 1}"
+    move = "before the first move" if line is None else tell(line, course.game, header).sentence()
+    left = "  ".join(f"{seat.bot} {ms / 1000:.1f}" for seat, ms in zip(header.seats, clock, strict=True))
+    board = "" if state is None else course.game.board(state)
+    return [title, move, f"s left: {left}", "", *board.split("\n"), "", KEYS]
+
+
+def _draw(lines: list[str]) -> None:
+    """Overwrite what was drawn before. What is too long for the terminal scrolls, so that its end is seen."""
+    width, height = os.get_terminal_size(sys.stdout.fileno())
+    cut = [line[:width] for line in lines]
+    if len(cut) > height:
+        cut[-1] = f"{cut[-1]} ({len(cut)} lines, the terminal shows {height})"[:width]
+    sys.stdout.write("\x1b[H\x1b[2J" + "\n".join(cut))
+    sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _keys() -> Iterator[Callable[[float | None], str]]:
+    """Keys as they are pressed, Enter where none was in time; afterwards the terminal is as it was."""
+    try:
+        import termios
+        import tty
+    except ImportError:
+        raise UsageFault("this terminal can't tell single keys; --boards prints every board anywhere") from None
+    keyboard = sys.stdin.fileno()
+    before = termios.tcgetattr(keyboard)
+
+    def pressed(within: float | None) -> str:
+        ready, _, _ = select.select([keyboard], [], [], within)
+        return (os.read(keyboard, 1) or b"q").decode("latin-1") if ready else NEXT[0]
+
+    try:
+        tty.setcbreak(keyboard)
+        sys.stdout.write("\x1b[?25l")
+        yield pressed
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+        sys.stdout.write("\x1b[?25h\n")
+        sys.stdout.flush()

@@ -1,0 +1,147 @@
+"""`arena replay show --step` and `--play` on a pseudo-terminal, as a person sits before it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.effects import Resigned
+from commands import REPOSITORY, run
+from referee_table import Table
+
+WITHIN = 20.0
+
+
+class Terminal:
+    """A command on a terminal of so many lines, and what it drew."""
+
+    def __init__(self, *words: str, lines: int = 30) -> None:
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, 80, 0, 0))
+        self.before = termios.tcgetattr(self.slave)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "arena", *words],
+            cwd=REPOSITORY,
+            stdin=self.slave,
+            stdout=self.slave,
+            stderr=self.slave,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        self.drawn = ""
+
+    def press(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def until(self, words: str) -> str:
+        """The frame on which `words` come up, without what was drawn before."""
+        while words not in self.frame():
+            ready, _, _ = select.select([self.master], [], [], WITHIN)
+            assert ready, f"{words!r} does not come up: {self.drawn[-500:]!r}"
+            self.drawn += os.read(self.master, 4096).decode()
+        return self.frame()
+
+    def frame(self) -> str:
+        return self.drawn.rpartition("\x1b[2J")[2].replace("\r\n", "\n")
+
+    def ends(self) -> int:
+        """The exit code; the terminal must be as it was before."""
+        code = self.process.wait(WITHIN)
+        while select.select([self.master], [], [], 0)[0]:
+            self.drawn += os.read(self.master, 4096).decode()
+        assert termios.tcgetattr(self.slave) == self.before
+        assert self.drawn.rstrip().endswith("\x1b[?25h") or not self.drawn.count("\x1b[?25l")
+        return code
+
+
+@contextlib.contextmanager
+def showing(record: Path, *words: str, lines: int = 30) -> Iterator[Terminal]:
+    terminal = Terminal("replay", "show", str(record), *words, lines=lines)
+    try:
+        yield terminal
+    finally:
+        terminal.process.kill()
+        terminal.process.wait()
+        os.close(terminal.master)
+        os.close(terminal.slave)
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """A duel on a map: two invasions, then a seat gives up."""
+    table = Table("risk-duel", {"preset": "south-america"}).begin()
+    for _ in range(2):
+        table.play(table.last(table.to_move).legal[0], info={"note": "mine\x1b[31m"})
+    table.send(Resigned(0))
+    file = tmp_path / "m-1.jsonl.gz"
+    file.write_bytes(table.packed())
+    return file
+
+
+def test_a_person_steps_through_a_match_and_back(record: Path) -> None:
+    with showing(record, "--step") as terminal:
+        first = terminal.until("q quit")
+        assert first.startswith("m-1: risk-duel, 0 of 3\nbefore the first move\ns left: ann 60.0  bob 60.0\n")
+        terminal.press("\n")
+        second = terminal.until("1 of 3")
+        second = terminal.until("q quit")
+        assert re.search(r"^0  ann: invade .*, 60\.5 s left, mine \[31m$", second, re.MULTILINE)
+        assert second != first
+        terminal.press("b")
+        terminal.until("0 of 3")
+        assert terminal.until("q quit") == first
+        terminal.press("b\x1b[C\x1b[C\x1b[D\r\n")
+        last = terminal.until("1. bob")
+        assert "2  ann: out: resigned" in last
+        assert "2. ann (resigned)" in last
+        terminal.press("\n")
+        assert terminal.ends() == 0
+
+
+@pytest.mark.parametrize(("key", "code"), [("q", 0), ("\x04", 0), ("\x03", 130)])
+def test_a_person_who_has_seen_enough_has_the_terminal_back(record: Path, key: str, code: int) -> None:
+    with showing(record, "--step") as terminal:
+        terminal.until("q quit")
+        terminal.press(key)
+        assert terminal.ends() == code
+        assert "Traceback" not in terminal.drawn
+
+
+def test_a_match_plays_by_itself_to_its_end(record: Path) -> None:
+    with showing(record, "--play", "0.01") as terminal:
+        assert "2. ann (resigned)" in terminal.until("2. ann (resigned)")
+        assert terminal.ends() == 0
+        assert terminal.drawn.count("\x1b[2J") == 4
+
+
+def test_a_board_that_does_not_fit_says_so_where_it_is_seen(record: Path) -> None:
+    with showing(record, "--step", lines=10) as terminal:
+        assert terminal.until("the terminal shows 10").endswith("lines, the terminal shows 10)")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--step"], "--step needs a terminal for its input and output; --boards prints every board anywhere"),
+        (["--play", "1"], "--play needs a terminal for its input and output; --boards prints every board anywhere"),
+        (["--play", "0"], "--play 0: seconds for each board, more than 0 and at most 3600"),
+        (["--play", "nan"], "--play nan: seconds for each board, more than 0 and at most 3600"),
+        (["--step", "--play", "1"], "--step goes without --boards, --json and --play: choose one"),
+        (["--play", "1", "--boards"], "--play goes without --boards, --json and --step: choose one"),
+    ],
+)
+def test_what_cannot_be_shown_so_is_one_clear_line(record: Path, words: list[str], says: str) -> None:
+    done = run("arena", "replay", "show", str(record), *words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"arena: {says}\n")
