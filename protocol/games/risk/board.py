@@ -206,7 +206,8 @@ class _Reader:
                 return value
             if isinstance(value, str) and value in index:
                 return index[value]
-            return self._bad(f"{where} names the {what} {_shown(value)}, which is not there: a name or 0 to {len(names) - 1}")
+            right = f"a name or 0 to {len(names) - 1}"
+            return self._bad(f"{where} names the {what} {_shown(value)}, which is not there: {right}")
 
         return find
 
