@@ -217,6 +217,7 @@ def test_the_last_seat_wins_at_once_even_with_its_last_attack() -> None:
     after = play(game, state, Attack(5, 4, 8))
     assert (game.to_move(after), game.legal_moves(after), after.out) == (None, (), (1, 2))
     assert (game.ranks(after), game.reason(after)) == ((1, 3, 2), "win")
+    assert (after.seat, after.phase, after.round) == (0, "attack", 1), "no further turn begins"
     assert refused(game, after, End()) == "the game is over"
 
 
