@@ -79,7 +79,10 @@ def _lines(record: Record, course: Course, frames: list[Frame], at: int) -> list
     header = record.header
     title = f"{header.match}: {header.game}, {at} of {len(frames) - 1}"
     move = "before the first move" if line is None else tell(line, course.game, header).sentence()
-    left = "  ".join(f"{seat.bot} {ms / 1000:.1f}" for seat, ms in zip(header.seats, clock, strict=True))
+    left = "  ".join(
+        f"{seat} {player.bot} {ms / 1000:.1f}"
+        for seat, (player, ms) in enumerate(zip(header.seats, clock, strict=True))
+    )
     board = "" if state is None else course.game.board(state)
     return [title, move, f"s left: {left}", "", *board.split("\n"), "", KEYS]
 

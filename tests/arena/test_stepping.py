@@ -40,7 +40,11 @@ class Terminal:
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
-        self.drawn = ""
+        self.seen = b""
+
+    @property
+    def drawn(self) -> str:
+        return self.seen.decode(errors="ignore")
 
     def press(self, keys: str) -> None:
         os.write(self.master, keys.encode())
@@ -50,7 +54,7 @@ class Terminal:
         while words not in self.frame():
             ready, _, _ = select.select([self.master], [], [], WITHIN)
             assert ready, f"{words!r} does not come up: {self.drawn[-500:]!r}"
-            self.drawn += os.read(self.master, 4096).decode()
+            self.seen += os.read(self.master, 4096)
         return self.frame()
 
     def frame(self) -> str:
@@ -60,7 +64,7 @@ class Terminal:
         """The exit code; the terminal must be as it was before."""
         code = self.process.wait(WITHIN)
         while select.select([self.master], [], [], 0)[0]:
-            self.drawn += os.read(self.master, 4096).decode()
+            self.seen += os.read(self.master, 4096)
         assert termios.tcgetattr(self.slave) == self.before
         assert self.drawn.rstrip().endswith("\x1b[?25h") or not self.drawn.count("\x1b[?25l")
         return code
@@ -93,7 +97,7 @@ def record(tmp_path: Path) -> Path:
 def test_a_person_steps_through_a_match_and_back(record: Path) -> None:
     with showing(record, "--step") as terminal:
         first = terminal.until("q quit")
-        assert first.startswith("m-1: risk-duel, 0 of 3\nbefore the first move\ns left: ann 60.0  bob 60.0\n")
+        assert first.startswith("m-1: risk-duel, 0 of 3\nbefore the first move\ns left: 0 ann 60.0  1 bob 60.0\n")
         terminal.press("\n")
         second = terminal.until("1 of 3")
         second = terminal.until("q quit")
