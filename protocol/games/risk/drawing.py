@@ -17,7 +17,7 @@ HEIGHT = 41
 SMALL = 12
 """The most territories of a map whose troops are shown as pieces, too."""
 MOST_PIECES = 49
-NAME_LENGTHS = (21, 16, 12, 10, 8, 6)
+NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
 SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
 """How far a label may move to find room, the least first."""
 FAR = 0.8 * EXTENT
@@ -115,7 +115,7 @@ def _layout(board: Board, army: int) -> tuple[_Label, ...] | None:
     """
     exact, near = SHIFTS[:1], SHIFTS
     lowest = min(9 + len(board), HEIGHT) if len(board) <= SMALL else 15
-    tries = [(length, height, exact, 1) for length in NAME_LENGTHS[:5] for height in range(lowest, HEIGHT + 1)]
+    tries = [(length, height, exact, 1) for length in NAME_LENGTHS[:-1] for height in range(lowest, HEIGHT + 1)]
     tries += [(length, HEIGHT, near, gap) for length in NAME_LENGTHS[3:] for gap in (1, 0)]
     for length, height, shifts, gap in tries:
         labels = _placed(board, length, height, army, shifts, gap)
