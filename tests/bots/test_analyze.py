@@ -14,12 +14,15 @@ from bots.analyze import position_facts
 from bots.cli import main
 from bots.comparison import Comparison, Measured, measure_extent
 from bots.contest import ABOUT, Contest, TooLarge
+from protocol.compiled import FAST
 from protocol.dice import Dice
 from protocol.games import load
 from protocol.games.base import NO_DICE
 from protocol.games.theory.difficulty import Difficulty
 from protocol.games.theory.heaps import SPLIT, taking
 from protocol.games.theory.impartial import value
+
+needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
@@ -226,6 +229,7 @@ def test_the_facts_of_a_finished_position_have_no_best_move() -> None:
     assert (facts["class"], facts["value"], facts["best_moves"]) == ("N", 1.0, [])
 
 
+@needs_numba
 def test_analyze_duel_tells_the_value_of_the_empty_board_and_of_each_first_move(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -243,6 +247,7 @@ def test_analyze_duel_tells_the_value_of_the_empty_board_and_of_each_first_move(
     assert facts["seconds"] > 0
 
 
+@needs_numba
 def test_analyze_duel_prints_a_narrow_table(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "analyze", "duel", "australia", "--max-troops", "3")
     assert (code, err) == (0, "")
@@ -250,6 +255,7 @@ def test_analyze_duel_prints_a_narrow_table(capsys: pytest.CaptureFixture[str]) 
     assert max(map(len, out.splitlines())) <= 80
 
 
+@needs_numba
 @pytest.mark.parametrize(
     ("words", "said"),
     [

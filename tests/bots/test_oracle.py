@@ -12,6 +12,7 @@ import pytest
 from bots.bot import Choice, GiveUp, Turn, seeded
 from bots.oracle import Oracle, table_for
 from commands import run
+from protocol.compiled import FAST
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load
@@ -19,6 +20,7 @@ from protocol.games.base import NO_DICE, Game
 from protocol.games.risk.duel import Position
 from protocol.messages import Clock, Player, Start
 
+pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
 SMALL = load("risk-duel", {"map": "australia", "max_troops": 4})
 
 

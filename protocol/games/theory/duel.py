@@ -46,7 +46,8 @@ class Shape(NamedTuple):
     @property
     def key(self) -> str:
         """The name of the table among all tables, in hexadecimal."""
-        return hashlib.sha256(repr((FORMAT, len(self.places), self.edges, self.cap)).encode()).hexdigest()[:32]
+        rules = (FORMAT, ARMY, REINFORCEMENT, _TAKEN)
+        return hashlib.sha256(repr((rules, len(self.places), self.edges, self.cap)).encode()).hexdigest()[:32]
 
 
 class Table:

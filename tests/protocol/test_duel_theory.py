@@ -1,0 +1,255 @@
+"""Exact bounded Risk against the rules and a slow solver; the tables on disk."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocol.compiled import FAST
+from protocol.errors import UsageFault
+from protocol.games.base import NO_DICE
+from protocol.games.risk.board import Board, named, read
+from protocol.games.risk.duel import FREE, Action, Duel, Position
+from protocol.games.theory import duel as theory
+from protocol.games.theory.duel import Table, default_folder, load_or_solve, shape_of, solve
+
+pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
+
+PAIR = [(0, 1)]
+PATH = [(0, 1), (1, 2)]
+TRIANGLE = [(0, 1), (0, 2), (1, 2)]
+STAR = [(2, 0), (2, 1), (2, 3)]
+
+
+def board(borders: list[tuple[int, int]]) -> Board:
+    count = 1 + max(max(border) for border in borders)
+    territories = [{"name": f"t{i}", "continent": 0, "x": i, "y": i} for i in range(count)]
+    return read(
+        {
+            "name": "custom",
+            "territories": territories,
+            "continents": [{"name": "c", "bonus": 0}],
+            "borders": [list(border) for border in borders],
+        }
+    )
+
+
+@cache
+def table_of(name: str, max_troops: int) -> Table:
+    return solve(named(name), max_troops)
+
+
+def rules_of(where: Board, max_troops: int) -> Duel:
+    return Duel({"map": where.wire, "max_troops": max_troops})
+
+
+def slowly(rules: Duel) -> Mapping[Position, float]:
+    """By position that a game can reach, what it is worth to seat 0: values iterated by the rules alone."""
+    first = rules.initial(NO_DICE)[0]
+    moves: dict[Position, list[list[tuple[float, Position]]]] = {}
+    found = [first]
+    while found:
+        position = found.pop()
+        if position not in moves:
+            moves[position] = [
+                [(float(chance), after._replace(at=0)) for chance, after in rules.outcomes(position, move)]
+                for move in rules.legal_moves(position)
+            ]
+            found += [after for results in moves[position] for _, after in results]
+    values = {position: worth(rules, position) for position in moves}
+    change = 1.0
+    while change > 1e-11:
+        change = 0.0
+        for position, choices in moves.items():
+            if choices:
+                best = (max, min)[position.seat]
+                value = best(sum(chance * values[after] for chance, after in results) for results in choices)
+                change = max(change, abs(value - values[position]))
+                values[position] = value
+    return values
+
+
+def worth(rules: Duel, position: Position) -> float:
+    if rules.to_move(position) is not None:
+        return 0.0
+    return 1.0 if rules.ranks(position)[0] == 1 else -1.0
+
+
+def some(count: int, territories: int, max_troops: int, seed: int) -> list[Position]:
+    """Positions drawn at random, with one free territory in every third."""
+    chance = random.Random(seed)
+    drawn = []
+    for i in range(count):
+        owner = [chance.randrange(2) for _ in range(territories)]
+        troops = [chance.randint(1, max_troops) for _ in range(territories)]
+        if i % 3 == 0:
+            free = chance.randrange(territories)
+            owner[free], troops[free] = FREE, 0
+        drawn.append(Position(tuple(owner), tuple(troops), chance.randrange(2), i % 100))
+    return drawn
+
+
+@pytest.mark.parametrize(
+    ("borders", "max_troops"), [(PAIR, 3), (PAIR, 8), (PATH, 3), (TRIANGLE, 3), (TRIANGLE, 5), (STAR, 3)]
+)
+def test_every_position_that_a_game_reaches_is_worth_what_a_slow_solver_finds(
+    borders: list[tuple[int, int]], max_troops: int
+) -> None:
+    table = solve(board(borders), max_troops)
+    for position, value in slowly(rules_of(board(borders), max_troops)).items():
+        assert table.value(position) == pytest.approx(value if position.seat == 0 else -value, abs=1e-7), position
+
+
+def test_two_territories_with_three_troops_are_solved_by_hand() -> None:
+    """Both invade. Who attacks, 3 against 3, wins 15 times in 36, else loses the territory and then the game; and at
+    the cap there is nothing else to do.
+    """
+    table = solve(board(PAIR), 3)
+    value = 15 / 36 - 21 / 36
+    assert table.value(Position((0, 1), (3, 3), 0, 2)) == pytest.approx(value, abs=1e-9)
+    assert table.start == pytest.approx((value, -value), abs=1e-9)
+    assert table.move_values(Position((0, 1), (3, 3), 0, 2)) == [(Action("attack", 1, 0), pytest.approx(value))]
+
+
+@pytest.mark.parametrize(("name", "max_troops", "count"), [("south-america", 10, 1500), ("africa", 3, 300)])
+def test_a_position_is_worth_its_best_move_by_the_rules(name: str, max_troops: int, count: int) -> None:
+    table, rules = table_of(name, max_troops), rules_of(named(name), max_troops)
+    for position in some(count, len(named(name)), max_troops, seed=1):
+        moves = table.move_values(position)
+        assert [move for move, _ in moves] == list(rules.legal_moves(position))
+        for move, value in moves:
+            after = sum(float(chance) * -table.value(result) for chance, result in rules.outcomes(position, move))
+            assert value == pytest.approx(after, abs=1e-12)
+        if moves:
+            assert table.value(position) == pytest.approx(max(value for _, value in moves), abs=1e-8)
+        else:
+            assert table.value(position) == (1.0 if position.owner[0] == position.seat else -1.0)
+
+
+def test_best_moves_are_all_those_of_the_greatest_value() -> None:
+    table = table_of("south-america", 10)
+    empty = rules_of(named("south-america"), 10).initial(NO_DICE)[0]
+    assert [move.to for move in table.best_moves(empty)] == [0, 1, 2, 3]
+    for position in some(300, 4, 10, seed=2):
+        moves, best = dict(table.move_values(position)), table.best_moves(position)
+        for move, value in moves.items():
+            assert (move in best) == (value > max(moves.values()) - 1e-7)
+
+
+def test_australia_and_south_america_have_the_same_values() -> None:
+    one, other = named("australia"), named("south-america")
+    assert shape_of(one, 10).key == shape_of(other, 10).key
+    assert solve(one, 10).start == table_of("south-america", 10).start
+
+
+def test_a_map_with_its_territories_in_another_order_has_the_same_values() -> None:
+    order = [2, 3, 1, 0]  # where each territory of the star goes
+    star, moved = board(STAR), board([(order[a], order[b]) for a, b in STAR])
+    one, other = solve(star, 4), solve(moved, 4)
+    assert shape_of(star, 4).key == shape_of(moved, 4).key != shape_of(board([(0, 1), (1, 2), (2, 3)]), 4).key
+    for position in some(300, 4, 4, seed=3):
+        owner, troops = [0] * 4, [0] * 4
+        for territory, place in enumerate(order):
+            owner[place], troops[place] = position.owner[territory], position.troops[territory]
+        there = position._replace(owner=tuple(owner), troops=tuple(troops))
+        assert other.value(there) == pytest.approx(one.value(position), abs=1e-8)
+
+
+def test_positions_that_mirror_each_other_are_worth_the_same() -> None:
+    table = table_of("south-america", 10)
+    for position in some(300, 4, 10, seed=4):
+        venezuela, peru, brazil, argentina = zip(position.owner, position.troops, strict=True)
+        owner, troops = zip(argentina, brazil, peru, venezuela, strict=True)
+        mirrored = position._replace(owner=owner, troops=troops)
+        assert table.value(mirrored) == pytest.approx(table.value(position), abs=1e-8)
+        exchanged = tuple(seat if seat == FREE else 1 - seat for seat in position.owner)
+        assert table.value(position._replace(owner=exchanged, seat=1 - position.seat)) == table.value(position)
+
+
+def test_the_ply_of_a_position_does_not_matter() -> None:
+    table = table_of("south-america", 10)
+    (position,) = some(1, 4, 10, seed=5)
+    assert table.move_values(position._replace(at=400)) == table.move_values(position)
+
+
+def test_a_position_of_another_map_or_cap_is_refused() -> None:
+    table = table_of("south-america", 10)
+    for position in (Position((0, 1), (3, 3), 0, 2), Position((0, 1, 0, 1), (3, 11, 3, 3), 0, 4)):
+        with pytest.raises(ValueError, match="a table of 4 territories and 10 troops has no Position"):
+            table.value(position)
+
+
+@pytest.mark.parametrize(
+    ("name", "max_troops", "would"),
+    [
+        ("south-america", 100, "max_troops 32 would do"),
+        ("africa", 10, "max_troops 7 would do"),
+        ("north-america", 3, "a map of 8 territories or fewer would do"),
+        ("world", 100, "a map of 3 territories or fewer would do"),
+    ],
+)
+def test_a_table_that_would_be_too_large_is_refused_with_what_would_do(name: str, max_troops: int, would: str) -> None:
+    with pytest.raises(UsageFault, match=rf"{name} with {max_troops} troops is too large to solve .*: {would}"):
+        solve(named(name), max_troops)
+
+
+def test_without_numba_the_fault_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(theory, "FAST", False)
+    for attempt in (lambda: solve(board(PAIR), 3), lambda: load_or_solve(board(PAIR), 3, tmp_path)):
+        with pytest.raises(UsageFault, match=r"needs the extra fast: pip install 'bot-arena\[fast\]'"):
+            attempt()
+
+
+def test_a_table_is_read_from_disk_the_second_time_for_every_map_of_its_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = load_or_solve(named("australia"), 4, tmp_path / "new" / "folder")
+    with monkeypatch.context() as patch:
+        patch.delattr(theory, "_solve")
+        second = load_or_solve(named("south-america"), 4, tmp_path / "new" / "folder")
+    assert (second.start, second.sweeps, second.positions) == (first.start, first.sweeps, 9**4)
+    for position in some(100, 4, 4, seed=6):
+        assert second.value(position) == table_of("south-america", 4).value(position)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: b"something else\n" * 1000,
+        lambda content: content[:-1],
+        lambda content: content + b"\0",
+        lambda content: content[:5000] + bytes([content[5000] ^ 1]) + content[5001:],
+        lambda content: content.replace(content[:32], b"0" * 32, 1),
+        lambda content: content.replace(b" ", b" x", 1),
+    ],
+    ids=["empty", "foreign", "cut short", "too long", "a bit changed", "another table's", "no number of sweeps"],
+)
+def test_a_damaged_or_foreign_file_is_solved_again_and_replaced(tmp_path: Path, damage: Any) -> None:
+    start = load_or_solve(board(PAIR), 20, tmp_path).start
+    (file,) = tmp_path.iterdir()
+    content = file.read_bytes()
+    file.write_bytes(damage(content))
+    assert load_or_solve(board(PAIR), 20, tmp_path).start == start
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [content]
+
+
+def test_a_folder_that_cannot_be_written_costs_the_file_only(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    assert load_or_solve(board(PAIR), 3, tmp_path / "file").start[0] == pytest.approx(-1 / 6)
+    (tmp_path / f"duel-{shape_of(board(PAIR), 3).key}").mkdir()
+    assert load_or_solve(board(PAIR), 3, tmp_path).start[0] == pytest.approx(-1 / 6)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_tables_are_kept_in_the_cache_folder_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere/cache")
+    assert default_folder() == Path("/somewhere/cache/bot-arena")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert default_folder() == Path("/home/someone/.cache/bot-arena")
