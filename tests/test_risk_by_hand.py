@@ -89,7 +89,7 @@ class Campaign:
     def __init__(self, config: Map, key: bytes) -> None:
         self.config, self.key = config, key
         self.continents = [place["continent"] for place in config["map"]["territories"]]
-        count, self.seats = len(self.continents), config["players"]
+        count, self.seats, self.rounds = len(self.continents), int(config["players"]), int(config["max_rounds"])
         drawn = stream_of(key, "deal", 0)
         given = config["deal"]
         shuffle = stream_of(bytes.fromhex(given) if given else bytes(next(drawn) for _ in range(16)), "deal", 0)
@@ -115,7 +115,7 @@ class Campaign:
 
     @property
     def over(self) -> bool:
-        return len(self.out) >= self.seats - 1 or self.round > self.config["max_rounds"]
+        return len(self.out) >= self.seats - 1 or self.round > self.rounds
 
     @property
     def state(self) -> Map:
