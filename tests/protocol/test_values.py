@@ -3,7 +3,9 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import UsageFault
+from arena.commands.tournament import run
+from bots.settings import read_config
+from protocol.errors import BadConfig, UsageFault
 from protocol.values import MOST_BYTES, read_value
 
 
@@ -69,3 +71,31 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_line(
         read_value(f"@{tmp_path}/{name}")
     assert str(refused.value).isprintable()
     assert len(str(refused.value)) < 200
+
+
+def test_both_command_lines_read_a_map_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "my.json"
+    file.write_text('{"name": "mine", "territories": []}')
+    assert read_config([f"map=@{file}"], None) == {"map": {"name": "mine", "territories": []}}
+    with pytest.raises(BadConfig, match="risk-duel: map has no continents: it has name, territories, continents"):
+        tournament(tmp_path, f"map=@{file}")
+    with pytest.raises(UsageFault, match=r"nowhere.toml' can't be read: No such file or directory"):
+        tournament(tmp_path, f"map=@{tmp_path}/nowhere.toml")
+
+
+def tournament(data: Path, setting: str) -> None:
+    """`arena tournament random greedy --game risk-duel --set SETTING`."""
+    run(
+        ["random", "greedy"],
+        game="risk-duel",
+        sets=[setting],
+        form="round-robin",
+        rounds=1,
+        paired=False,
+        clock="10+0.1",
+        seed=None,
+        jobs=None,
+        db=None,
+        data=data,
+        to_json=None,
+    )
