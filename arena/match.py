@@ -42,6 +42,9 @@ from protocol.messages import MAX_STRIKES, End, Error, Event, Info, Outcome, Pla
 
 READY_WITHIN = 10.0
 RETURN_WITHIN = 30.0
+MOST_TOLD = 512 * 1024
+"""Bytes of events, in JSON, that one message carries at most: a frame is 1 MiB, and a seat may have slept for long."""
+_SURELY_FIT = 64
 
 
 class Phase(enum.IntEnum):
@@ -191,7 +194,7 @@ class Match:
         return End(
             match=self.id,
             ply=course.ply,
-            events=self.events[self._shown if seat is None else self._told[seat] :],
+            events=latest(self.events[self._shown if seat is None else self._told[seat] :]),
             state=course.wire,
             digest=course.digest.hex(),
             ranks=list(course.ranks),
@@ -478,7 +481,7 @@ class Match:
             ply=course.ply,
             to_move=course.to_move,
             state=course.wire,
-            events=list(events),
+            events=latest(events),
             clock=clock_ms,
             legal=legal,
             options=options,
@@ -500,6 +503,17 @@ class Match:
 
     def _nothing(self, event: MatchEvent, now: float) -> list[Effect]:
         return []
+
+
+def latest(events: Sequence[Event]) -> list[Event]:
+    """Of more events than a frame may hold, those at the end."""
+    if len(events) > _SURELY_FIT:
+        size = 0
+        for at in range(len(events) - 1, -1, -1):
+            size += len(msgspec.json.encode(events[at]))
+            if size > MOST_TOLD:
+                return list(events[at + 1 :])
+    return list(events)
 
 
 _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float], list[Effect]]] = {

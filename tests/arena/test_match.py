@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 import protocol.games
+from arena import match as referee
 from arena import record as records
 from arena.effects import (
     Delayed,
@@ -625,6 +627,21 @@ def test_a_match_whose_only_ready_seat_resigned_is_void() -> None:
     table.send(Resigned(0))
     table.expire()
     assert ended(table) == ["void"] * 3
+
+
+def test_of_more_events_than_a_frame_may_hold_the_last_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table("nim", {"heaps": [300]}).begin()
+    for _ in range(200):
+        table.play({"heap": 0, "take": 1})
+    whole = table.match.view(table.now)
+    assert whole is not None
+    assert whole.events == table.match.events
+    monkeypatch.setattr(referee, "MOST_TOLD", len(msgspec.json.encode(whole.events[-100:])))
+    view = table.match.view(table.now)
+    assert view is not None
+    assert len(view.events) >= 100
+    assert view.events == table.match.events[-len(view.events) :]
+    assert len(msgspec.json.encode(view.events)) <= 1.1 * referee.MOST_TOLD
 
 
 def test_followers_among_three_get_every_turn_until_they_drop_out() -> None:
