@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, get_args
 
 from bots.search.base import Found, Limit, Stop, opinion
@@ -15,12 +15,13 @@ from bots.search.kernels import EQUAL, Algorithm
 from bots.search.risk import duel_pruning as pruning
 from bots.search.risk import duel_tree as tree
 from bots.search.risk.sums import FREE, INDEX, MODES, NONE, cell, put, scale_values, state_values
-from protocol.compiled import floats, ints, zeros
+from protocol.compiled import FAST, floats, ints, zeros
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Action, Duel, Position
 
 UNBOUNDED = 2**62
-SLOTS = 2**18
+SLOTS = 2**20 if FAST else 2**16
+"""Positions that are remembered."""
 
 
 class DuelSearch:
@@ -30,6 +31,12 @@ class DuelSearch:
         self._rules = rules
         self._values = tree.duel_board(rules)
         self._board = ints(self._values)
+        self._searches = 0
+
+    @cached_property
+    def _memory(self) -> tuple[Any, Any]:
+        """The transposition table. The keys of a search begin with its number: it knows nothing of those before."""
+        return zeros(pruning.SLOT * SLOTS), zeros(SLOTS, float)
 
     def search(
         self,
@@ -61,12 +68,13 @@ class DuelSearch:
         return partial(self._found, work, expect)
 
     def _prune(self, state: Any, scale: Any, work: Any) -> Callable[..., Found[Action]]:
-        table, worths = zeros(pruning.SLOT * SLOTS), zeros(SLOTS, float)
+        table, worths = self._memory
+        self._searches += 1
+        key = self._searches
 
         def prune(depth: int) -> float:
-            return pruning.prune(
-                self._board, state, scale, work, table, worths, depth, 0, -tree.INFINITY, tree.INFINITY, 1
-            )
+            lost, won = -tree.INFINITY, tree.INFINITY
+            return pruning.prune(self._board, state, scale, work, table, worths, depth, 0, lost, won, key)
 
         return partial(self._found, work, prune)
 

@@ -42,7 +42,7 @@ from protocol.compiled import compiled
 EXACT, LOWER, UPPER = 0, 1, 2
 """What a remembered value is: the value, or a bound on it."""
 SLOT = 2
-"""table[slot]: the key of a position; +1: its move, depth and kind of value, packed; worths[slot // SLOT]: the value."""
+"""table[slot]: the key of a position; +1: its move, depth and kind of value, packed. worths[slot // SLOT] its value."""
 
 
 @compiled
@@ -62,17 +62,56 @@ def hash_ply(board: Any, ply: int) -> int:
 
 
 @compiled
-def order_moves(board: Any, work: Any, mover: int, ply: int, begin: int, end: int, first: int) -> None:
+def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
     """Put the remembered move first, then those that cut most elsewhere."""
-    base = work[CUTS] + mover * board[CODES]
     for i in range(begin + 1, end):
         move = work[i]
-        score = work[base + move]
         j = i
-        while j > begin and work[j - 1] != first and (move == first or work[base + work[j - 1]] < score):
+        while j > begin and work[j - 1] != first and (move == first or work[cuts + work[j - 1]] < work[cuts + move]):
             work[j] = work[j - 1]
             j -= 1
         work[j] = move
+
+
+@compiled
+def window(
+    alpha: float, beta: float, least: float, most: float, chance: float, low: float, high: float
+) -> tuple[float, float]:
+    """Between what values a result of this `chance` matters (Ballard 1983), where the other adds `least` to `most` and
+    none is worth less than `low` or more than `high`.
+    """
+    return max((alpha - most) / chance, low), min((beta - least) / chance, high)
+
+
+@compiled
+def recall(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
+    """What a position is worth, at least and at most, to the seat that moved there, as far as it is remembered."""
+    slot = SLOT * (key & (len(worths) - 1))
+    if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
+        return low, high
+    kind, worth = table[slot + 1] & 3, -worths[slot // SLOT]
+    return low if kind == LOWER else max(low, worth), high if kind == UPPER else min(high, worth)
+
+
+@compiled
+def remember(
+    work: Any,
+    table: Any,
+    worths: Any,
+    slot: int,
+    key: int,
+    left: int,
+    ply: int,
+    alpha: float,
+    beta: float,
+    best: float,
+) -> None:
+    """Keep the value of a position and its best move, unless the search had to stop."""
+    if work[STOP]:
+        return
+    kind = LOWER if best >= beta else UPPER if best <= alpha else EXACT
+    move = work[work[LINES] + ply * work[LINE] + 1]
+    table[slot], table[slot + 1], worths[slot // SLOT] = key, move << 10 | left << 2 | kind, best
 
 
 @compiled
@@ -89,7 +128,10 @@ def prune_frontier(board: Any, state: Any, scale: Any, work: Any, ply: int, alph
     here = work[LINES] + ply * work[LINE]
     begin = MOVES + ply * board[MOST_MOVES]
     empty = state[EMPTY]
-    for i in range(begin, list_moves(board, state, work, mover, begin)):
+    end = list_moves(board, state, work, mover, begin)
+    cuts = work[CUTS] + mover * board[CODES]
+    order_moves(work, cuts, begin, end, -1)
+    for i in range(begin, end):
         move = work[i]
         leaves += 1
         if move < board[BORDERS]:
@@ -118,6 +160,7 @@ def prune_frontier(board: Any, state: Any, scale: Any, work: Any, ply: int, alph
         if found > best:
             best, chosen = found, move
             if best >= beta:
+                work[cuts + move] += 1
                 break
             if best > alpha:
                 alpha = best
@@ -147,79 +190,76 @@ def prune(
     if work[STOP] or work[NODES] >= work[BUDGET]:
         work[STOP] = 1
         return 0.0
-    if left == 1:
-        return prune_frontier(board, state, scale, work, ply, alpha, beta)
-    slot = (key & (len(worths) - 1)) * SLOT
     first = -1
+    slot = SLOT * (key & (len(worths) - 1))
     if table[slot] == key:
         first = table[slot + 1] >> 10
         if (table[slot + 1] >> 2) & 255 == left:
-            kind = table[slot + 1] & 3
-            known = worths[slot // SLOT]
+            kind, known = table[slot + 1] & 3, worths[slot // SLOT]
             if kind == EXACT or (known >= beta if kind == LOWER else known <= alpha):
                 work[NODES] += 1
                 work[work[LINES] + ply * work[LINE]] = 0
-                return known
+                return known  # type: ignore[no-any-return]
+    if left == 1:
+        best = prune_frontier(board, state, scale, work, ply, alpha, beta)
+        remember(work, table, worths, slot, key, left, ply, alpha, beta, best)
+        return best
     work[NODES] += 1
     mover = state[SEAT] ^ (ply & 1)
     territories = board[TERRITORIES]
     last = state[OWNED + mover] == territories - 1
-    win, loss = WIN - ply - 1, ply + 2 - WIN
+    win = WIN - ply - 1
+    low = ply + 2 - WIN if state[OWNED + 1 - mover] + left // 2 >= territories else -scale[BOUND]
     high = win if state[OWNED + mover] + 1 + (left - 1) // 2 >= territories else scale[BOUND]
-    low = loss if state[OWNED + 1 - mover] + left // 2 >= territories else -scale[BOUND]
-    best, chosen = -INFINITY, -1
-    floor = alpha
+    best, floor = -INFINITY, alpha
+    onward = key ^ hash_ply(board, ply) ^ hash_ply(board, ply + 1)
     begin = MOVES + ply * board[MOST_MOVES]
     end = list_moves(board, state, work, mover, begin)
-    order_moves(board, work, mover, ply, begin, end, first)
-    key ^= hash_ply(board, ply) ^ hash_ply(board, ply + 1)
+    cuts = work[CUTS] + mover * board[CODES]
+    order_moves(work, cuts, begin, end, first)
     for i in range(begin, end):
         move = work[i]
         attack = move >= board[BORDERS]
         at = board[move] if attack else move
         was, before = state[at], state[at + 1]
-        found = 0.0
+        troops = 1 if attack else placed(board, state, at)
+        after = onward ^ hash_at(board, at, was, before) ^ hash_at(board, at, mover, troops)
+        seen, chance = 0.0, 1.0
         above, below = alpha, beta
+        least, most = low, high
         if attack:
             source = board[move + board[SOURCES]]
-            troops = state[source + 1]
-            rest = troops - before
-            above = max((alpha - TAKEN * high) / REPELLED, low)
-            below = min((beta - TAKEN * low) / REPELLED, high)
+            army = state[source + 1]
+            rest = army - before
             holder = mover if rest else FREE
-            after = key ^ hash_at(board, source, mover, troops) ^ hash_at(board, source, holder, rest)
+            if not last:
+                least, most = recall(table, worths, after, left - 1, low, high)
+            above, below = window(alpha, beta, TAKEN * least, TAKEN * most, REPELLED, low, high)
+            other = onward ^ hash_at(board, source, mover, army) ^ hash_at(board, source, holder, rest)
             put(board, state, source, holder, rest)
-            repelled = -prune(board, state, scale, work, table, worths, left - 1, ply + 1, -below, -above, after)
-            put(board, state, source, mover, troops)
-            found = REPELLED * repelled
-            if found + TAKEN * high <= alpha:
-                found += TAKEN * high
-            elif found + TAKEN * low >= beta:
-                found += TAKEN * low
-            else:
-                above = max((alpha - found) / TAKEN, low)
-                below = min((beta - found) / TAKEN, high)
-                attack = False
-        if not attack:
-            fresh = 1 if move >= board[BORDERS] else placed(board, state, at)
-            if last and was != mover:
-                note_end(work, ply + 1)
-                value = win
-            else:
-                after = key ^ hash_at(board, at, was, before) ^ hash_at(board, at, mover, fresh)
-                put(board, state, at, mover, fresh)
-                value = -prune(board, state, scale, work, table, worths, left - 1, ply + 1, -below, -above, after)
-                put(board, state, at, was, before)
-            found = value if move < board[BORDERS] else found + TAKEN * value
+            seen -= REPELLED * prune(board, state, scale, work, table, worths, left - 1, ply + 1, -below, -above, other)
+            put(board, state, source, mover, army)
+            chance = TAKEN
+            above, below = window(alpha, beta, seen, seen, TAKEN, low, high)
+        if attack and seen + TAKEN * most <= alpha:
+            found = seen + TAKEN * most
+        elif attack and seen + TAKEN * least >= beta:
+            found = seen + TAKEN * least
+        elif last and was != mover:
+            note_end(work, ply + 1)
+            found = seen + chance * win
+        else:
+            put(board, state, at, mover, troops)
+            found = seen - chance * prune(
+                board, state, scale, work, table, worths, left - 1, ply + 1, -below, -above, after
+            )
+            put(board, state, at, was, before)
         if found > best:
-            best, chosen = found, move
-            keep_line(work, ply, move, move < board[BORDERS])
+            best = found
+            keep_line(work, ply, move, not attack)
             if best >= beta:
-                work[work[CUTS] + mover * board[CODES] + move] += left * left
+                work[cuts + move] += left * left
                 break
             alpha = max(alpha, best)
-    if not work[STOP]:
-        key ^= hash_ply(board, ply) ^ hash_ply(board, ply + 1)
-        kind = LOWER if best >= beta else UPPER if best <= floor else EXACT
-        table[slot], table[slot + 1], worths[slot // SLOT] = key, (chosen << 10) | (left << 2) | kind, best
+    remember(work, table, worths, slot, key, left, ply, floor, beta, best)
     return best
