@@ -154,7 +154,10 @@ def test_a_territory_or_continent_may_be_named_or_numbered() -> None:
 @pytest.mark.parametrize(
     ("value", "complaint"),
     [
-        (sound(borders=[["West", "North"]]), r"borders\[0\] names the territory 'North', which is not there: a name or 0 to 2"),
+        (
+            sound(borders=[["West", "North"]]),
+            r"borders\[0\] names the territory 'North', which is not there: a name or 0 to 2",
+        ),
         (sound(borders=[["West", 3]]), r"borders\[0\] names the territory 3, which"),
         (sound(borders=[["West", True]]), r"borders\[0\] names the territory True, which"),
         (sound(borders=[["West", "Mid"]]), "the map is in 2 parts: no way leads from West to East"),
