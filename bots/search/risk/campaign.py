@@ -33,7 +33,7 @@ class CampaignSearch:
     """Searches under one config; one at a time."""
 
     def __init__(self, rules: Campaign) -> None:
-        self._rules = rules
+        self.rules = rules
         self._values = flat.campaign_board(rules)
         self._board = ints(self._values)
         self._keys = flat.keys_for(len(rules.map))
@@ -59,7 +59,7 @@ class CampaignSearch:
         rules have them, else a bigger army wins with the difference; with `quiescence` the seat to move at the horizon
         goes on with candidates as long as it gains by them. A draft is the draft rule's, without a search.
         """
-        rules, depth = self._rules, min(depth, DEEPEST)
+        rules, depth = self.rules, min(depth, DEEPEST)
         units = sum(position.troops) + depth * self._most_income
         scale = floats(scale_values(rules.map, weights, opinion(rules), units // len(rules.map) + 1))
         if rules.to_move(position) is not None and position.phase == "draft":
@@ -126,13 +126,13 @@ class CampaignSearch:
     @cached_property
     def _most_income(self) -> int:
         """Above what any draft places."""
-        map_ = self._rules.map
+        map_ = self.rules.map
         return len(map_) + LEAST_CLASSIC + sum(continent.bonus for continent in map_.continents)
 
     def _drafted(self, position: Position, mode: int, scale: Any, limit: Limit) -> Found[Move]:
         """The draft rule's draft, and what the position after it looks like."""
-        move = self._rules.legal_moves(position)[0]
-        after = self._rules.outcomes(position, move)[0][1]
+        move = self.rules.legal_moves(position)[0]
+        after = self.rules.outcomes(position, move)[0][1]
         limit.charge(1)
         value = estimate(self._board, self._state(after, position.seat, mode), scale)
         return Found(float(value), move, (move,), nodes=1, leaves=1, deepest=1, depth=1, complete=False)
@@ -145,7 +145,7 @@ class CampaignSearch:
 
     def _line(self, root: Position, play: Any) -> tuple[Move, ...]:
         """The principal variation that is in `play`, with its drafts, up to the first battle with dice."""
-        rules, position = self._rules, root
+        rules, position = self.rules, root
         line: list[Move] = []
         begin = int(play[flat.LINES]) + 1
         for number in play[begin : begin + int(play[begin - 1])]:
@@ -172,24 +172,24 @@ class CampaignSearch:
         """The number of paths of exactly `depth` plies, drafts included, every result of a battle on its own."""
         if depth == 0:
             return 1
-        if self._rules.to_move(position) is None:
+        if self.rules.to_move(position) is None:
             return 0
         play = flat.play_array(self._values, position, depth)
         state = self._state(position, NOBODY, NONE)
-        pressure = floats([0.0] * len(self._rules.map))
-        drafting = position.phase == "draft"
-        return int(flat.perft(self._board, state, play, self._keys, pressure, drafting, depth))
+        pressure = floats([0.0] * len(self.rules.map))
+        play[flat.DRAFTING] = position.phase == "draft"
+        return int(flat.perft(self._board, state, play, self._keys, pressure, depth))
 
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs."""
-        start = self._rules.initial(Dice(bytes(32), 0))[0]
-        position = self._rules.outcomes(start, self._rules.legal_moves(start)[0])[0][1]
+        start = self.rules.initial(Dice(bytes(32), 0))[0]
+        position = self.rules.outcomes(start, self.rules.legal_moves(start)[0])[0][1]
         for algorithm in get_args(Algorithm):
             self.search(position, depth=1, algorithm=algorithm, limit=Limit())
 
     def _state(self, position: Position, seat: int, mode: int) -> Any:
         """The position for the kernels, seen from a seat."""
-        state = ints(state_values(self._rules.map, seat, mode))
+        state = ints(state_values(self.rules.map, seat, mode))
         for index, (owner, troops) in enumerate(zip(position.owner, position.troops, strict=True)):
             put(self._board, state, cell(index), owner, troops)
         return state

@@ -13,7 +13,7 @@ from typing import Any
 
 from bots.search.risk.campaign_battle import left_after, without_dice
 from bots.search.risk.sums import MOST_SEATS, OWNED, ROWS, SEAT, TERRITORIES, WIDTH, board_values, cell, put
-from protocol.compiled import compiled, ints, zeros
+from protocol.compiled import compiled, entry, ints, zeros
 from protocol.games.risk.campaign import LEAST_CLASSIC, Campaign, Position
 
 BORDERS, SOURCES, MOVES, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, HELD = range(4, 14)
@@ -26,10 +26,11 @@ TURN, LEFT, ROUND, ACTIVE, GONE, TOP, KEY, A_TURN, ALIVE = 9, 10, 11, 12, 13, 14
 """The position beside owners and troops, in `play`: the seat to move, the attacks it has left, the round, how many
 seats are in the game, the seat that the last attack put out (−1: none), where the log of changes ends, the search key,
 attacks a turn, and by seat whether it is in the game."""
-EVERY, FIGHT, CALM, NEAR, LISTS, HISTORY = 23, 24, 25, 26, 27, 28
+EVERY, FIGHT, CALM, NEAR, LISTS, HISTORY, DRAFTING = 23, 24, 25, 26, 27, 28, 29
 """How to search: whether every attack is a move (1) or the candidates are (0), whether battles are thrown, leaves made
-calm, and the round is part of the key; where the lists of moves begin, and the moves' history."""
-DRAFTS = 29
+calm, and the round is part of the key; where the lists of moves begin, and the moves' history. [DRAFTING] is `perft`'s:
+whether the turn is at its draft."""
+DRAFTS = 30
 """Where a draft is worked out: two slots a territory. The log of changes follows."""
 
 SPAN = 64
@@ -231,7 +232,7 @@ def next_attack(board: Any, state: Any, seat: int, every: int, move: int) -> int
     return move
 
 
-@compiled
+@entry
 def size_of(troops: int, defenders: int, every: int) -> int:
     """The units that an attack sends: all that can go, or for a candidate the mean of both sides, rounded up."""
     return troops - 1 if every else (troops + defenders + 1) // 2
@@ -260,15 +261,16 @@ def attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, r
     return play[ACTIVE] == 1 or enemy == state[SEAT]  # type: ignore[no-any-return]
 
 
-@compiled
-def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, drafting: bool, depth: int) -> int:
+@entry
+def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: int) -> int:
     """Paths of exactly `depth` plies from an unfinished position: every attack with the most units, every result."""
     if depth == 0:
         return 1
     mark, seat, left, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
-    if drafting:
+    if play[DRAFTING]:
         draft(board, state, play, keys, pressure)
-        paths = perft(board, state, play, keys, pressure, False, depth - 1)
+        play[DRAFTING] = 0
+        paths = perft(board, state, play, keys, pressure, depth - 1)
         take_back(board, state, play, keys, mark)
         return paths
     paths = 0
@@ -280,14 +282,15 @@ def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, drafting:
             remain = left_after(result, size) if board[DICE] else without_dice(size, defenders)
             over = attack(board, state, play, keys, move, size, remain)
             gone = play[GONE]
-            drafting = not over and play[LEFT] == 0
-            if drafting:
+            play[DRAFTING] = not over and play[LEFT] == 0
+            if play[DRAFTING]:
                 over = pass_turn(board, play)
-            paths += (depth == 1) if over else perft(board, state, play, keys, pressure, drafting, depth - 1)
+            paths += (depth == 1) if over else perft(board, state, play, keys, pressure, depth - 1)
             take_back(board, state, play, keys, mark)
             back_to(play, seat, left, number, gone)
         move = next_attack(board, state, seat, 1, move + 1)
     over = pass_turn(board, play)
-    paths += (depth == 1) if over else perft(board, state, play, keys, pressure, True, depth - 1)
+    play[DRAFTING] = 1
+    paths += (depth == 1) if over else perft(board, state, play, keys, pressure, depth - 1)
     back_to(play, seat, left, number, -1)
     return paths

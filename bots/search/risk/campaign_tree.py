@@ -46,7 +46,7 @@ from bots.search.risk.campaign_play import (
     turn_key,
 )
 from bots.search.risk.sums import ARMY, OWNED, SEAT, estimate, peek, put
-from protocol.compiled import compiled
+from protocol.compiled import compiled, entry
 
 INFINITY = float("inf")
 MOST_ATTACKS = 3
@@ -101,7 +101,7 @@ def leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, 
     """The value at the horizon."""
     play[play[LINES] + ply * play[LINE]] = 0
     more = min(play[LEFT], MOST_ATTACKS) if play[CALM] else 0
-    return calm(board, state, play, scale, more, -1, ply, alpha, beta)  # type: ignore[no-any-return]
+    return calm(board, state, play, scale, more, board[MOVES], ply, alpha, beta)  # type: ignore[no-any-return]
 
 
 @compiled
@@ -110,7 +110,7 @@ def calm(
 ) -> float:
     """The evaluation, or the best for the seat to move after up to `more` candidates, which a bigger army wins.
 
-    Of attacks that have no territory in common only one order is tried: after `last` none of a lower index.
+    Of attacks that have no territory in common one order is enough: after `last` (board[MOVES]: none) no lower index.
     """
     play[NODES] += 1
     play[LEAVES] += 1
@@ -126,7 +126,7 @@ def calm(
     move = next_attack(board, state, seat, 0, 0)
     while move < moves:
         at, to = board[sources + move], board[borders + move]
-        if move > last or _touch(board, at, to, last):
+        if last == moves or move > last or _touch(board, at, to, last):
             troops, defenders, enemy = state[at + 1], state[to + 1], state[to]
             size = size_of(troops, defenders, 0)
             out = state[OWNED + enemy] == 1 and play[ALIVE + enemy]
@@ -178,7 +178,7 @@ def keep_line(play: Any, ply: int, move: int, whole: bool) -> None:
     play[here], play[here + 1] = count + 1, move
 
 
-@compiled
+@entry
 def expect(
     board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, left: int, ply: int
 ) -> float:
@@ -224,7 +224,7 @@ def expect(
     return sign * best
 
 
-@compiled
+@entry
 def prune(
     board: Any,
     state: Any,
