@@ -20,10 +20,14 @@ from protocol.games.theory.impartial import outcome_class
 
 EVERYONE = ["random", "greedy", "minimax", "alphabeta", "perfect", "--game", "nim", "--set", "nodes=200", "--seed", "7"]
 HALTING = faulty("halting")
+NIM = ["--game", "nim"]
+SIX = ["random", *(f"random{i}=random" for i in range(2, 6))]
+CAMPAIGN = ["--game", "risk-campaign", "--set", "preset=world", "--set", "max_rounds=2"]
 FORMATS = {
-    "round-robin": ["random", HALTING, "--rounds", "5"],
-    "gauntlet": [HALTING, "random", "--format", "gauntlet", "--rounds", "5"],
-    "swiss": ["random", "greedy", faulty("steady"), HALTING, "--format", "swiss", "--rounds", "4"],
+    "round-robin": ["random", HALTING, "--rounds", "5", *NIM],
+    "gauntlet": [HALTING, "random", "--format", "gauntlet", "--rounds", "5", *NIM],
+    "swiss": ["random", "greedy", faulty("steady"), HALTING, "--format", "swiss", "--rounds", "4", *NIM],
+    "six seats": [*SIX, HALTING, "--rounds", "4", *CAMPAIGN],
 }
 """Tournaments in which the third match of one bot begins when others are over, whichever bot connects first."""
 
@@ -204,7 +208,7 @@ class Interrupted:
         self.folder = folder
         self.fifo = folder / "halted"
         os.mkfifo(self.fifo)
-        self.words = [*FORMATS[form], "--game", "nim", "--seed", "5", "--clock", "60", "--jobs", "1"]
+        self.words = [*FORMATS[form], "--seed", "5", "--clock", "60", "--jobs", "1"]
 
     def begin(self) -> Any:
         environ = {"ARENA_HALTED": str(self.fifo), "ARENA_PATIENCE": "0.2"}
@@ -263,9 +267,34 @@ def test_a_tournament_that_was_killed_leaves_no_bots_and_goes_on(tmp_path: Path,
         bots = children(process.pid)
         process.kill()
         process.wait()
-    assert len(bots) == (4 if form == "swiss" else 2)
+    assert len(bots) == {"swiss": 4, "six seats": 6}.get(form, 2)
     assert all(ends_within(bot, 10) for bot in bots)
     assert_only_the_rest_is_played(cut)
+
+
+# Six seats
+
+
+def test_of_six_bots_one_that_crashes_drops_out_and_plays_the_next_match(tmp_path: Path) -> None:
+    words = [*SIX, faulty("crashingonce"), *CAMPAIGN, "--rounds", "2", "--seed", "4", "--jobs", "1"]
+    content = tournament(tmp_path / "data", *words, ARENA_MEMORY=str(tmp_path / "crashed"))
+    first, second = ({seat["bot"]: seat for seat in match["seats"]} for match in content["matches"])
+    assert (first["crashingonce"]["reason"], first["crashingonce"]["rank"]) == ("disconnected", 6)
+    assert {seat["reason"] for bot, seat in first.items() if bot != "crashingonce"} == {"round_limit"}
+    assert {seat["reason"] for seat in second.values()} == {"round_limit"}
+    verified = run("arena", "replay", "verify", "--data", str(tmp_path / "data"))
+    assert (verified.returncode, verified.stdout) == (0, "2 records verified\n")
+    shown = run("arena", "replay", "show", content["matches"][0]["match"], "--data", str(tmp_path / "data")).stdout
+    assert re.search(r"^ +\d+ +crashingonce +out: disconnected +\d+\.\d", shown, re.MULTILINE)
+    assert "  6. crashingonce (disconnected)" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_fewer_bots_than_a_match_has_seats_are_too_few(tmp_path: Path) -> None:
+    done = run("arena", "tournament", *SIX, *CAMPAIGN, "--data", str(tmp_path / "data"))
+    says = "arena: a match of risk-campaign has 6 seats under this config: 5 bots are given\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", says)
+    assert not (tmp_path / "data").exists()
 
 
 ALONE = """
