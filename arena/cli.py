@@ -20,7 +20,7 @@ def _words(name: str, says: str) -> typer.Typer:
 
 
 app = _words("arena", "A networked referee for games between programs.")
-replay_app = _words("replay", "Show, verify and export match records.")
+replay_app = _words("replay", "Show, verify, grade and export match records.")
 bot_app = _words("bot", "Register bots and their tokens.")
 db_app = _words("db", "Look after the database.")
 for _group in (replay_app, bot_app, db_app):
@@ -153,6 +153,14 @@ def replay_verify(
     from arena.commands.replay import verify
 
     verify(targets or (), _database(db, data))
+
+
+@replay_app.command("grade")
+def replay_grade(target: Target, to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """Tell what each move of a solved game gave away."""
+    from arena.commands.grade import grade
+
+    grade(target, _database(db, data), to_json=to_json)
 
 
 @replay_app.command("export")

@@ -1,0 +1,167 @@
+"""`arena replay grade`: what the moves of solved games gave away."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.commands.grade import Graded, grade, graded
+from arena.effects import Resigned, Voided
+from arena.match import Phase
+from commands import run
+from protocol.compiled import FAST
+from protocol.errors import UsageFault
+from protocol.games.risk.board import named
+from protocol.games.theory.duel import load_or_solve
+from referee_table import Table
+
+needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
+DUEL = {"map": "australia", "max_troops": 4, "max_plies": 40}
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def played(table: Table, *moves: dict[str, Any]) -> Table:
+    for move in moves:
+        table.play(move)
+    return table
+
+
+def take(heap: int, count: int) -> dict[str, int]:
+    return {"heap": heap, "take": count}
+
+
+def duel(seed: int, config: dict[str, Any] = DUEL) -> Table:
+    """A match of random moves."""
+    table, chance = Table("risk-duel", config).begin(), random.Random(seed)
+    while table.match.phase is Phase.PLAYING:
+        table.play(chance.choice(table.match.game.offer(table.match.course.state)[0]))
+    return table
+
+
+def shown(table: Table, folder: Path, capsys: pytest.CaptureFixture[str], *, to_json: bool) -> str:
+    (folder / "m-1.jsonl.gz").write_bytes(table.packed())
+    grade(str(folder / "m-1.jsonl.gz"), "", to_json=to_json)
+    return capsys.readouterr().out
+
+
+def brief(moves: list[Graded]) -> list[tuple[int, int, float, float]]:
+    return [(move.ply, move.seat, move.value, move.gave_away) for move in moves]
+
+
+def test_a_mistake_in_nim_gives_away_the_game_and_a_lost_position_nothing() -> None:
+    table = played(Table("nim", {"heaps": [1, 2]}).begin(), take(1, 2), take(0, 1))
+    moves = list(graded(table.record()))
+    assert brief(moves) == [(0, 0, -1.0, 2.0), (1, 1, 1.0, 0.0)]
+    assert (moves[0].move, moves[0].best, moves[0].best_value) == (take(1, 2), take(1, 1), 1.0)
+    assert (moves[1].move, moves[1].best) == (take(0, 1), take(0, 1))
+    lost = played(Table("nim", {"heaps": [1, 1]}).begin(), take(0, 1), take(1, 1))
+    assert brief(list(graded(lost.record()))) == [(0, 0, -1.0, 0.0), (1, 1, 1.0, 0.0)]
+
+
+def test_misere_and_the_allowed_removals_are_heeded() -> None:
+    table = played(Table("nim", {"heaps": [3], "misere": True}).begin(), take(0, 3))
+    assert [(move.gave_away, move.best) for move in graded(table.record())] == [(2.0, take(0, 2))]
+    table = played(Table("nim", {"heaps": [5], "take": [1, 2]}).begin(), take(0, 1), take(0, 1), take(0, 2), take(0, 1))
+    assert [(move.gave_away, move.best["take"]) for move in graded(table.record())] == [
+        (2.0, 2),
+        (0.0, 1),
+        (0.0, 2),
+        (0.0, 1),
+    ]
+
+
+def test_grundys_game_is_graded_too() -> None:
+    table = played(Table("grundy", {"heaps": [5]}).begin(), {"heap": 0, "split": 2}).finish_at_random()
+    assert brief(list(graded(table.record()))) == [(0, 0, -1.0, 2.0), (1, 1, 1.0, 0.0)]
+
+
+def test_deals_strikes_and_a_seat_that_leaves_are_no_moves() -> None:
+    table = Table("nim", {"heaps": [3, 3], "start": "p-position"}).begin()
+    table.play(take(0, 99))
+    table.play(table.match.game.offer(table.match.course.state)[0][0])
+    table.send(Resigned(1))
+    assert [(move.ply, move.seat) for move in graded(table.record())] == [(1, 0)]
+
+
+@needs_numba
+@pytest.mark.parametrize("seed", range(4))
+def test_every_move_of_a_duel_is_beside_the_best_one_of_the_table(seed: int) -> None:
+    table = duel(seed)
+    game, exact = table.match.game, load_or_solve(named("australia"), 4)
+    moves = list(graded(table.record()))
+    assert [move.ply for move in moves] == list(range(table.ply))
+    state = game.initial(None)[0]
+    for move, event in zip(moves, (line.event for line in table.record().plies), strict=True):
+        values = dict(exact.move_values(state))
+        best = max(values.values())
+        assert move.value == values[game.decode_move(move.move)]
+        assert move.best_value == values[game.decode_move(move.best)] == pytest.approx(best, abs=1e-7)
+        assert move.gave_away == pytest.approx(best - move.value, abs=1e-7)
+        assert move.gave_away >= 0
+        assert (move.gave_away > 0) == (game.decode_move(move.move) not in exact.best_moves(state))
+        outcomes = [after for _, after in game.outcomes(state, game.decode_move(move.move))]
+        state = outcomes[0] if event.result is None or event.result["taken"] else outcomes[1]
+    assert sum(move.gave_away for move in moves) > 0
+
+
+@needs_numba
+def test_the_json_has_every_move_and_the_mean_of_each_seat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = json.loads(shown(duel(1), tmp_path, capsys, to_json=True))
+    assert list(told) == ["match", "game", "moves", "seats"]
+    assert (told["match"], told["game"]) == ("m-1", "risk-duel")
+    for seat in (0, 1):
+        lost = [move["gave_away"] for move in told["moves"] if move["seat"] == seat]
+        mean = pytest.approx(sum(lost) / len(lost))
+        assert told["seats"][seat] == {"seat": seat, "bot": ("ann", "bob")[seat], "moves": len(lost), "mean": mean}
+    first = told["moves"][0]
+    assert (first["ply"], first["bot"], first["move"]["do"], first["notation"][:7]) == (0, "ann", "invade", "invade ")
+
+
+@needs_numba
+def test_the_table_is_narrow_and_ends_with_a_line_for_each_seat(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = shown(duel(1), tmp_path, capsys, to_json=False).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].split() == ["ply", "bot", "move", "value", "better", "value", "gave", "away"]
+    assert [line.split(":")[0] for line in lines[-2:]] == ["seat 0  ann", "seat 1  bob"]
+    assert all("gave away 0." in line for line in lines[-2:])
+
+
+def test_a_match_without_a_move_has_no_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("nim").begin()
+    table.send(Voided())
+    told = json.loads(shown(table, tmp_path, capsys, to_json=True))
+    assert told["moves"] == []
+    assert [(seat["moves"], seat["mean"]) for seat in told["seats"]] == [(0, None), (0, None)]
+    lines = shown(table, tmp_path, capsys, to_json=False).splitlines()
+    assert lines[-2:] == ["seat 0  ann: no moves", "seat 1  bob: no moves"]
+
+
+def test_the_command_grades_a_file_and_refuses_a_game_that_is_not_solved_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "m-1.jsonl.gz"
+    file.write_bytes(Table("nim").begin().finish_at_random().packed())
+    done = run("arena", "replay", "grade", str(file), "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(json.loads(done.stdout)["moves"]) > 2
+    file.write_bytes(Table("tictactoe").begin().finish_at_random().packed())
+    done = run("arena", "replay", "grade", str(file))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "tictactoe is not solved, so its moves have no grades: nim, grundy and risk-duel have" in done.stderr
+
+
+@needs_numba
+def test_a_map_that_is_too_large_is_refused_before_anything_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UsageFault, match="africa with 10 troops is too large to solve"):
+        shown(duel(1, {"map": "africa", "max_plies": 3}), tmp_path, capsys, to_json=False)
+    assert capsys.readouterr().out == ""
