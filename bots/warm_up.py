@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from bots.bot import Bot
+from protocol.cache import cache_folder
 from protocol.games.base import Game
 
 
@@ -20,11 +20,9 @@ def warm_up(bot: Bot, game: Game[Any, Any] | None, lock: Path) -> None:
             bot.warm_up(game)
 
 
-def default_lock(environ: Mapping[str, str] = os.environ) -> Path:
-    """`warm-up.lock` in the user's cache folder (`XDG_CACHE_HOME`, else `~/.cache`)."""
-    base = environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if os.path.isabs(base) else Path(environ.get("HOME") or Path.home()) / ".cache"
-    return root / "bot-arena" / "warm-up.lock"
+def default_lock() -> Path:
+    """`warm-up.lock` in the user's cache folder."""
+    return cache_folder() / "warm-up.lock"
 
 
 @contextlib.contextmanager

@@ -6,9 +6,14 @@ several times faster. `ARENA_PLAIN=1` does without numba where it is installed.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
+
+from protocol.cache import cache_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,30 +29,45 @@ def _njit() -> Any:
 
 
 _NJIT = _njit()
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
 FAST = _NJIT is not None
 """Whether `compiled` compiles."""
 
 
 def compiled(function: F) -> F:
-    """`function`, compiled at its first call and kept on disk for the next process; it runs without the GIL.
+    """`function`, for other compiled functions to call; what it calls is defined above it.
 
-    It must not divide by zero, which compiled code does not notice. What it calls is defined above it.
+    It must not divide by zero, which compiled code does not notice.
     """
-    if _NJIT is None:
-        return function
-    quick: F = _NJIT(cache=True, nogil=True, error_model="numpy")(function)
-    _stamp(quick, function)
+    quick: F = function if _NJIT is None else _NJIT(**_OPTIONS)(function)
     return quick
 
 
-def _stamp(quick: Any, function: Callable[..., Any]) -> None:
-    """Have what is kept on disk hold for these callees and constants only: numba asks after the function's own file,
-    but what it calls is compiled into it.
+def entry(function: F) -> F:
+    """As `compiled`, for Python to call: it runs without the GIL, and is kept on disk for the next process.
+
+    Only entries are kept, each with all that it calls: numba looks for changes in a kept function's own file only, and
+    cannot link a kept recursive function into another. Hence a folder named after all the sources that may matter.
     """
-    used = [function.__globals__.get(name) for name in function.__code__.co_names]
-    stamps = [value if isinstance(value, (int, float)) else getattr(value, "stamp", None) for value in used]
-    kept = quick._cache._cache_file
-    quick.stamp = kept._source_stamp = (kept._source_stamp, *stamps)
+    if _NJIT is None:
+        return function
+    from numba import config
+
+    config.CACHE_DIR = str(cache_folder() / f"compiled-{_digest(Path(function.__code__.co_filename).parent)}")  # type: ignore[attr-defined]
+    quick: F
+    try:
+        quick = _NJIT(cache=True, **_OPTIONS)(function)
+    except RuntimeError:  # no folder can be written: it is compiled in every process
+        quick = _NJIT(**_OPTIONS)(function)
+    return quick
+
+
+@cache
+def _digest(folder: Path) -> str:
+    """What the sources are whose code or constants a function of `folder` may hold, in hexadecimal."""
+    games = Path(__file__).parent / "games"
+    sources = {Path(__file__), *games.rglob("*.py"), *folder.glob("*.py"), *folder.parent.glob("*.py")}
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sorted(sources))).hexdigest()[:16]
 
 
 def ints(values: Iterable[int]) -> Any:

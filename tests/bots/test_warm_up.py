@@ -13,7 +13,7 @@ from bots.client import run
 from bots.conversation import Conversation
 from bots.settings import Settings
 from bots.thinking import Choose
-from bots.warm_up import default_lock, warm_up
+from bots.warm_up import warm_up
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
@@ -58,11 +58,6 @@ def test_a_cache_folder_that_cannot_be_written_costs_only_the_lock(tmp_path: Pat
 def test_a_bot_without_a_warm_up_leaves_no_lock(tmp_path: Path) -> None:
     warm_up(Bot("plain"), None, tmp_path / "cache" / "warm-up.lock")
     assert not (tmp_path / "cache").exists()
-
-
-def test_the_lock_is_in_the_cache_folder_of_the_user() -> None:
-    assert default_lock({"XDG_CACHE_HOME": "/c", "HOME": "/h"}) == Path("/c/bot-arena/warm-up.lock")
-    assert default_lock({"XDG_CACHE_HOME": "relative", "HOME": "/h"}) == Path("/h/.cache/bot-arena/warm-up.lock")
 
 
 def test_the_game_of_the_warm_up_is_the_one_that_is_played(script: Any) -> None:

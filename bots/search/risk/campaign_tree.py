@@ -101,7 +101,7 @@ def leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, 
     """The value at the horizon."""
     play[play[LINES] + ply * play[LINE]] = 0
     more = min(play[LEFT], MOST_ATTACKS) if play[CALM] else 0
-    return calm(board, state, play, scale, more, board[MOVES], ply, alpha, beta)  # type: ignore[no-any-return]
+    return calm(board, state, play, scale, more, board[MOVES], ply, alpha, beta)
 
 
 @compiled
@@ -121,7 +121,7 @@ def calm(
     sign, low, high = (1.0, alpha, beta) if seat == state[SEAT] else (-1.0, -beta, -alpha)
     best = sign * stand
     if more == 0 or best >= high or play[STOP]:
-        return stand  # type: ignore[no-any-return]
+        return stand
     borders, sources, moves = board[BORDERS], board[SOURCES], board[MOVES]
     move = next_attack(board, state, seat, 0, 0)
     while move < moves:
@@ -157,14 +157,14 @@ def calm(
                 if best >= high:
                     break
         move = next_attack(board, state, seat, 0, move + 1)
-    return sign * best  # type: ignore[no-any-return]
+    return sign * best
 
 
 @compiled
 def _touch(board: Any, at: int, to: int, last: int) -> bool:
     """Whether an attack has a territory in common with the attack `last`."""
     before, after = board[board[SOURCES] + last], board[board[BORDERS] + last]
-    return at == before or at == after or to == before or to == after  # type: ignore[no-any-return]
+    return at == before or at == after or to == before or to == after
 
 
 @compiled
@@ -187,7 +187,7 @@ def expect(
         play[STOP] = 1
         return 0.0
     if left == 0:
-        return leaf(board, state, play, scale, ply, -INFINITY, INFINITY)  # type: ignore[no-any-return]
+        return leaf(board, state, play, scale, ply, -INFINITY, INFINITY)
     play[NODES] += 1
     mark, seat, attacks, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
     sign = 1.0 if seat == state[SEAT] else -1.0
@@ -259,7 +259,7 @@ def prune(
                 if not known >> 8 & COMPLETE:
                     play[ESTIMATES] += 1
                 play[play[LINES] + ply * play[LINE]] = 0
-                return value  # type: ignore[no-any-return]
+                return value
     estimates = play[ESTIMATES]
     chosen = -1
     if left == 0:
@@ -345,7 +345,7 @@ def prune(
         bound += COMPLETE
     slots[2 * entry], slots[2 * entry + 1] = key, (chosen + 1) << 16 | bound << 8 | left
     values[entry] = best
-    return best  # type: ignore[no-any-return]
+    return best
 
 
 @compiled
@@ -362,4 +362,4 @@ def pick(play: Any, begin: int, end: int, first: int, history: int) -> int:
     move = play[chosen]
     play[chosen] = play[begin]
     play[begin] = move
-    return move  # type: ignore[no-any-return]
+    return move

@@ -28,7 +28,7 @@ class DuelSearch:
     """Searches under one config; one at a time."""
 
     def __init__(self, rules: Duel) -> None:
-        self._rules = rules
+        self.rules = rules
         self._values = tree.duel_board(rules)
         self._board = ints(self._values)
         self._searches = 0
@@ -52,7 +52,9 @@ class DuelSearch:
 
         Nodes run over by fewer than one position has results.
         """
-        rules = self._rules
+        rules = self.rules
+        if rules.to_move(position) is None:
+            return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=depth, complete=True)
         depth = min(depth, rules.max_plies - position.at)
         work = tree.work_array(self._values, depth, position.at)
         scale = self._scale(evaluation, weights)
@@ -106,7 +108,7 @@ class DuelSearch:
         for move in work[begin : begin + int(work[begin - 1])]:
             action = self._action(position, int(move))
             line.append(action)
-            position = self._rules.outcomes(position, action)[0][1]
+            position = self.rules.outcomes(position, action)[0][1]
         return tuple(line)
 
     def _action(self, position: Position, move: int) -> Action:
@@ -118,28 +120,28 @@ class DuelSearch:
 
     def perft(self, position: Position, depth: int) -> int:
         """The number of paths of exactly `depth` plies, every result of chance on its own."""
-        depth_left = self._rules.max_plies - position.at
+        depth_left = self.rules.max_plies - position.at
         if depth == 0:
             return 1
-        if depth > depth_left or self._rules.to_move(position) is None:
+        if depth > depth_left or self.rules.to_move(position) is None:
             return 0
         work = tree.work_array(self._values, depth, position.at)
         return int(tree.count_paths(self._board, self._state(position, NONE), work, depth, 0))
 
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs."""
-        position = self._rules.initial(NO_DICE)[0]
+        position = self.rules.initial(NO_DICE)[0]
         for algorithm in get_args(Algorithm):
             self.search(position, depth=2, algorithm=algorithm, limit=Limit())
 
     def _scale(self, evaluation: str, weights: Sequence[float]) -> Any:
-        worth = opinion(self._rules)
-        values = scale_values(self._rules.map, weights, worth, self._rules.max_troops)
+        worth = opinion(self.rules)
+        values = scale_values(self.rules.map, weights, worth, self.rules.max_troops)
         return floats([*values, 0.0 if evaluation == "none" else worth])
 
     def _state(self, position: Position, mode: int) -> Any:
         """The position for the kernels, seen from the seat to move."""
-        state = ints(state_values(self._rules.map, position.seat, mode))
+        state = ints(state_values(self.rules.map, position.seat, mode))
         for index, (owner, troops) in enumerate(zip(position.owner, position.troops, strict=True)):
             if owner != FREE:
                 put(self._board, state, cell(index), owner, troops)

@@ -37,7 +37,7 @@ from bots.search.risk.duel_tree import (
     placed,
 )
 from bots.search.risk.sums import EMPTY, FREE, INDEX, OWNED, SEAT, TERRITORIES, peek, put
-from protocol.compiled import compiled
+from protocol.compiled import compiled, entry
 
 EXACT, LOWER, UPPER = 0, 1, 2
 """What a remembered value is: the value, or a bound on it."""
@@ -172,7 +172,7 @@ def prune_frontier(board: Any, state: Any, scale: Any, work: Any, ply: int, alph
     return best
 
 
-@compiled
+@entry
 def prune(
     board: Any,
     state: Any,

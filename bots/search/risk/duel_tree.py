@@ -23,7 +23,7 @@ from bots.search.risk.sums import (
     peek,
     put,
 )
-from protocol.compiled import compiled, zeros
+from protocol.compiled import compiled, entry, zeros
 from protocol.games.risk import duel
 
 INVADERS, REINFORCEMENT = duel.ARMY, duel.REINFORCEMENT
@@ -199,7 +199,7 @@ def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
     return sign * best
 
 
-@compiled
+@entry
 def expect(board: Any, state: Any, scale: Any, work: Any, left: int, ply: int) -> float:
     """Expectiminimax: the value for MAX of an unfinished position, searched `left` plies, 1 or more, deep."""
     if work[STOP] or work[NODES] >= work[BUDGET]:
@@ -237,7 +237,7 @@ def expect(board: Any, state: Any, scale: Any, work: Any, left: int, ply: int) -
     return sign * best
 
 
-@compiled
+@entry
 def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
     """The number of paths of exactly `left` plies, 1 or more, every result of chance on its own."""
     mover = state[SEAT] ^ (ply & 1)

@@ -12,7 +12,7 @@ from itertools import chain
 from math import lcm
 from typing import Any
 
-from protocol.compiled import compiled
+from protocol.compiled import compiled, entry
 from protocol.games.risk.board import Board
 
 FREE = -1
@@ -168,7 +168,7 @@ def unam(board: Any, state: Any, scale: Any) -> float:
     return score * scale[PER_POINT]  # type: ignore[no-any-return]
 
 
-@compiled
+@entry
 def estimate(board: Any, state: Any, scale: Any) -> float:
     """The value of an unfinished position by the evaluation of `state[MODE]`."""
     if state[MODE] == FEATURES:
@@ -178,7 +178,7 @@ def estimate(board: Any, state: Any, scale: Any) -> float:
     return 0.0
 
 
-@compiled
+@entry
 def put(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
     """Give the cell `at` an owner and troops (FREE and 0: nobody's); the same with the old ones takes it back."""
     was, before = state[at + OWNER], state[at + TROOPS]

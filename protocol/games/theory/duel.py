@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from protocol.compiled import FAST, compiled, ints
+from protocol.cache import cache_folder
+from protocol.compiled import FAST, compiled, entry, ints
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import ARMY, FREE, REINFORCEMENT, TAKEN, Action, Duel, Position
@@ -108,20 +109,14 @@ def solve(board: Board, max_troops: int) -> Table:
 
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None) -> Table:
-    """As `solve`, from a file in `folder` (else `default_folder`) where there is one, else leaving one there."""
+    """As `solve`, from a file in `folder` (else `cache_folder`) where there is one, else leaving one there."""
     shape = shape_of(board, max_troops)
-    path = (default_folder() if folder is None else folder) / f"duel-{shape.key}"
+    path = (cache_folder() if folder is None else folder) / f"duel-{shape.key}"
     found = _read(path, shape)
     if found is None:
         found = _solve(shape)
         _write(path, shape, *found)
     return Table(board, shape, *found)
-
-
-def default_folder() -> Path:
-    """`$XDG_CACHE_HOME/bot-arena`, else `~/.cache/bot-arena`."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~"), ".cache")) / "bot-arena"
 
 
 def shape_of(board: Board, max_troops: int) -> Shape:
@@ -188,7 +183,7 @@ def _solve(shape: Shape) -> tuple[Any, int]:
 # cap plus the other's. `other` is the same position with the sides exchanged, which is how the opponent meets it.
 
 
-@compiled
+@entry
 def _sweep(values: Any, cap: int, weights: Any, near: Any, first: Any, digits: Any) -> float:
     """Value every position anew from the values there are, in place; the largest change. `digits` begin at 0."""
     count = len(weights)
