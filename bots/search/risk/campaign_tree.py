@@ -164,7 +164,7 @@ def calm(
 def _touch(board: Any, at: int, to: int, last: int) -> bool:
     """Whether an attack has a territory in common with the attack `last`."""
     before, after = board[board[SOURCES] + last], board[board[BORDERS] + last]
-    return at == before or at == after or to == before or to == after
+    return at == before or at == after or to == before or to == after  # type: ignore[no-any-return]
 
 
 @compiled
@@ -259,7 +259,7 @@ def prune(
                 if not known >> 8 & COMPLETE:
                     play[ESTIMATES] += 1
                 play[play[LINES] + ply * play[LINE]] = 0
-                return value
+                return value  # type: ignore[no-any-return]
     estimates = play[ESTIMATES]
     chosen = -1
     if left == 0:
@@ -362,4 +362,4 @@ def pick(play: Any, begin: int, end: int, first: int, history: int) -> int:
     move = play[chosen]
     play[chosen] = play[begin]
     play[begin] = move
-    return move
+    return move  # type: ignore[no-any-return]
