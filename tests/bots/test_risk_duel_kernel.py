@@ -1,0 +1,275 @@
+"""The search of bounded Risk on flat arrays finds what the rules and the generic search find."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from functools import cache
+from typing import Any
+
+import pytest
+
+from bots.evaluation import evaluation
+from bots.evaluation.risk import features
+from bots.search import WIN, Limit, expectiminimax
+from bots.search.risk import duel_tree as tree
+from bots.search.risk.duel import DuelSearch
+from bots.search.risk.sums import FEATURES, cell, estimate, peek, put, scale_values, state_values
+from protocol.compiled import floats, ints
+from protocol.games.base import NO_DICE
+from protocol.games.risk.board import named
+from protocol.games.risk.duel import Action, Duel, Position
+
+SMALL = ("south-america", "australia", "africa", "europe", "north-america", "asia")
+LARGE = ("world", "grid-6x6", "grid-10x10")
+EVALUATIONS = ("features", "unam", "none")
+PAIR = {
+    "name": "pair",
+    "continents": [{"name": "all", "bonus": 0}],
+    "territories": [{"name": name, "continent": 0, "x": x, "y": 0} for name, x in (("left", 0), ("right", 9))],
+    "borders": [[0, 1]],
+}
+
+
+def random_position(rules: Duel, rng: random.Random, plies: int) -> Position:
+    """An unfinished position, `plies` random plies from the start."""
+    while True:
+        state = rules.initial(NO_DICE)[0]
+        for _ in range(plies):
+            if rules.to_move(state) is None:
+                break
+            results = rules.outcomes(state, rng.choice(rules.legal_moves(state)))
+            chances = [float(chance) for chance, _ in results]
+            state = rng.choices([result for _, result in results], chances)[0]
+        if rules.to_move(state) is not None:
+            return state
+
+
+@cache
+def kernel(map_: str, max_troops: int = 10, max_plies: int = 400) -> DuelSearch:
+    return DuelSearch(Duel({"map": map_, "max_troops": max_troops, "max_plies": max_plies}))
+
+
+def random_searches(count: int, maps: tuple[str, ...], seed: int) -> list[tuple[DuelSearch, Position]]:
+    """Kernels of mixed configs, some near the ply limit, each with a position."""
+    rng = random.Random(seed)
+    chosen = []
+    for _ in range(count):
+        plies = rng.randrange(30)
+        search = kernel(rng.choice(maps), rng.choice([3, 6, 10]), rng.choice([31, 400]))
+        chosen.append((search, random_position(search.rules, rng, plies)))
+    return chosen
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_expectiminimax_finds_and_counts_what_the_generic_search_does(name: str) -> None:
+    evaluate = evaluation("risk-duel", name)
+    for i, (search, position) in enumerate(random_searches(100, SMALL[:4], seed=1)):
+        depth = 1 + i % 3
+        found = search.search(position, depth=depth, algorithm="expectiminimax", evaluation=name, limit=Limit())
+        generic = [
+            expectiminimax(search.rules, position, depth=at, evaluate=evaluate) for at in range(1, found.depth + 1)
+        ]
+        assert found.value == pytest.approx(generic[-1].value, rel=1e-6, abs=1e-2)
+        assert found.nodes == sum(each.nodes for each in generic)
+        assert found.leaves == sum(each.leaves for each in generic)
+        assert (found.deepest, found.complete) == (generic[-1].deepest, generic[-1].complete)
+        assert found.depth == depth or found.complete or abs(found.value) > 0.95e6
+
+
+def test_alphabeta_finds_the_value_of_expectiminimax() -> None:
+    for i, (search, position) in enumerate(random_searches(1000, ("south-america", "africa", "europe"), seed=2)):
+        depth, name = 1 + i % (4 if search.rules.map.name == "europe" else 5), EVALUATIONS[i % 3]
+        plain = search.search(position, depth=depth, algorithm="expectiminimax", evaluation=name, limit=Limit())
+        pruned = search.search(position, depth=depth, algorithm="alphabeta", evaluation=name, limit=Limit())
+        assert pruned.value == pytest.approx(plain.value, rel=1e-9, abs=1e-6), (position, depth, name)
+
+
+def test_alphabeta_plays_a_move_of_the_greatest_value() -> None:
+    for search, position in random_searches(50, ("africa",), seed=3):
+        found = search.search(position, depth=3, algorithm="alphabeta", limit=Limit())
+        if found.depth == 3:
+            assert found.move is not None
+            assert after_move(search, position, found.move, depth=2) == pytest.approx(found.value, rel=1e-6, abs=2)
+
+
+def after_move(search: DuelSearch, position: Position, move: Action, depth: int) -> float:
+    """What the move is worth by the generic search; a win is one ply nearer than from the position."""
+
+    def evaluate(rules: Any, state: Any, seat: int) -> float:
+        return -features(rules, state, 1 - seat)
+
+    def value(result: Position) -> float:
+        if search.rules.to_move(result) is None:
+            return WIN if search.rules.ranks(result)[position.seat] < search.rules.ranks(result)[result.seat] else 0.0
+        return -expectiminimax(search.rules, result, depth=depth, evaluate=evaluate).value
+
+    return sum(float(chance) * value(result) for chance, result in search.rules.outcomes(position, move))
+
+
+@pytest.mark.parametrize("plies", [0, 8, 10, 12, 14, 16])
+def test_alphabeta_visits_at_most_a_tenth_six_plies_deep_on_africa(plies: int) -> None:
+    search = kernel("africa")
+    position = random_position(search.rules, random.Random(plies), plies)
+    nodes = {
+        algorithm: [search.search(position, depth=depth, algorithm=algorithm, limit=Limit()).nodes for depth in (5, 6)]
+        for algorithm in ("expectiminimax", "alphabeta")
+    }
+    plain, pruned = (before_last[1] - before_last[0] for before_last in nodes.values())
+    assert pruned * 10 <= plain
+
+
+@pytest.mark.parametrize(("map_", "depth"), [*((name, 4) for name in SMALL), *((name, 2) for name in LARGE)])
+def test_the_kernel_and_the_rules_agree_on_the_number_of_paths(map_: str, depth: int) -> None:
+    search = kernel(map_)
+    rng = random.Random(4)
+    plies = [rng.randrange(len(search.rules.map), 2 * len(search.rules.map) + 20) for _ in range(10)]
+    for position in [search.rules.initial(NO_DICE)[0], *(random_position(search.rules, rng, at) for at in plies)]:
+        assert search.perft(position, depth) == paths(search.rules, position, depth, {})
+
+
+def paths(rules: Duel, position: Position, depth: int, known: dict[Any, int]) -> int:
+    if depth == 0:
+        return 1
+    key = rules.key(position), depth
+    if key not in known:
+        results = [result for move in rules.legal_moves(position) for _, result in rules.outcomes(position, move)]
+        known[key] = sum(paths(rules, result, depth - 1, known) for result in results)
+    return known[key]
+
+
+def test_the_number_of_paths_ends_with_the_game() -> None:
+    search = DuelSearch(Duel({"map": PAIR, "max_plies": 3}))
+    start = search.rules.initial(NO_DICE)[0]
+    assert [search.perft(start, depth) for depth in range(5)] == [1, 2, 2, 2 * 3, 0]
+
+
+@pytest.mark.parametrize("algorithm", ["expectiminimax", "alphabeta"])
+def test_a_won_game_is_worth_a_win_in_as_many_plies_and_looked_at_no_deeper(algorithm: Any) -> None:
+    search = DuelSearch(Duel({"map": PAIR}))
+    position = Position((0, -1), (3, 0), 0, 5)
+    found = search.search(position, depth=6, algorithm=algorithm, limit=Limit())
+    assert (found.value, found.depth, found.complete) == (999_999.0, 1, True)
+    assert found.move == search.rules.legal_moves(position)[0]
+
+
+@pytest.mark.parametrize("algorithm", ["expectiminimax", "alphabeta"])
+def test_the_ply_limit_is_a_draw(algorithm: Any) -> None:
+    search = kernel("africa", 10, 13)
+    found = search.search(
+        random_position(search.rules, random.Random(5), 12), depth=9, algorithm=algorithm, limit=Limit()
+    )
+    assert (found.value, found.depth, found.complete) == (0.0, 1, True)
+
+
+def test_a_finished_game_has_no_move() -> None:
+    search = DuelSearch(Duel({"map": PAIR}))
+    found = search.search(Position((0, 0), (3, 1), 1, 7), depth=3, algorithm="alphabeta", limit=Limit())
+    assert (found.move, found.value) == (None, 0.0)
+
+
+@pytest.mark.parametrize("algorithm", ["expectiminimax", "alphabeta"])
+@pytest.mark.parametrize("nodes", [0, 1, 100, 5000])
+def test_a_search_out_of_nodes_answers_with_a_lesser_depth(algorithm: Any, nodes: int) -> None:
+    search = kernel("europe")
+    position = random_position(search.rules, random.Random(6), 15)
+    limit = Limit(nodes=nodes)
+    found = search.search(position, depth=30, algorithm=algorithm, limit=limit)
+    assert found.move in search.rules.legal_moves(position)
+    assert found.depth < 30
+    assert found.nodes == limit.spent < nodes + 60
+    full = search.search(position, depth=max(found.depth, 1), algorithm=algorithm, limit=Limit())
+    assert found.depth == 0 or (found.value, found.line) == (full.value, full.line)
+
+
+@pytest.mark.parametrize("algorithm", ["expectiminimax", "alphabeta"])
+def test_a_search_out_of_time_answers_with_a_lesser_depth(algorithm: Any) -> None:
+    search = kernel("world")
+    position = random_position(search.rules, random.Random(7), 60)
+    for seconds in (-1.0, 0.0, 0.1):
+        limit = Limit(deadline=time.monotonic() + seconds)
+        found = search.search(position, depth=60, algorithm=algorithm, limit=limit)
+        assert found.move in search.rules.legal_moves(position)
+
+
+def test_the_line_is_played_by_the_rules_up_to_the_first_throw() -> None:
+    for search, position in random_searches(60, SMALL[:4], seed=8):
+        state = position
+        for algorithm in ("expectiminimax", "alphabeta"):
+            found = search.search(position, depth=4, algorithm=algorithm, limit=Limit())
+            state = position
+            for i, move in enumerate(found.line):
+                assert move in search.rules.legal_moves(state)
+                assert i == len(found.line) - 1 or move.do != "attack"
+                state = search.rules.outcomes(state, move)[0][1]
+
+
+def test_a_stopped_search_leaves_its_position_as_it_was() -> None:
+    search = kernel("europe")
+    board = ints(tree.duel_board(search.rules))
+    state = ints(state_values(search.rules.map, 0, FEATURES))
+    for at in range(len(search.rules.map)):
+        put(board, state, cell(at), at % 2, 3)
+    before = list(state)
+    work = tree.work_array(tree.duel_board(search.rules), 8, 0)
+    tree.begin(work, 1000)
+    tree.expect(board, state, floats([*scale_values(search.rules.map, (1, 1, 1, 1), 1.0), 1.0]), work, 8, 0)
+    assert work[tree.STOP] == 1
+    assert list(state) == before
+
+
+@pytest.mark.parametrize("name", ["features", "unam"])
+def test_a_position_that_is_only_looked_at_is_worth_what_it_is_when_entered(name: str) -> None:
+    rng = random.Random(9)
+    map_ = named("africa")
+    board = ints(tree.duel_board(Duel({"map": "africa"})))
+    scale = floats(scale_values(map_, (1, 2, 3, 4), 1.0, 10))
+    state = ints(state_values(map_, 2, 1 + EVALUATIONS.index(name)))
+    for _ in range(2000):
+        at, owner = cell(rng.randrange(len(map_))), rng.randrange(-1, 4)
+        troops = rng.randint(1, 10) if owner >= 0 else 0
+        looked, before = peek(board, state, scale, at, owner, troops), list(state)
+        put(board, state, at, owner, troops)
+        assert estimate(board, state, scale) == looked
+        if rng.random() < 0.3:
+            put(board, state, at, before[at], before[at + 1])
+            assert list(state) == before
+
+
+def test_the_random_numbers_of_the_table_are_those_of_splitmix64() -> None:
+    assert [number % 2**64 for number in tree.random_numbers(2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
+
+
+def answers() -> list[Any]:
+    """What a few searches find, for the same in another process."""
+    found = []
+    for i, (search, position) in enumerate(random_searches(12, ("south-america", "africa"), seed=10)):
+        for algorithm in ("expectiminimax", "alphabeta"):
+            result = search.search(
+                position,
+                depth=3,
+                algorithm=algorithm,
+                evaluation=EVALUATIONS[i % 3],
+                weights=(1, 2, 4, 8),
+                limit=Limit(),
+            )
+            found.append([result.value.hex(), list(map(list, result.line)), result.nodes, result.leaves])
+        found.append(search.perft(position, 3))
+    return found
+
+
+def test_plain_python_finds_the_same_to_the_bit() -> None:
+    script = f"import sys, json; sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
+    script += "from test_risk_duel_kernel import answers; print(json.dumps(answers()))"
+    plain = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "ARENA_PLAIN": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(plain.stdout) == json.loads(json.dumps(answers()))
