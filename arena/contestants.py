@@ -79,7 +79,7 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str]) ->
 
 def _reference(bot: str, name: str, settings: str, defaults: Mapping[str, str]) -> tuple[str, ...]:
     command = [sys.executable, "-m", "bots", "run", bot, "--name", name]
-    for setting in settings.split(",") if settings else ():
+    for setting in _parted(settings) if settings else ():
         key, equals, value = setting.partition("=")
         if not (key and equals and value):
             raise UsageFault(f"{name}: {setting!r} is no setting: write KEY=VALUE, like {name}={bot}:depth=4")
@@ -87,6 +87,17 @@ def _reference(bot: str, name: str, settings: str, defaults: Mapping[str, str]) 
     for key, value in defaults.items():
         command += ["--default", f"{key}={value}"]
     return tuple(command)
+
+
+def _parted(settings: str) -> list[str]:
+    """`depth=4,weights=1,2.5,3` as `depth=4` and `weights=1,2.5,3`: a bare number goes on with the list before it."""
+    parted: list[str] = []
+    for part in settings.split(","):
+        if parted and re.fullmatch(r"-?\d*\.?\d+", part):
+            parted[-1] += f",{part}"
+        else:
+            parted.append(part)
+    return parted
 
 
 class BotProcess:

@@ -19,6 +19,7 @@ from rich.table import Table
 
 from arena import config, loop
 from arena.archive import Archive
+from arena.commands.plies import counted
 from arena.contestants import contestants
 from arena.journal import Journal
 from arena.lock import lock
@@ -32,7 +33,7 @@ from protocol.messages import MAX_SLOTS
 from protocol.values import read_value
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
-BOT_SETTINGS = ("depth", "eval", "nodes")
+BOT_SETTINGS = ("depth", "eval", "nodes", "weights")
 """Keys of `--set` that are not the game's but the reference bots': each takes those it knows."""
 WIDEST_CROSS_TABLE = 8
 MOST_ROUNDS = 100_000
@@ -192,7 +193,8 @@ def _show(
 ) -> None:
     console = Console(width=None if sys.stdout.isatty() else 80)
     reasons = ", ".join(f"{reason} {count}" for reason, count in _reasons(results))
-    console.print(f"{plan.game} {plan.format}, {len(results)} matches ({reasons}), seed {plan.seed}, id {plan.id}")
+    played = counted(len(results), "match", "matches")
+    console.print(f"{plan.game} {plan.format}, {played} ({reasons}), seed {plan.seed}, id {plan.id}")
     standing = Table(box=None, pad_edge=False)
     for column in ("#", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits"):
         standing.add_column(column, justify="left" if column == "bot" else "right", no_wrap=True)

@@ -27,6 +27,13 @@ def test_settings_are_a_bots_own_and_defaults_are_for_those_that_know_them() -> 
     assert plain.command[6:] == ("greedy", "--default", "nodes=200")
 
 
+def test_a_list_among_the_settings_of_a_bot_keeps_its_commas() -> None:
+    bold, _ = contestants(["bold=alphabeta:weights=1,2.5,.5,0,depth=3", "random"], {})
+    assert bold.command[7:] == ("--set", "weights=1,2.5,.5,0", "--set", "depth=3")
+    with pytest.raises(UsageFault, match=r"bold: 'deep' is no setting: write KEY=VALUE, like bold=alphabeta:depth=4"):
+        contestants(["bold=alphabeta:depth=3,deep", "random"], {})
+
+
 def test_a_command_line_is_split_as_a_shell_does() -> None:
     mine, _ = contestants([f"mine={sys.executable} 'my bot.py' --fast", "random"], {})
     assert mine == Contestant("mine", (sys.executable, "my bot.py", "--fast"))
