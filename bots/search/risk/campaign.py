@@ -23,7 +23,8 @@ from protocol.games.risk.campaign import LEAST_CLASSIC, Attack, Campaign, End, M
 
 UNBOUNDED = 2**62
 NOBODY = -1
-DEEPEST = 60
+DEEPEST = 40
+"""No search looks further ahead."""
 ENTRIES = 2**17 if FAST else 2**14
 """Positions that the table holds."""
 WIPES = 2**62
@@ -60,7 +61,7 @@ class CampaignSearch:
         goes on with candidates as long as it gains by them. A draft is the draft rule's, without a search.
         """
         rules, depth = self.rules, min(depth, DEEPEST)
-        units = sum(position.troops) + depth * self._most_income
+        units = sum(position.troops) + DEEPEST * self._most_income
         scale = floats(scale_values(rules.map, weights, opinion(rules), units // len(rules.map) + 1))
         if rules.to_move(position) is not None and position.phase == "draft":
             return self._drafted(position, MODES[evaluation], scale, limit)

@@ -1,0 +1,326 @@
+"""The search of the campaign on flat arrays does what the rules and a plain search over them do."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from bots.evaluation.risk import features, score
+from bots.search import WIN, Limit
+from bots.search.base import opinion
+from bots.search.risk import campaign_play, campaign_tree
+from bots.search.risk.campaign import DEEPEST, CampaignSearch
+from bots.search.risk.sums import unam_bound
+from protocol.compiled import FAST
+from protocol.dice import Dice
+from protocol.games.base import NO_DICE
+from protocol.games.risk.battle import battle_odds
+from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
+
+SMALL = ("south-america", "australia", "africa", "europe", "north-america", "asia")
+LARGE = ("world", "grid-6x6", "grid-10x10")
+ALGORITHMS = ("expectiminimax", "alphabeta")
+
+
+@cache
+def kernel(**config: Any) -> CampaignSearch:
+    return CampaignSearch(Campaign(config))
+
+
+def positions(rules: Campaign, rng: random.Random, count: int, *, moves: int) -> Iterator[Position]:
+    """Unfinished positions of random games that like to attack, up to so many moves from the start."""
+    while count:
+        state = rules.initial(Dice(rng.randbytes(32), 0))[0]
+        for _ in range(rng.randrange(moves)):
+            choice = rules.legal_moves(state)
+            wins = [move for move in choice if isinstance(move, Attack) and move.units > state.troops[move.to]]
+            move = rng.choice(wins if wins and rng.random() < 0.8 else choice)
+            state = rules.apply(state, move, Dice(rng.randbytes(32), 0))[0]
+            if rules.to_move(state) is None:
+                break
+        if rng.random() < 0.3 and len(state.out) < rules.seats - 2:
+            state = rules.drop(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
+        if rules.to_move(state) is not None:
+            count -= 1
+            yield state
+
+
+def drafted(rules: Campaign, state: Position) -> Position:
+    """The position in its attack phase."""
+    if state.phase == "draft" and rules.to_move(state) is not None:
+        return rules.outcomes(state, rules.legal_moves(state)[0])[0][1]
+    return state
+
+
+def paths(rules: Campaign, state: Position, depth: int, known: dict[Any, int]) -> int:
+    """Perft over the rules."""
+    key = rules.key(state), depth
+    if key not in known:
+        known[key] = depth == 0 or sum(
+            paths(rules, after, depth - 1, known)
+            for move in rules.legal_moves(state)
+            for _, after in rules.outcomes(state, move)
+        )
+    return known[key]
+
+
+@pytest.mark.parametrize("battle", ["dice", "deterministic"])
+@pytest.mark.parametrize("map_", [*SMALL, *LARGE])
+def test_the_paths_from_any_position_are_those_of_the_rules(map_: str, battle: str) -> None:
+    rng = random.Random(map_ + battle)
+    small = map_ in SMALL
+    known: dict[Any, int] = {}
+    for players in range(2, 4 if map_ in SMALL[:2] else 7):
+        draft, rounds = rng.choice(("territories", "classic")), rng.randint(1, 4)
+        search = kernel(map=map_, players=players, battle=battle, draft=draft, max_rounds=rounds, initial_units=2)
+        starts = [search.rules.initial(Dice(rng.randbytes(32), 0))[0]]
+        for state in [*starts, *positions(search.rules, rng, 2, moves=10 if small else 15)]:
+            for depth in range(5 if small else 3):
+                assert search.perft(state, depth) == paths(search.rules, state, depth, known), (players, depth, state)
+        known.clear()
+
+
+class Plain:
+    """The search tree over the rules themselves, without a bigger army ever failing, or with all results of dice."""
+
+    def __init__(self, rules: Campaign, *, dice: bool, candidates: bool, quiescence: bool, evaluation: str) -> None:
+        self.rules = rules if dice else Campaign({**rules.config, "battle": "deterministic"})
+        self.certain = Campaign({**rules.config, "battle": "deterministic"})
+        self.candidates, self.quiescence, self.evaluation = candidates, quiescence, evaluation
+        self.attacks = min(3, rules.max_attacks) if candidates else rules.max_attacks
+        self.ends: Counter[str] = Counter()
+
+    def search(self, state: Position, depth: int) -> float:
+        self.seat = state.seat
+        income = len(state.owner) + 3 + sum(continent.bonus for continent in self.rules.map.continents)
+        units = sum(state.troops) + DEEPEST * income
+        self.bound = unam_bound(self.rules.map, units // len(state.owner) + 1)
+        return self.value(state, min(self.attacks, state.attacks_left), depth, 0)
+
+    def value(self, state: Position, attacks: int, depth: int, ply: int) -> float:
+        if (over := self.over(state, ply)) is not None:
+            return over
+        if attacks == 0 and state.phase == "attack":
+            state = self.rules.outcomes(state, End())[0][1]
+            if (over := self.over(state, ply)) is not None:
+                return over
+        if state.phase == "draft":
+            state, attacks = drafted(self.rules, state), self.attacks
+        if depth == 0:
+            return self.calm(state, min(3, attacks) if self.quiescence else 0, ply)
+        best = max if state.seat == self.seat else min
+        found = []
+        moves: list[Move] = [*self.attacks_of(state, self.candidates), End()]
+        for move in moves:
+            results = self.rules.outcomes(state, move)
+            found.append(sum(float(p) * self.value(after, attacks - 1, depth - 1, ply + 1) for p, after in results))
+        return best(found)
+
+    def attacks_of(self, state: Position, candidates: bool) -> Iterator[Attack]:
+        for move in self.rules.legal_moves(state):
+            if isinstance(move, Attack):
+                own, enemies = move.units + 1, state.troops[move.to]
+                if not candidates:
+                    yield move
+                elif own >= enemies + 2:
+                    yield move._replace(units=-(-(own + enemies) // 2))
+
+    def over(self, state: Position, ply: int) -> float | None:
+        if self.seat in state.out:
+            self.ends["out"] += 1
+            return ply - WIN
+        if self.rules.to_move(state) is not None:
+            return None
+        ranks = self.rules.ranks(state)
+        shared = ranks.count(1) > 1
+        self.ends["draw" if shared and ranks[self.seat] == 1 else f"rank {ranks[self.seat]}"] += 1
+        return ply - WIN if ranks[self.seat] > 1 else 0.0 if shared else WIN - ply
+
+    def calm(self, state: Position, more: int, ply: int) -> float:
+        found = [self.estimate(state)]
+        state = state._replace(attacks_left=20)
+        for move in self.attacks_of(state, True) if more else ():
+            after = self.certain.outcomes(state, move)[0][1]
+            over = self.over(after, ply + 1)
+            found.append(self.calm(after, more - 1, ply + 1) if over is None else over)
+        return max(found) if state.seat == self.seat else min(found)
+
+    def estimate(self, state: Position) -> float:
+        share = 0.0
+        if self.evaluation == "features":
+            share = features(self.rules, state, self.seat, (1, 2, 3, 4))
+        elif self.evaluation == "unam":
+            share = score(self.rules, state, self.seat) / self.bound
+        return opinion(self.rules) * share
+
+
+def searches(seed: int, count: int, maps: tuple[str, ...]) -> Iterator[tuple[CampaignSearch, Position, dict[str, Any]]]:
+    """Kernels of mixed configs, positions in the attack phase, and ways to search them."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        map_ = rng.choice(maps)
+        search = kernel(
+            map=map_,
+            players=rng.randint(2, 4 if map_ in SMALL[:2] else 6),
+            draft=rng.choice(("territories", "classic")),
+            battle=rng.choice(("dice", "dice", "deterministic")),
+            max_attacks=rng.choice((1, 2, 3, 5)),
+            max_rounds=rng.choice((2, 4, 30)),
+            initial_units=rng.choice((1, 3)),
+        )
+        state = drafted(search.rules, next(positions(search.rules, rng, 1, moves=40)))
+        how = {
+            "dice": rng.random() < 0.4,
+            "candidates": rng.random() < 0.7,
+            "quiescence": rng.random() < 0.7,
+            "evaluation": rng.choice(("features", "features", "unam", "none")),
+        }
+        yield search, state, how
+
+
+def test_the_tree_is_that_of_the_rules() -> None:
+    ends: Counter[str] = Counter()
+    for i, (search, state, how) in enumerate(searches(1, 150, SMALL[:4])):
+        dice = how["dice"] and search.rules.battle == "dice"
+        depth = 2 if dice or not how["candidates"] else 2 + i % 2
+        found = search.search(
+            state, depth=depth, algorithm="expectiminimax", weights=(1, 2, 3, 4), limit=Limit(), **how
+        )
+        plain = Plain(search.rules, **{**how, "dice": dice})
+        assert found.value == pytest.approx(plain.search(state, found.depth), rel=1e-6, abs=1e-1), (state, how)
+        assert found.depth == depth or found.complete or abs(found.value) > WIN - 9
+        ends += plain.ends
+    assert min(ends[end] for end in ("out", "draw", "rank 1", "rank 2")) > 5, "every way to end was met"
+
+
+@pytest.mark.parametrize(("maps", "seed", "deep"), [(SMALL, 2, 3), (LARGE[:2], 3, 2)])
+def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: int, deep: int) -> None:
+    for i, (search, state, how) in enumerate(searches(seed, 500, maps)):
+        depth = 1 + i % deep if how["candidates"] else 1 + i % 2
+        whole = search.search(state, depth=depth, algorithm="expectiminimax", limit=Limit(nodes=100_000), **how)
+        pruned = search.search(state, depth=whole.depth, algorithm="alphabeta", limit=Limit(), **how)
+        assert pruned.value == pytest.approx(whole.value, rel=1e-9, abs=1e-3), (state, how)
+        assert pruned.depth == whole.depth
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_line_is_legal_and_begins_with_the_move(algorithm: Any) -> None:
+    for search, state, how in searches(4, 60, (*SMALL, "world")):
+        found = search.search(state, depth=3, algorithm=algorithm, limit=Limit(nodes=20_000), **how)
+        assert found.line[0] == found.move
+        for move in found.line:
+            assert search.rules.to_move(state) is not None
+            state = search.rules.apply(state, move, Dice(bytes(32), 0))[0]
+
+
+def test_a_draft_is_answered_by_the_rule_at_once() -> None:
+    search = kernel(map="grid-6x6")
+    state = search.rules.initial(Dice(bytes(32), 0))[0]
+    limit = Limit(nodes=10)
+    found = search.search(state, depth=9, algorithm="alphabeta", limit=limit)
+    assert isinstance(found.move, Draft)
+    assert [found.move] == list(search.rules.legal_moves(state))
+    assert limit.spent == found.nodes == 1
+
+
+def test_a_search_without_time_or_nodes_still_has_a_legal_move() -> None:
+    search = kernel(map="grid-6x6", initial_units=3)
+    state = drafted(search.rules, search.rules.initial(Dice(bytes(32), 0))[0])
+    for limit in (Limit(nodes=0), Limit(nodes=5), Limit(nodes=50), Limit(deadline=time.monotonic() - 1)):
+        found = search.search(state, depth=9, algorithm="alphabeta", limit=limit)
+        search.rules.apply(state, move_of(found.move), Dice(bytes(32), 0))
+
+
+def move_of(move: Move | None) -> Move:
+    assert move is not None
+    return move
+
+
+def test_a_deadline_ends_a_search_and_keeps_what_was_found() -> None:
+    search = kernel(map="grid-6x6", initial_units=3)
+    state = drafted(search.rules, search.rules.initial(Dice(bytes(32), 0))[0])
+    search.search(state, depth=1, algorithm="expectiminimax", limit=Limit())
+    limit = Limit(deadline=time.monotonic() + 0.2)
+    found = search.search(state, depth=60, algorithm="expectiminimax", dice=True, limit=limit)
+    assert 1 <= found.depth < 60
+    assert found.nodes == limit.spent
+    assert threading.active_count() < 20
+
+
+def test_a_node_budget_gives_the_same_answer_every_time() -> None:
+    first, second = CampaignSearch(Campaign({})), CampaignSearch(Campaign({}))
+    state = drafted(first.rules, first.rules.initial(Dice(bytes(32), 0))[0])
+    answers = [
+        search.search(state, depth=60, algorithm="alphabeta", limit=Limit(nodes=5_000))
+        for search in (first, second, first)
+    ]
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_a_win_is_seen_and_taken() -> None:
+    search = kernel(map="south-america", battle="deterministic", max_attacks=3)
+    state = Position((0, 0, 1, 1), (9, 2, 1, 2), "attack", 0, 3, 1, (), 0, 2)
+    for algorithm in ALGORITHMS:
+        found = search.search(state, depth=4, algorithm=algorithm, limit=Limit())  # type: ignore[arg-type]
+        assert found.value == WIN - 2
+        for move in found.line:
+            state_after = search.rules.apply(state, move, NO_DICE)[0]
+            state = state_after
+        assert search.rules.to_move(state) is None
+        state = Position((0, 0, 1, 1), (9, 2, 1, 2), "attack", 0, 3, 1, (), 0, 2)
+
+
+def test_every_candidate_has_the_odds_in_its_favour() -> None:
+    for defenders in range(1, 40):
+        for troops in range(defenders + 2, defenders + 12):
+            size = campaign_play.size_of(troops, defenders, 0)
+            assert defenders < size < troops
+            assert sum(chance for chance, attackers, _ in battle_odds(size, defenders) if attackers) > 0.5
+
+
+def answers() -> list[Any]:
+    """What comes out of some searches and counts."""
+    found: list[Any] = []
+    for search, state, how in searches(5, 40, (*SMALL, "world")):
+        for algorithm in ALGORITHMS:
+            result = search.search(state, depth=2, algorithm=algorithm, limit=Limit(nodes=3_000), **how)  # type: ignore[arg-type]
+            found.append([result.value, repr(result.line), result.nodes, result.leaves])
+        found.append(search.perft(state, 2))
+    return found
+
+
+@pytest.mark.skipif(not FAST, reason="nothing is compiled")
+def test_plain_python_finds_the_same_to_the_bit() -> None:
+    script = f"import sys, json; sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
+    script += "from test_risk_campaign_kernel import answers; print(json.dumps(answers()))"
+    plain = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "ARENA_PLAIN": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    compiled_, interpreted = json.loads(json.dumps(answers())), json.loads(plain.stdout)
+    assert interpreted == compiled_
+
+
+@pytest.mark.skipif(not FAST, reason="nothing is compiled")
+def test_a_recursive_kernel_has_one_signature() -> None:
+    """Numba keeps on disk a call to another signature of the same function as an address that is gone on loading."""
+    search = kernel(map="south-america")
+    search.warm_up()
+    search.perft(search.rules.initial(Dice(bytes(32), 0))[0], 3)
+    recursive: tuple[Any, ...] = (campaign_tree.expect, campaign_tree.prune, campaign_tree.calm, campaign_play.perft)
+    for function in recursive:
+        assert len(function.signatures) <= 1, function.__name__
