@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,6 @@ from protocol.errors import BadConfig, UnknownGame, UsageFault
 
 if TYPE_CHECKING:
     from bots.comparison import Comparison
-    from protocol.games.risk.board import Board
     from protocol.games.theory.heaps import Heap
 
 MOST_HEAPS = 64
@@ -68,9 +66,11 @@ def grundy(heaps: HeapsArgument, strategies: Strategies = False, json_: Json = F
 def duel(
     map_: Annotated[str, typer.Argument(metavar="MAP", help="A map's name, or a file like my.toml.")],
     max_troops: Annotated[int, typer.Option(help="The cap on a territory's troops, 3 to 100.")] = 10,
+    play: Annotated[bool, typer.Option("--best-play", help="Also how long best play lasts and attacks.")] = False,
     json_: Json = False,
 ) -> None:
     """Bounded Risk on a small map, solved: the value of the empty board and of each first move."""
+    from bots.duel_facts import duel_facts
     from protocol.games.risk.board import from_argument
 
     if not 3 <= max_troops <= 100:
@@ -79,7 +79,7 @@ def duel(
         board = from_argument(map_)
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
-    facts = duel_facts(board, max_troops)
+    facts = duel_facts(board, max_troops, play=play)
     if json_:
         print(json.dumps(facts))
     else:
@@ -174,43 +174,30 @@ def position_facts(heaps: tuple[int, ...], rule: Heap, *, misere: bool = False) 
     }
 
 
-def duel_facts(board: Board, max_troops: int) -> dict[str, Any]:
-    """What `analyze duel` tells, ready for JSON. Values are expected results of seat 0; `seconds` are spent solving."""
-    from protocol.games.base import NO_DICE
-    from protocol.games.risk.board import named
-    from protocol.games.risk.duel import ARMY, Duel
-    from protocol.games.theory.duel import shape_of, solve
-
-    shape_of(board, max_troops)
-    solve(named("south-america"), ARMY)  # compiles
-    began = time.perf_counter()
-    table = solve(board, max_troops)
-    seconds = time.perf_counter() - began
-    rules = Duel({"map": board.wire, "max_troops": max_troops})
-    empty, _ = rules.initial(NO_DICE)
-    return {
-        "map": board.name,
-        "max_troops": max_troops,
-        "positions": table.positions,
-        "value": table.value(empty),
-        "first_moves": [
-            {**rules.encode_move(move), "name": rules.notation(move), "value": value}
-            for move, value in table.move_values(empty)
-        ],
-        "sweeps": table.sweeps,
-        "seconds": seconds,
-    }
-
-
 def _print_duel(facts: dict[str, Any]) -> None:
+    play = facts["best_play"]
     rows = [
         ("map", f"{facts['map']}, at most {facts['max_troops']} troops"),
         ("positions", f"{facts['positions']:,} as the mover sees them"),
         ("value", f"{facts['value']:+.6f}, expected result of seat 0, which begins"),
-        *((move["name"], f"{move['value']:+.6f}") for move in facts["first_moves"]),
+        *((move["name"], f"{move['value']:+.6f}, {_best_replies(move['replies'])}") for move in facts["first_moves"]),
         ("solved", f"{facts['sweeps']} sweeps, {facts['seconds']:.2f} s"),
     ]
+    if play is not None:
+        chosen = f"{play['chosen_attacks']:.1f} where a reinforcement was legal"
+        rows += [
+            ("best play", f"{play['plies']:.1f} plies, {play['attacks']:.1f} attacks, {chosen}"),
+            ("ply limit", f"{play['unfinished']:.1e} of these games are a draw by it"),
+        ]
     _print_table(["", ""], rows, header=False)
+
+
+def _best_replies(replies: Sequence[dict[str, Any]]) -> str:
+    from protocol.games.theory.duel import EQUAL
+
+    best = max(reply["value"] for reply in replies)
+    names = [reply["name"].removeprefix("invade ") for reply in replies if reply["value"] > best - EQUAL]
+    return "then any" if len(names) == len(replies) else f"then {' or '.join(names)}"
 
 
 def _print_facts(facts: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ import json
 import resource
 import subprocess
 import sys
+from statistics import mean, stdev
 from typing import Any
 
 import pytest
@@ -18,7 +19,9 @@ from protocol.compiled import FAST
 from protocol.dice import Dice
 from protocol.games import load
 from protocol.games.base import NO_DICE
+from protocol.games.risk.board import named
 from protocol.games.theory.difficulty import Difficulty
+from protocol.games.theory.duel import solve
 from protocol.games.theory.heaps import SPLIT, taking
 from protocol.games.theory.impartial import value
 
@@ -245,6 +248,11 @@ def test_analyze_duel_tells_the_value_of_the_empty_board_and_of_each_first_move(
     assert facts["value"] == pytest.approx(-0.154192, abs=1e-6)
     assert facts["sweeps"] > 1
     assert facts["seconds"] > 0
+    assert facts["best_play"] is None
+    assert [len(move["replies"]) for move in facts["first_moves"]] == [3] * 4
+    replies = {reply["name"]: reply["value"] for reply in facts["first_moves"][2]["replies"]}
+    assert max(replies, key=replies.__getitem__) == "invade Peru"
+    assert replies["invade Peru"] == pytest.approx(-facts["value"], abs=1e-8)
 
 
 @needs_numba
@@ -252,7 +260,29 @@ def test_analyze_duel_prints_a_narrow_table(capsys: pytest.CaptureFixture[str]) 
     code, out, err = run(capsys, "analyze", "duel", "australia", "--max-troops", "3")
     assert (code, err) == (0, "")
     assert "invade New Guinea" in out
+    assert "then any" in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+@needs_numba
+def test_best_play_lasts_and_attacks_as_often_as_games_of_it_do(capsys: pytest.CaptureFixture[str]) -> None:
+    told = read(capsys, "analyze", "duel", "south-america", "--max-troops", "4", "--best-play")["best_play"]
+    rules = load("risk-duel", {"max_troops": 4})
+    table = solve(named("south-america"), 4)
+    plies, attacks, chosen = [], [], []
+    for game in range(400):
+        state, attacked, chose = rules.initial(NO_DICE)[0], 0, 0
+        while rules.to_move(state) is not None:
+            move = table.best_moves(state)[0]
+            attacked += move.do == "attack"
+            chose += move.do == "attack" and rules.legal_moves(state)[0].do == "reinforce"
+            state, _ = rules.apply(state, move, Dice(b"%d" % game, state.at))
+        plies.append(state.at)
+        attacks.append(attacked)
+        chosen.append(chose)
+    for name, counts in (("plies", plies), ("attacks", attacks), ("chosen_attacks", chosen)):
+        assert told[name] == pytest.approx(mean(counts), abs=4 * stdev(counts) / 20), name
+    assert 0 < told["unfinished"] < 1e-6
 
 
 @needs_numba
