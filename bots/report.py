@@ -29,7 +29,7 @@ def result(start: Start, seat: int, end: End) -> str:
     """`mine: won m-12 against random (win), rating 25.0 ± 8.3 -> 29.4 ± 7.2`; the ± is one sigma."""
     own = end.seats[seat]
     rivals = opponents(start.seats, seat)
-    return f"{own.bot}: {_came(end, seat)} {start.match} against {rivals} ({_reason(end, seat)}){_rating(own)}"
+    return f"{own.bot}: {_came(end, seat)} {start.match} against {rivals} ({_reason(end, seat)}){_rating(end, own)}"
 
 
 def _came(end: End, seat: int) -> str:
@@ -52,7 +52,9 @@ def _reason(end: End, seat: int) -> str:
     return end.reason if end.ranks[seat] == 1 or end.reason == "void" else end.seats[seat].reason
 
 
-def _rating(own: Outcome) -> str:
+def _rating(end: End, own: Outcome) -> str:
+    if end.seed is None:
+        return ", the others play on"
     if own.mu_before is None or own.sigma_before is None or own.mu_after is None or own.sigma_after is None:
         return ", unrated"
     before, after = f"{own.mu_before:.1f} ± {own.sigma_before:.1f}", f"{own.mu_after:.1f} ± {own.sigma_after:.1f}"

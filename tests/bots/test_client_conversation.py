@@ -285,6 +285,18 @@ def test_every_result_is_one_line(talk: Talk, script: Any, ranks: tuple[int, int
     assert lines(talk.hears(script.end(ranks=ranks, reason=reason))) == [line]
 
 
+def test_a_bot_that_dropped_out_of_three_seeks_the_next_match(talk: Talk, script: Any) -> None:
+    seats = [messages.Player(bot=bot) for bot in ("mine", "a", "b")]
+    talk.hears(script.welcome())
+    talk.hears(script.start(seats=seats))
+    out = messages.Outcome(bot="mine", rank=3, reason="timeout")
+    others = [messages.Outcome(bot=bot, rank=1, reason="win") for bot in ("a", "b")]
+    end = msgspec.structs.replace(script.end(reason="timeout"), ranks=[3, 1, 1], seats=[out, *others], seed=None)
+    effects = talk.hears(end)
+    assert lines(effects) == ["mine: came 3rd of 3 in m-1 against a, b (timeout), the others play on"]
+    assert of(messages.Seek, effects)
+
+
 def test_places_among_many_and_unrated_or_void_matches_are_told(talk: Talk, script: Any) -> None:
     players = [messages.Player(bot=name) for name in ("mine", "a", "b")]
     outcomes = [messages.Outcome(bot=name, rank=rank, reason="win") for name, rank in (("mine", 2), ("a", 1), ("b", 3))]
