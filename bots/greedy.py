@@ -7,13 +7,18 @@ from typing import Any, ClassVar
 
 from bots.bot import Bot, Choice, Turn
 from bots.evaluation import check_name
-from bots.search.base import Evaluate, opinion, win_value
-from bots.thought import EVAL, evaluation_for
+from bots.search.base import Evaluate, Found, Limit, opinion, win_value
+from bots.search.kernels import kernel_for
+from bots.thought import EVAL, evaluation_for, name_for
+from protocol.games import load
 from protocol.games.base import Game
+from protocol.messages import Start
+
+CAMPAIGN = "risk-campaign"
 
 
 class Greedy(Bot):
-    """Takes the best expected evaluation after one move; equal ones are drawn by lot."""
+    """Takes the best expected evaluation after one move; equal ones are drawn by lot (in a campaign: the first)."""
 
     settings: ClassVar[Mapping[str, str]] = {"eval": EVAL}
 
@@ -21,8 +26,18 @@ class Greedy(Bot):
         super().__init__(name, version)
         self._evaluation = None if eval is None else check_name(eval)
 
+    def warm_up(self, game: Game[Any, Any] | None) -> None:
+        if game is not None and game.name == CAMPAIGN and (kernel := kernel_for(game)) is not None:
+            kernel.warm_up()
+
+    def prepare(self, start: Start) -> None:
+        self.warm_up(load(start.game, start.config))
+
     def choose(self, turn: Turn) -> Choice:
         rules = turn.rules
+        if rules.name == CAMPAIGN:
+            found = look_once(rules, turn.position, name_for(rules.name, self._evaluation))
+            return Choice(rules.encode_move(found.move), value=found.value, depth=1, nodes=found.nodes)
         evaluate = evaluation_for(rules.name, self._evaluation)
         best = -win_value(rules)
         equals: list[Any] = []
@@ -37,6 +52,24 @@ class Greedy(Bot):
             if value == best:
                 equals.append(move)
         return Choice(rules.encode_move(turn.random.choice(equals)), value=best, depth=1, nodes=len(moves))
+
+
+def look_once(rules: Any, position: Any, evaluation: str) -> Found[Any]:
+    """In a campaign, the best of every attack with the most units and the end. The kernel has the odds of large armies
+    as floats, where the rules would take seconds for their fractions.
+    """
+    from bots.search.risk.campaign import CampaignSearch
+
+    return CampaignSearch(rules).search(
+        position,
+        depth=1,
+        algorithm="expectiminimax",
+        evaluation=evaluation,
+        dice=True,
+        candidates=False,
+        quiescence=False,
+        limit=Limit(),
+    )
 
 
 def worth(rules: Game[Any, Any], state: Any, seat: int, evaluate: Evaluate) -> float:
