@@ -288,7 +288,7 @@ def test_every_result_is_one_line(talk: Talk, script: Any, ranks: tuple[int, int
 def test_a_bot_that_dropped_out_of_three_seeks_the_next_match(talk: Talk, script: Any) -> None:
     seats = [messages.Player(bot=bot) for bot in ("mine", "a", "b")]
     talk.hears(script.welcome())
-    talk.hears(script.start(seats=seats))
+    talk.hears(script.start(seats=seats, seek="s1"))
     out = messages.Outcome(bot="mine", rank=3, reason="timeout")
     others = [messages.Outcome(bot=bot, rank=1, reason="win") for bot in ("a", "b")]
     end = msgspec.structs.replace(script.end(reason="timeout"), ranks=[3, 1, 1], seats=[out, *others], seed=None)
