@@ -239,23 +239,17 @@ def _draw_borders(board: Any, state: Any, at: int, was: int, before: int) -> Non
 
 @compiled
 def peek(board: Any, state: Any, scale: Any, at: int, owner: int, troops: int) -> float:
-    """What `estimate` would be after `put` of the same; nothing is changed."""
-    if state[MODE] == FEATURES:
-        return _peek_features(board, state, scale, at, owner, troops)
-    if state[MODE] == UNAM:
-        was, before = state[at + OWNER], state[at + TROOPS]
-        state[at + OWNER], state[at + TROOPS] = owner, troops
-        found = unam(board, state, scale)
-        state[at + OWNER], state[at + TROOPS] = was, before
-        return found
-    return 0.0
+    """What `estimate` would be after `put` of the same; nothing is changed.
 
-
-@compiled
-def _peek_features(board: Any, state: Any, scale: Any, at: int, owner: int, troops: int) -> float:
-    """As `_draw_borders` and `value`, without a trace: nine in ten positions of a search are only looked at."""
-    seat, shares = state[SEAT], board[SHARES]
+    `_draw_borders` and `value` without a trace: nine in ten positions of a search are only looked at.
+    """
     was, before = state[at], state[at + 1]
+    if state[MODE] != FEATURES:
+        state[at], state[at + 1] = owner, troops
+        found = unam(board, state, scale) if state[MODE] == UNAM else 0.0
+        state[at], state[at + 1] = was, before
+        return found
+    seat, shares = state[SEAT], board[SHARES]
     owned, army = state[OWNED + seat], state[ARMY + seat]
     strength, exposed = state[STRENGTH], state[EXPOSED]
     if was == seat:
@@ -265,27 +259,32 @@ def _peek_features(board: Any, state: Any, scale: Any, at: int, owner: int, troo
         owned -= 1
         army -= before
     hostile, was_hostile = owner != seat and owner != FREE, was != seat and was != FREE
+    mine = owner == seat
     enemies = against = 0
     for i in range(board[at], board[at + 1]):
         y = board[i]
         whose = state[y]
         if whose == seat:
-            if hostile or was_hostile:
+            if was_hostile:
                 own, facing, held = state[y + 1], state[y + 2], state[y + 3]
-                strength -= held * board[shares + facing] if facing else FULL
-                exposed -= facing * board[y + 2]
-                if was_hostile:
-                    held -= (own << BITS) // (own + before)
-                    facing -= 1
+                strength -= held * board[shares + facing]
+                held -= (own << BITS) // (own + before)
                 if hostile:
                     held += (own << BITS) // (own + troops)
-                    facing += 1
-                strength += held * board[shares + facing] if facing else FULL
-                exposed += facing * board[y + 2]
-        elif owner == seat and whose != FREE:
+                    strength += held * board[shares + facing]
+                else:
+                    strength += held * board[shares + facing - 1] if facing > 1 else FULL
+                    exposed -= board[y + 2]
+            elif hostile:
+                own, facing, held = state[y + 1], state[y + 2], state[y + 3]
+                strength -= held * board[shares + facing] if facing else FULL
+                held += (own << BITS) // (own + troops)
+                strength += held * board[shares + facing + 1]
+                exposed += board[y + 2]
+        elif mine and whose != FREE:
             against += (troops << BITS) // (troops + state[y + 1])
             enemies += 1
-    if owner == seat:
+    if mine:
         strength += against * board[shares + enemies] if enemies else FULL
         exposed += enemies * board[at + 2]
         owned += 1
