@@ -122,7 +122,7 @@ def test_a_bot_that_dies_at_once_stops_the_tournament_with_its_last_lines(tmp_pa
 def test_a_bot_that_refuses_its_settings_stops_the_tournament_in_its_words(tmp_path: Path) -> None:
     code, _, _, err = tournament(tmp_path / "data", "random", "x=alphabeta:deep=4")
     assert code == 1
-    assert err.endswith("\n  arena-bot: alphabeta has no setting 'deep': it has depth, eval, nodes\n")
+    assert err.endswith("\n  arena-bot: alphabeta has no setting 'deep': it has depth, eval, nodes, weights\n")
 
 
 def test_a_program_that_cannot_be_run_stops_the_tournament_in_one_line(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ async def test_a_match_goes_on_when_its_server_is_started_again(
     async with serving(data, "--port", port) as server:
         await players.go()
         told = await players.results()
-    assert "arena: 1 matches go on from the journal\n" in server.said
+    assert "arena: 1 match goes on from the journal\n" in server.said
     matches = looked_up(data, "matches")
     ids = {match["match"] for match in matches}
     assert len(matches) == len(ids) == 5

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from arena import loop
 from arena.archive import Archive
+from arena.commands.plies import counted
 from arena.config import Settings, clock, database
 from arena.identity import StoreDoor
 from arena.journal import Journal
@@ -62,7 +63,7 @@ async def _serve(settings: Settings, data: Path) -> None:
         log = logging.getLogger("arena")
         log.info("listening on ws://%s:%d (data in %s)", settings.host, port, data)
         if restored:
-            log.info("%d matches go on from the journal", restored)
+            log.info("%s from the journal", counted(restored, "match goes on", "matches go on"))
         await arena.publish_boards()
         await stop.wait()
     finally:

@@ -172,7 +172,10 @@ def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, played: list[
             loop.run(play())
     except (KeyboardInterrupt, asyncio.CancelledError):
         done = len(store.tournament_results(plan.id))
-        print(f"arena: stopped after {done} of {plan.count} matches; the same command goes on", file=sys.stderr)
+        print(
+            f"arena: stopped after {done} of {counted(plan.count, 'match', 'matches')}; the same command goes on",
+            file=sys.stderr,
+        )
         raise KeyboardInterrupt from None
 
 
