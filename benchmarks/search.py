@@ -1,18 +1,28 @@
-"""Nodes, seconds and nodes a second of every search, on tic-tac-toe and nim, and the ratios to minimax.
+"""Nodes, seconds and nodes a second of every search, on tic-tac-toe and nim, and the ratios to minimax; then bounded
+Risk on the map of Africa: its kernel with numba, as plain Python and the generic search, side by side.
 
 `python benchmarks/search.py`
 """
 
 from __future__ import annotations
 
+import json
+import os
+import random
+import subprocess
+import sys
+import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from bots.comparison import Comparison, compare_searches
+from bots.comparison import Comparison, Measured, compare_searches
 from bots.evaluation import evaluation
-from bots.search import ENDLESS
+from bots.search import ENDLESS, Limit, expectiminimax
+from bots.search.risk.duel import DuelSearch
+from protocol.compiled import FAST
 from protocol.games import load
 from protocol.games.base import NO_DICE
+from protocol.games.risk.duel import Duel, Position
 
 POSITIONS: tuple[tuple[str, Mapping[str, Any], int | None], ...] = (
     ("tictactoe", {}, None),
@@ -22,9 +32,38 @@ POSITIONS: tuple[tuple[str, Mapping[str, Any], int | None], ...] = (
     ("grundy", {"heaps": [16]}, None),
 )
 ROW = "{:<16}{:>10}{:>10}{:>10}{:>11}{:>9}{:>9}"
+AFRICA = Duel({"map": "africa"})
+PLIES = (0, 8, 10, 12, 14, 16, 18, 20)
+"""How many random plies led to the positions of Risk."""
+SPEED_PLIES = (8, 12)
+DEEP = 6
+SECONDS = 1.0
+"""How long each speed is measured, at least, by the processor's time: others may be busy on the machine."""
+RISK_ROW = "{:<12}{:<34}{:>14}{:>9}"
+SHARE_ROW = "{:>6}{:>18}{:>12}{:>8}{:>16}{:>12}{:>8}{:>10}{:>11}"
+
+
+class Speed(NamedTuple):
+    nodes: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        return self.nodes / self.seconds
 
 
 def main() -> None:
+    if sys.argv[1:] == ["speeds"]:
+        print(json.dumps({name: kernel_speed(name, 4) for name in ("features", "none")}))
+        return
+    compare_all()
+    print("\nrisk-duel on africa, expectiminimax without a table")
+    risk_speeds()
+    print(f"\nrisk-duel on africa, {DEEP} plies deep, from positions after as many random plies")
+    risk_shares()
+
+
+def compare_all() -> None:
     for game, config, depth in POSITIONS:
         rules = load(game, config)
         comparison = compare_searches(rules, rules.initial(NO_DICE)[0], depth, evaluation(game))
@@ -50,6 +89,96 @@ def report(comparison: Comparison) -> None:
                 f"{first.seconds / seconds:.1f}x",
             )
         )
+
+
+def risk_speeds() -> None:
+    """Nodes a second by evaluation; the ratios are to the generic search."""
+    plain = subprocess.run(
+        [sys.executable, __file__, "speeds"],
+        env={**os.environ, "ARENA_PLAIN": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    print(RISK_ROW.format("evaluation", "search", "nodes/s", "faster"))
+    for name, (nodes, seconds) in json.loads(plain.stdout).items():
+        generic = generic_speed(name)
+        rows = {"generic": generic, "kernel, plain Python": Speed(nodes, seconds)}
+        if FAST:
+            rows["kernel, numba"] = kernel_speed(name, 7)
+        for search, speed in rows.items():
+            print(RISK_ROW.format(name, search, f"{speed.rate:,.0f}", f"{speed.rate / generic.rate:.1f}x"))
+
+
+def kernel_speed(name: str, depth: int) -> Speed:
+    kernel = DuelSearch(AFRICA)
+    kernel.warm_up()
+    positions = [risk_position(plies) for plies in SPEED_PLIES]
+    nodes, begin = 0, time.process_time()
+    while time.process_time() < begin + SECONDS:
+        for position in positions:
+            options: dict[str, Any] = {"algorithm": "expectiminimax", "evaluation": name}
+            nodes += kernel.search(position, depth=depth, limit=Limit(), **options).nodes
+    return Speed(nodes, time.process_time() - begin)
+
+
+def generic_speed(name: str) -> Speed:
+    positions = [risk_position(plies) for plies in SPEED_PLIES]
+    nodes, begin = 0, time.process_time()
+    while time.process_time() < begin + SECONDS:
+        for position in positions:
+            nodes += expectiminimax(AFRICA, position, depth=3, evaluate=evaluation("risk-duel", name)).nodes
+    return Speed(nodes, time.process_time() - begin)
+
+
+def risk_position(plies: int) -> Position:
+    """An unfinished position after as many random plies, the same every time."""
+    rng = random.Random(plies)
+    while True:
+        position = AFRICA.initial(NO_DICE)[0]
+        while position.at < plies and AFRICA.to_move(position) is not None:
+            results = AFRICA.outcomes(position, rng.choice(AFRICA.legal_moves(position)))
+            chances = [float(chance) for chance, _ in results]
+            position = rng.choices([result for _, result in results], chances)[0]
+        if AFRICA.to_move(position) is not None:
+            return position
+
+
+def risk_shares() -> None:
+    """Nodes of the search at that depth alone, and of all depths up to it; branching is measured over all nodes:
+    `children` is their mean number where a node has any, `effective` that of a regular tree as large.
+    """
+    bound = len(AFRICA.map) + len(AFRICA.map.borders)
+    print(f"the paper of 2014 bounds the branching by territories + borders: {bound}")
+    print(
+        SHARE_ROW.format(
+            "plies", "expectiminimax", "alphabeta", "share", "all depths", "alphabeta", "share", "children", "effective"
+        )
+    )
+    kernel = DuelSearch(AFRICA)
+    totals = [0, 0, 0, 0]
+    for plies in PLIES:
+        position = risk_position(plies)
+        found = {
+            (algorithm, depth): kernel.search(position, depth=depth, algorithm=algorithm, limit=Limit())
+            for algorithm in ("expectiminimax", "alphabeta")
+            for depth in (DEEP - 1, DEEP)
+        }
+        plain, pruned = (found[algorithm, DEEP] for algorithm in ("expectiminimax", "alphabeta"))
+        before, before_pruned = (found[algorithm, DEEP - 1] for algorithm in ("expectiminimax", "alphabeta"))
+        nodes, leaves = plain.nodes - before.nodes, plain.leaves - before.leaves
+        counts = [nodes, pruned.nodes - before_pruned.nodes, plain.nodes, pruned.nodes]
+        totals = [total + count for total, count in zip(totals, counts, strict=True)]
+        effective = Comparison(DEEP, DEEP, [Measured("expectiminimax", nodes, leaves, plain.value, 0.0)])
+        branching = effective.branching(effective.searches[0])
+        print_shares(str(plies), counts, f"{(nodes - 1) / (nodes - leaves):.1f}", f"{branching:.1f}")
+    print_shares("all", totals, "", "")
+
+
+def print_shares(label: str, counts: list[int], children: str, effective: str) -> None:
+    alone, pruned, all_depths, all_pruned = counts
+    shares = f"{pruned / alone:.3f}", f"{all_pruned / all_depths:.3f}"
+    print(SHARE_ROW.format(label, alone, pruned, shares[0], all_depths, all_pruned, shares[1], children, effective))
 
 
 if __name__ == "__main__":
