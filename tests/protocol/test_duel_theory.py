@@ -16,7 +16,7 @@ from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board, named, read
 from protocol.games.risk.duel import FREE, Action, Duel, Position
 from protocol.games.theory import duel as theory
-from protocol.games.theory.duel import Table, default_folder, load_or_solve, shape_of, solve
+from protocol.games.theory.duel import Table, load_or_solve, shape_of, solve
 
 pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
 
@@ -129,6 +129,16 @@ def test_a_position_is_worth_its_best_move_by_the_rules(name: str, max_troops: i
             assert table.value(position) == pytest.approx(max(value for _, value in moves), abs=1e-8)
         else:
             assert table.value(position) == (1.0 if position.owner[0] == position.seat else -1.0)
+
+
+@pytest.mark.parametrize(("name", "max_troops"), [("south-america", 7), ("africa", 3)])
+def test_sweeping_on_moves_no_value_by_a_billionth(name: str, max_troops: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of(name, max_troops)
+    monkeypatch.setattr(theory, "CLOSE", 1e-15)
+    closer = solve(named(name), max_troops)
+    assert closer.sweeps > table.sweeps
+    for position in some(2000, len(named(name)), max_troops, seed=7):
+        assert closer.value(position) == pytest.approx(table.value(position), abs=1e-9)
 
 
 def test_best_moves_are_all_those_of_the_greatest_value() -> None:
@@ -245,11 +255,3 @@ def test_a_folder_that_cannot_be_written_costs_the_file_only(tmp_path: Path) -> 
     (tmp_path / f"duel-{shape_of(board(PAIR), 3).key}").mkdir()
     assert load_or_solve(board(PAIR), 3, tmp_path).start[0] == pytest.approx(-1 / 6)
     assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_tables_are_kept_in_the_cache_folder_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere/cache")
-    assert default_folder() == Path("/somewhere/cache/bot-arena")
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    monkeypatch.setenv("HOME", "/home/someone")
-    assert default_folder() == Path("/home/someone/.cache/bot-arena")
