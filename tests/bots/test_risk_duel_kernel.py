@@ -19,6 +19,7 @@ from bots.search import WIN, Limit, expectiminimax
 from bots.search.risk import duel_tree as tree
 from bots.search.risk.duel import DuelSearch
 from bots.search.risk.sums import FEATURES, cell, estimate, peek, put, scale_values, state_values
+from bots.search.risk.work import STOP, begin, random_numbers
 from protocol.compiled import floats, ints
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import named
@@ -216,9 +217,9 @@ def test_a_stopped_search_leaves_its_position_as_it_was() -> None:
         put(board, state, cell(at), at % 2, 3)
     before = list(state)
     work = tree.work_array(tree.duel_board(search.rules), 8, 0)
-    tree.begin(work, 1000)
+    begin(work, 1000)
     tree.expect(board, state, floats([*scale_values(search.rules.map, (1, 1, 1, 1), 1.0), 1.0]), work, 8, 0)
-    assert work[tree.STOP] == 1
+    assert work[STOP] == 1
     assert list(state) == before
 
 
@@ -241,7 +242,7 @@ def test_a_position_that_is_only_looked_at_is_worth_what_it_is_when_entered(name
 
 
 def test_the_random_numbers_of_the_table_are_those_of_splitmix64() -> None:
-    assert [number % 2**64 for number in tree.random_numbers(2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
+    assert [number % 2**64 for number in random_numbers(2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
 
 
 def answers() -> list[Any]:

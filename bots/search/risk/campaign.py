@@ -5,29 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import repeat
 from typing import Any, get_args
 
-from bots.search.base import WIN, Found, Limit, Stop, opinion
+from bots.search.base import WIN, Found, Limit, opinion
 from bots.search.deepening import deepen
 from bots.search.kernels import EQUAL, Algorithm
 from bots.search.risk import campaign_play as flat
 from bots.search.risk import campaign_tree as tree
 from bots.search.risk.campaign_battle import room_for
-from bots.search.risk.duel import _stopping
-from bots.search.risk.duel_tree import begin
 from bots.search.risk.sums import INDEX, MODES, NONE, cell, estimate, put, scale_values, state_values
-from protocol.compiled import FAST, floats, ints, zeros
+from bots.search.risk.work import begin, best_line, charge, found, stopping
+from protocol.compiled import floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import LEAST_CLASSIC, Attack, Campaign, End, Move, Position
 
-UNBOUNDED = 2**62
 NOBODY = -1
 DEEPEST = 40
 """No search looks further ahead."""
-ENTRIES = 2**17 if FAST else 2**14
-"""Positions that the table holds."""
-WIPES = 2**62
+ENTRIES = 2**17
+"""Positions that the table holds; as many everywhere, for the same moves on every machine."""
 
 
 class CampaignSearch:
@@ -39,7 +35,7 @@ class CampaignSearch:
         self._board = ints(self._values)
         self._keys = flat.keys_for(len(rules.map))
         self._table: tuple[Any, Any] | None = None
-        self._wipes = 0
+        self._searches = 0
 
     def search(
         self,
@@ -72,13 +68,13 @@ class CampaignSearch:
         if candidates:
             play[flat.LEFT] = min(play[flat.LEFT], tree.MOST_ATTACKS)
             play[flat.A_TURN] = min(play[flat.A_TURN], tree.MOST_ATTACKS)
-        self._wipes += 1
-        play[flat.KEY] = int(self._keys[-1]) * self._wipes % WIPES
+        self._searches += 1
+        play[flat.KEY] = self._searches
         state = self._state(position, position.seat, MODES[evaluation])
         look = partial(self._look, algorithm, state, play, scale, units)
-        with _stopping(play, limit.deadline):
-            found = deepen(rules, position, look, limit=limit, deepest=depth)
-        return found if found.depth or found.move is None else self._unfinished(found, position, play)
+        with stopping(play, limit.deadline):
+            result = deepen(rules, position, look, limit=limit, deepest=depth)
+        return result if result.depth or result.move is None else self._unfinished(result, position, play)
 
     def _look(
         self,
@@ -94,34 +90,24 @@ class CampaignSearch:
         limit: Limit,
     ) -> Found[Move]:
         """One search of exactly `depth` plies."""
-        begin(play, UNBOUNDED if limit.left is None else limit.left)
+        begin(play, limit.left)
         count = len(rules.map)
-        chances = floats([0.0] * (count + (depth * units + room_for(units)) * int(play[flat.FIGHT])))
+        chances = zeros(count + (depth * units + room_for(units)) * int(play[flat.FIGHT]), float)
         arrays = self._board, state, play, self._keys, scale, chances
         if algorithm == "expectiminimax":
             value = tree.expect(*arrays, count, depth, 0)
         else:
             value = tree.prune(*arrays, *self._memory(), count, depth, 0, -tree.INFINITY, tree.INFINITY)
-        limit.charge(int(play[flat.NODES]))
-        if play[flat.STOP]:
-            raise Stop
-        line = self._line(root, play)
-        sure = not play[flat.FIGHT] and abs(value) >= WIN - depth
-        return Found(
-            value=float(value),
-            move=line[0],
-            line=line,
-            nodes=int(play[flat.NODES]),
-            leaves=int(play[flat.LEAVES]),
-            deepest=int(play[flat.DEEPEST]),
-            depth=depth,
-            complete=sure or not play[flat.ESTIMATES],
-        )
+        charge(play, limit)
+        result = found(play, value, self._line(root, play), depth)
+        if not play[flat.FIGHT] and abs(value) >= WIN - depth:
+            return replace(result, complete=True)
+        return result
 
     def _memory(self) -> tuple[Any, Any]:
-        """The table: made when first needed, and wiped by giving positions other keys."""
+        """The table, made when first needed. The keys of a search hold its number: it knows nothing of those before."""
         if self._table is None:
-            self._table = zeros(2 * ENTRIES), floats(repeat(0.0, ENTRIES))
+            self._table = zeros(2 * ENTRIES), zeros(ENTRIES, float)
         return self._table
 
     @cached_property
@@ -138,19 +124,18 @@ class CampaignSearch:
         value = estimate(self._board, self._state(after, position.seat, mode), scale)
         return Found(float(value), move, (move,), nodes=1, leaves=1, deepest=1, depth=1, complete=False)
 
-    def _unfinished(self, found: Found[Move], position: Position, play: Any) -> Found[Move]:
+    def _unfinished(self, result: Found[Move], position: Position, play: Any) -> Found[Move]:
         """The best move seen when there was no time to look at all."""
-        begin = int(play[flat.LINES])
-        move = self._move(position, int(play[begin + 1]), play) if play[begin] else End()
-        return replace(found, move=move, line=(move,))
+        numbers = best_line(play)
+        move = self._move(position, numbers[0], play) if numbers else End()
+        return replace(result, move=move, line=(move,))
 
     def _line(self, root: Position, play: Any) -> tuple[Move, ...]:
         """The principal variation that is in `play`, with its drafts, up to the first battle with dice."""
         rules, position = self.rules, root
         line: list[Move] = []
-        begin = int(play[flat.LINES]) + 1
-        for number in play[begin : begin + int(play[begin - 1])]:
-            line.append(self._move(position, int(number), play))
+        for number in best_line(play):
+            line.append(self._move(position, number, play))
             if isinstance(line[-1], Attack) and rules.battle == "dice":
                 break
             position = rules.outcomes(position, line[-1])[0][1]
@@ -177,7 +162,7 @@ class CampaignSearch:
             return 0
         play = flat.play_array(self._values, position, depth)
         state = self._state(position, NOBODY, NONE)
-        pressure = floats([0.0] * len(self.rules.map))
+        pressure = zeros(len(self.rules.map), float)
         play[flat.DRAFTING] = position.phase == "draft"
         return int(flat.perft(self._board, state, play, self._keys, pressure, depth))
 

@@ -5,7 +5,6 @@ A move is one number: a border to attack across, counted from 0 as board[SOURCES
 
 from __future__ import annotations
 
-import random
 from functools import lru_cache
 from itertools import chain
 from math import floor
@@ -13,6 +12,7 @@ from typing import Any
 
 from bots.search.risk.campaign_battle import left_after, without_dice
 from bots.search.risk.sums import MOST_SEATS, OWNED, ROWS, SEAT, TERRITORIES, WIDTH, board_values, cell, put
+from bots.search.risk.work import LINE, LINES, OWN, random_numbers
 from protocol.compiled import compiled, entry, ints, zeros
 from protocol.games.risk.campaign import LEAST_CLASSIC, Campaign, Position
 
@@ -21,23 +21,21 @@ BORDERS, SOURCES, MOVES, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, HELD
 from; [MOVES] the number of borders; [ATTACKS] attacks a turn in the rules; [CLASSIC] and [DICE] 0 or 1; [CONTINENTS]
 where they begin, each a bonus, a count and cells, and [HELD] how many there are."""
 
-NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, AT, LINES, LINE = 0, 1, 2, 3, 4, 5, 6, 7, 8
-TURN, LEFT, ROUND, ACTIVE, GONE, TOP, KEY, A_TURN, ALIVE = 9, 10, 11, 12, 13, 14, 15, 16, 17
+TURN, LEFT, ROUND, ACTIVE, GONE, TOP, KEY, A_TURN, ALIVE = range(OWN, OWN + 9)
 """The position beside owners and troops, in `play`: the seat to move, the attacks it has left, the round, how many
 seats are in the game, the seat that the last attack put out (−1: none), where the log of changes ends, the search key,
 attacks a turn, and by seat whether it is in the game."""
-EVERY, FIGHT, CALM, NEAR, LISTS, HISTORY, DRAFTING = 23, 24, 25, 26, 27, 28, 29
+EVERY, FIGHT, CALM, NEAR, LISTS, HISTORY, DRAFTING = range(ALIVE + MOST_SEATS, ALIVE + MOST_SEATS + 7)
 """How to search: whether every attack is a move (1) or the candidates are (0), whether battles are thrown, leaves made
 calm, and the round is part of the key; where the lists of moves begin, and the moves' history. [DRAFTING] is `perft`'s:
 whether the turn is at its draft."""
-DRAFTS = 30
+DRAFTS = DRAFTING + 1
 """Where a draft is worked out: two slots a territory. The log of changes follows."""
 
 SPAN = 64
 """Troops enter a search key in two digits of this base."""
 SEAT_KEYS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURNS = 0, 8, 32, 256, 2048
 """Where the numbers that are not a territory's begin, behind those that are; and how many they are."""
-_KEY_BITS = 62
 
 
 def campaign_board(rules: Campaign) -> list[int]:
@@ -75,8 +73,7 @@ def play_array(board: list[int], position: Position, depth: int) -> Any:
 @lru_cache(maxsize=8)
 def keys_for(territories: int) -> Any:
     """Zobrist's numbers: by territory, owner and digit of its troops; then by seat, attacks left, ply and round."""
-    draw = random.Random(territories).getrandbits
-    return ints(draw(_KEY_BITS) for _ in range(territories * MOST_SEATS * 2 * SPAN + TURNS))
+    return ints(random_numbers(territories * MOST_SEATS * 2 * SPAN + TURNS))
 
 
 @compiled

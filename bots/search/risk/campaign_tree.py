@@ -14,26 +14,18 @@ from bots.search.risk.campaign_play import (
     ACTIVE,
     ALIVE,
     BORDERS,
-    BUDGET,
     CALM,
-    DEEPEST,
-    ESTIMATES,
     EVERY,
     FIGHT,
     GONE,
     HISTORY,
     KEY,
-    LEAVES,
     LEFT,
-    LINE,
-    LINES,
     LISTS,
     MOVES,
-    NODES,
     ROUND,
     SEATS,
     SOURCES,
-    STOP,
     TOP,
     TURN,
     attack,
@@ -46,6 +38,18 @@ from bots.search.risk.campaign_play import (
     turn_key,
 )
 from bots.search.risk.sums import ARMY, OWNED, SEAT, estimate, peek, put
+from bots.search.risk.work import (
+    BUDGET,
+    DEEPEST,
+    ESTIMATES,
+    LEAVES,
+    LINE,
+    LINES,
+    NODES,
+    STOP,
+    keep_line,
+    note_end,
+)
 from protocol.compiled import compiled, entry
 
 INFINITY = float("inf")
@@ -77,10 +81,7 @@ def make(board: Any, state: Any, play: Any, keys: Any, chances: Any, move: int, 
 @compiled
 def final(board: Any, state: Any, play: Any, ply: int) -> float:
     """The value of a game that is over for MAX: out is lost, alone is won, else territories and then units decide."""
-    play[NODES] += 1
-    play[LEAVES] += 1
-    play[DEEPEST] = max(play[DEEPEST], ply)
-    play[play[LINES] + ply * play[LINE]] = 0
+    note_end(play, ply)
     top = state[SEAT]
     if not play[ALIVE + top]:
         return ply - WIN
@@ -165,17 +166,6 @@ def _touch(board: Any, at: int, to: int, last: int) -> bool:
     """Whether an attack has a territory in common with the attack `last`."""
     before, after = board[board[SOURCES] + last], board[board[BORDERS] + last]
     return at == before or at == after or to == before or to == after  # type: ignore[no-any-return]
-
-
-@compiled
-def keep_line(play: Any, ply: int, move: int, whole: bool) -> None:
-    """The line from this ply on is `move` and, if it is `whole`, the line from the next."""
-    width = play[LINE]
-    here = play[LINES] + ply * width
-    count = play[here + width] if whole else 0
-    for i in range(count):
-        play[here + 2 + i] = play[here + width + 1 + i]
-    play[here], play[here + 1] = count + 1, move
 
 
 @entry

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, get_args
 
-from bots.search.base import Found, Limit, Stop, opinion
+from bots.search.base import Found, Limit, opinion
 from bots.search.deepening import deepen
 from bots.search.kernels import EQUAL, Algorithm
 from bots.search.risk import duel_pruning as pruning
 from bots.search.risk import duel_tree as tree
 from bots.search.risk.sums import FREE, INDEX, MODES, NONE, cell, put, scale_values, state_values
+from bots.search.risk.work import begin, best_line, charge, found, stopping
 from protocol.compiled import FAST, floats, ints, zeros
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Action, Duel, Position
 
-UNBOUNDED = 2**62
 SLOTS = 2**20 if FAST else 2**16
 """Positions that are remembered."""
 
@@ -60,7 +57,7 @@ class DuelSearch:
         scale = self._scale(evaluation, weights)
         state = self._state(position, MODES[evaluation])
         expand = self._expect if algorithm == "expectiminimax" else self._prune
-        with _stopping(work, limit.deadline):
+        with stopping(work, limit.deadline):
             return deepen(rules, position, expand(state, scale, work), limit=limit, deepest=depth)
 
     def _expect(self, state: Any, scale: Any, work: Any) -> Callable[..., Found[Action]]:
@@ -84,29 +81,16 @@ class DuelSearch:
         self, work: Any, search: Callable[[int], float], rules: Duel, root: Position, *, depth: int, limit: Limit
     ) -> Found[Action]:
         """One search `depth` plies deep. Raises `Stop`."""
-        tree.begin(work, UNBOUNDED if limit.left is None else limit.left)
+        begin(work, limit.left)
         value = search(depth)
-        limit.charge(int(work[tree.NODES]))
-        if work[tree.STOP]:
-            raise Stop
-        line = self._line(root, work)
-        return Found(
-            value=float(value),
-            move=line[0],
-            line=line,
-            nodes=int(work[tree.NODES]),
-            leaves=int(work[tree.LEAVES]),
-            deepest=int(work[tree.DEEPEST]),
-            depth=depth,
-            complete=not work[tree.ESTIMATES],
-        )
+        charge(work, limit)
+        return found(work, value, self._line(root, work), depth)
 
     def _line(self, root: Position, work: Any) -> tuple[Action, ...]:
         """The principal variation that is in `work`."""
         position, line = root, []
-        begin = int(work[tree.LINES]) + 1
-        for move in work[begin : begin + int(work[begin - 1])]:
-            action = self._action(position, int(move))
+        for move in best_line(work):
+            action = self._action(position, move)
             line.append(action)
             position = self.rules.outcomes(position, action)[0][1]
         return tuple(line)
@@ -146,22 +130,3 @@ class DuelSearch:
             if owner != FREE:
                 put(self._board, state, cell(index), owner, troops)
         return state
-
-
-@contextmanager
-def _stopping(work: Any, deadline: float | None) -> Iterator[None]:
-    """Tell the search to stop at `deadline`: compiled code cannot look at the clock."""
-    if deadline is None:
-        yield
-        return
-
-    def stop() -> None:
-        work[tree.STOP] = 1
-
-    timer = threading.Timer(max(0.0, deadline - time.monotonic()), stop)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

@@ -12,31 +12,33 @@ from bots.search.risk.duel_tree import (
     AT,
     BORDERS,
     BOUND,
-    BUDGET,
     CODES,
     CUTS,
-    DEEPEST,
-    ESTIMATES,
     INFINITY,
-    LEAVES,
-    LINE,
-    LINES,
     MAX_PLIES,
     MAX_TROOPS,
     MOST_MOVES,
     MOVES,
-    NODES,
     REPELLED,
     SOURCES,
-    STOP,
     TAKEN,
     ZOBRIST,
-    keep_line,
     list_moves,
-    note_end,
     placed,
 )
 from bots.search.risk.sums import EMPTY, FREE, INDEX, OWNED, SEAT, TERRITORIES, peek, put
+from bots.search.risk.work import (
+    BUDGET,
+    DEEPEST,
+    ESTIMATES,
+    LEAVES,
+    LINE,
+    LINES,
+    NODES,
+    STOP,
+    keep_line,
+    note_end,
+)
 from protocol.compiled import compiled, entry
 
 EXACT, LOWER, UPPER = 0, 1, 2

@@ -23,6 +23,20 @@ from bots.search.risk.sums import (
     peek,
     put,
 )
+from bots.search.risk.work import (
+    BUDGET,
+    DEEPEST,
+    ESTIMATES,
+    LEAVES,
+    LINE,
+    LINES,
+    NODES,
+    OWN,
+    STOP,
+    keep_line,
+    note_end,
+    random_numbers,
+)
 from protocol.compiled import compiled, entry, zeros
 from protocol.games.risk import duel
 
@@ -38,9 +52,8 @@ begin, by territory, seat and troops, then by ply."""
 BOUND = 7
 """scale[BOUND]: no evaluation is worth more."""
 
-NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, AT, LINES, LINE, CUTS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-"""work[BUDGET]: the nodes it may visit; [STOP]: 1 to make it come to an end; [AT]: the ply of the root; [LINES]: where
-the lines begin, each LINE long: a count, then moves; [CUTS]: how much each move cut, by seat."""
+AT, CUTS = OWN, OWN + 1
+"""work[AT]: the ply of the root; [CUTS]: where it is kept how much each move cut, by seat."""
 MOVES = 16
 """Where the moves of each ply begin in `work`."""
 
@@ -62,19 +75,6 @@ def duel_board(rules: duel.Duel) -> list[int]:
     return values
 
 
-def random_numbers(count: int) -> list[int]:
-    """The same signed 64-bit numbers everywhere: splitmix64 (Steele, Lea, Flood 2014)."""
-    numbers, at = [], 0
-    for _ in range(count):
-        at = (at + 0x9E3779B97F4A7C15) % 2**64
-        mixed = at
-        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
-        mixed ^= mixed >> 31
-        numbers.append(mixed - 2**64 if mixed >= 2**63 else mixed)
-    return numbers
-
-
 def work_array(board: list[int], depth: int, at: int) -> Any:
     """Room to search `depth` plies from a root at ply `at`."""
     lines = MOVES + (depth + 1) * board[MOST_MOVES]
@@ -82,12 +82,6 @@ def work_array(board: list[int], depth: int, at: int) -> Any:
     work = zeros(cuts + 2 * board[CODES])
     work[AT], work[LINES], work[LINE], work[CUTS] = at, lines, depth + 2, cuts
     return work
-
-
-def begin(work: Any, budget: int) -> None:
-    """Count from 0."""
-    work[NODES] = work[LEAVES] = work[ESTIMATES] = work[DEEPEST] = 0
-    work[BUDGET] = budget
 
 
 @compiled
@@ -118,27 +112,6 @@ def list_moves(board: Any, state: Any, work: Any, mover: int, begin: int) -> int
 def placed(board: Any, state: Any, at: int) -> int:
     """The troops there after an invasion or a reinforcement."""
     return INVADERS if state[EMPTY] else min(state[at + 1] + REINFORCEMENT, board[MAX_TROOPS])
-
-
-@compiled
-def keep_line(work: Any, ply: int, move: int, whole: int) -> None:
-    """The line from this ply on is `move` and, if it is `whole`, the line from the next."""
-    width = work[LINE]
-    here = work[LINES] + ply * width
-    work[here + 1] = move
-    count = work[here + width] if whole else 0
-    for i in range(count):
-        work[here + 2 + i] = work[here + width + 1 + i]
-    work[here] = count + 1
-
-
-@compiled
-def note_end(work: Any, ply: int) -> None:
-    """Count a finished position, `ply` plies below the root; no line goes on from it."""
-    work[NODES] += 1
-    work[LEAVES] += 1
-    work[DEEPEST] = max(work[DEEPEST], ply)
-    work[work[LINES] + ply * work[LINE]] = 0
 
 
 @compiled
