@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,13 @@ from bots.bot import Bot
 from protocol.cache import cache_folder
 from protocol.games.base import Game
 
+PATIENCE = 120.0
+"""Seconds to wait for the others: fewer than a tournament waits for a bot, should one of them never be done."""
+LOOK_AGAIN = 0.02
+
 
 def warm_up(bot: Bot, game: Game[Any, Any] | None, lock: Path) -> None:
-    """Call the bot's `warm_up`, if it has one, while no other process of this user calls one."""
+    """Call the bot's `warm_up`, if it has one, while no other process of this user calls one, or after `PATIENCE`."""
     if type(bot).warm_up is not Bot.warm_up:
         with _alone(lock):
             bot.warm_up(game)
@@ -27,12 +32,25 @@ def default_lock() -> Path:
 
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Hold the lock; where it can't be made, go on without it: that costs time, nothing else."""
+    """Hold the lock; where it can't be had, go on without it: that costs time, nothing else."""
     with contextlib.ExitStack() as held:
-        if sys.platform != "win32":
-            import fcntl
-
-            with contextlib.suppress(OSError):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                fcntl.flock(held.enter_context(path.open("a")), fcntl.LOCK_EX)
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _lock(held.enter_context(path.open("a")).fileno())
         yield
+
+
+def _lock(file: int) -> None:
+    """Wait for the lock as long as there is patience; it ends with the file, or the process."""
+    if sys.platform != "win32":
+        import fcntl
+
+        patient_until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() < patient_until:
+                    time.sleep(LOOK_AGAIN)
+                    continue
+            return

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bots import warm_up as warm_ups
 from bots.bot import Bot
 from bots.client import run
 from bots.conversation import Conversation
@@ -53,6 +54,15 @@ def test_a_cache_folder_that_cannot_be_written_costs_only_the_lock(tmp_path: Pat
     warm_up(bot, None, bot.lock)
     assert bot.games_seen == [None]
     assert not bot.alone
+
+
+def test_a_bot_whose_warm_up_never_ends_does_not_keep_the_others_for_ever(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(warm_ups, "PATIENCE", 0.0)
+    bot = Warm(tmp_path / "warm-up.lock")
+    with bot.lock.open("a") as endless:
+        fcntl.flock(endless, fcntl.LOCK_EX)
+        warm_up(bot, None, bot.lock)
+    assert bot.games_seen == [None]
 
 
 def test_a_bot_without_a_warm_up_leaves_no_lock(tmp_path: Path) -> None:
