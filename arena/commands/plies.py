@@ -52,7 +52,7 @@ def tell(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
     move = game.notation(game.decode_move(event.move)) + (f": {told}" if told else "")
     if info is None:
         return Told(ply, bot, move, left)
-    value = "" if info.value is None else f"{info.value:g}"
+    value = "" if info.value is None else f"{info.value:.7g}"
     return Told(ply, bot, move, left, value, _printable(info.note or ""))
 
 
