@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import Any, get_args
 
 from bots.search.base import Found, Limit, opinion
-from bots.search.deepening import deepen
+from bots.search.deepening import DEEPEST, deepen
 from bots.search.kernels import EQUAL, Algorithm
 from bots.search.risk import duel_pruning as pruning
 from bots.search.risk import duel_tree as tree
@@ -47,12 +47,12 @@ class DuelSearch:
     ) -> Found[Action]:
         """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
 
-        Nodes run over by fewer than one position has results.
+        Nodes run over by fewer than one position has results. The line ends early where the table knew the rest.
         """
         rules = self.rules
         if rules.to_move(position) is None:
             return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=depth, complete=True)
-        depth = min(depth, rules.max_plies - position.at)
+        depth = min(depth, DEEPEST, rules.max_plies - position.at)
         work = tree.work_array(self._values, depth, position.at)
         scale = self._scale(evaluation, weights)
         state = self._state(position, MODES[evaluation])
