@@ -92,7 +92,7 @@ class CampaignSearch:
         """One search of exactly `depth` plies."""
         begin(play, limit.left)
         count = len(rules.map)
-        chances = zeros(count + (depth * units + room_for(units)) * int(play[flat.FIGHT]), float)
+        chances = zeros(count + (2 * depth * units + room_for(units)) * int(play[flat.FIGHT]), float)
         arrays = self._board, state, play, self._keys, scale, chances
         if algorithm == "expectiminimax":
             value = tree.expect(*arrays, count, depth, 0)

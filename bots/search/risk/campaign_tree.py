@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from bots.search.base import WIN
-from bots.search.risk.campaign_battle import left_after, results, without_dice
+from bots.search.risk.campaign_battle import likely_results, without_dice
 from bots.search.risk.campaign_play import (
     ACTIVE,
     ALIVE,
@@ -192,22 +192,26 @@ def expect(
             size = size_of(state[board[board[SOURCES] + move] + 1], defenders, every)
         thrown = move < moves and play[FIGHT] == 1
         if thrown:
-            results(chances, room, size, defenders)
+            likely_results(chances, room, size, defenders)
         found = 0.0
         for result in range(size + defenders if thrown else 1):
             chance = chances[room + result] if thrown else 1.0
             if chance == 0.0:
                 continue
-            remain = left_after(result, size) if thrown else without_dice(size, defenders)
+            remain = int(chances[room + size + defenders + result]) if thrown else without_dice(size, defenders)
             over = make(board, state, play, keys, chances, move, size, remain)
             gone = play[GONE]
             if over:
                 value = final(board, state, play, ply + 1)
             else:
-                value = expect(board, state, play, keys, scale, chances, room + size + defenders, left - 1, ply + 1)
+                value = expect(
+                    board, state, play, keys, scale, chances, room + 2 * (size + defenders), left - 1, ply + 1
+                )
             take_back(board, state, play, keys, mark)
             back_to(play, seat, attacks, number, gone)
             found += chance * value
+            if play[STOP]:
+                return 0.0
         if sign * found > best:
             best = sign * found
             keep_line(play, ply, move, not thrown)
@@ -277,13 +281,13 @@ def prune(
                 size = size_of(state[board[board[SOURCES] + move] + 1], defenders, every)
             thrown = move < moves and play[FIGHT] == 1
             if thrown:
-                results(chances, room, size, defenders)
+                likely_results(chances, room, size, defenders)
             found, unseen = 0.0, 1.0
             for result in range(size + defenders if thrown else 1):
                 chance = chances[room + result] if thrown else 1.0
                 if chance == 0.0:
                     continue
-                remain = left_after(result, size) if thrown else without_dice(size, defenders)
+                remain = int(chances[room + size + defenders + result]) if thrown else without_dice(size, defenders)
                 worst, most = low, high
                 if thrown:
                     unseen -= chance
@@ -303,7 +307,7 @@ def prune(
                         chances,
                         slots,
                         values,
-                        room + size + defenders,
+                        room + 2 * (size + defenders),
                         left - 1,
                         ply + 1,
                         worst,
@@ -312,6 +316,8 @@ def prune(
                 take_back(board, state, play, keys, mark)
                 back_to(play, seat, attacks, number, gone)
                 found += chance * value
+                if play[STOP]:
+                    return 0.0
                 if thrown and value >= most:
                     found -= WIN * unseen
                     break
