@@ -144,9 +144,12 @@ def paths(rules: Duel, position: Position, depth: int, known: dict[Any, int]) ->
 
 
 def test_the_number_of_paths_ends_with_the_game() -> None:
-    search = DuelSearch(Duel({"map": PAIR, "max_plies": 3}))
+    search = DuelSearch(Duel({"map": PAIR, "max_plies": 6}))
     start = search.rules.initial(NO_DICE)[0]
-    assert [search.perft(start, depth) for depth in range(5)] == [1, 2, 2, 2 * 3, 0]
+    assert [search.perft(start, depth) for depth in range(4)] == [1, 2, 2, 2 * 3]
+    for depth in range(4, 9):
+        assert search.perft(start, depth) == paths(search.rules, start, depth, {})
+    assert search.perft(start, 6) > 0 == search.perft(start, 7)
 
 
 @pytest.mark.parametrize("algorithm", ["expectiminimax", "alphabeta"])

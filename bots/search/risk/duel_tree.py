@@ -216,7 +216,6 @@ def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
     mover = state[SEAT] ^ (ply & 1)
     begin = MOVES + ply * board[MOST_MOVES]
     end = list_moves(board, state, work, mover, begin)
-    last = state[OWNED + mover] == board[TERRITORIES] - 1
     paths = 0
     for i in range(begin, end):
         move = work[i]
@@ -226,10 +225,9 @@ def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
             continue
         at = board[move] if attack else move
         was, before = state[at], state[at + 1]
-        if not last or was == mover:
-            put(board, state, at, mover, 1 if attack else placed(board, state, at))
-            paths += count_paths(board, state, work, left - 1, ply + 1)
-            put(board, state, at, was, before)
+        put(board, state, at, mover, 1 if attack else placed(board, state, at))
+        paths += count_paths(board, state, work, left - 1, ply + 1)  # who has lost has no move
+        put(board, state, at, was, before)
         if attack:
             source = board[move + board[SOURCES]]
             troops = state[source + 1]
