@@ -234,6 +234,16 @@ def test_a_draft_is_answered_by_the_rule_at_once() -> None:
     assert limit.spent == found.nodes == 1
 
 
+def test_a_finished_game_has_no_move() -> None:
+    search = kernel(map="south-america")
+    for state in (
+        Position((0, 0, 0, 0), (1, 1, 1, 1), "attack", 0, 2, 3, (1,), 0, 9),
+        Position((0, 0, 1, 1), (1, 1, 1, 1), "draft", 2, 3, 101, (), 0, 400),
+    ):
+        assert search.search(state, depth=3, algorithm="alphabeta", limit=Limit()).move is None
+        assert [search.perft(state, depth) for depth in range(3)] == [1, 0, 0]
+
+
 def test_a_search_without_time_or_nodes_still_has_a_legal_move() -> None:
     search = kernel(map="grid-6x6", initial_units=3)
     state = drafted(search.rules, search.rules.initial(Dice(bytes(32), 0))[0])

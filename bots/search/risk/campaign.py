@@ -54,12 +54,14 @@ class CampaignSearch:
 
         The tree has the `candidates` or else every attack with the most units; battles are thrown with `dice` if the
         rules have them, else a bigger army wins with the difference; with `quiescence` the seat to move at the horizon
-        goes on with candidates as long as it gains by them. A draft is the draft rule's, without a search.
+        goes on with candidates as long as it gains by them, without dice. A draft is the draft rule's, without a search.
         """
         rules, depth = self.rules, min(depth, DEEPEST)
+        if rules.to_move(position) is None:
+            return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=depth, complete=True)
         units = sum(position.troops) + DEEPEST * self._most_income
         scale = floats(scale_values(rules.map, weights, opinion(rules), units // len(rules.map) + 1))
-        if rules.to_move(position) is not None and position.phase == "draft":
+        if position.phase == "draft":
             return self._drafted(position, MODES[evaluation], scale, limit)
         play = flat.play_array(self._values, position, depth)
         play[flat.EVERY], play[flat.CALM] = not candidates, quiescence
@@ -74,7 +76,7 @@ class CampaignSearch:
         look = partial(self._look, algorithm, state, play, scale, units)
         with stopping(play, limit.deadline):
             result = deepen(rules, position, look, limit=limit, deepest=depth)
-        return result if result.depth or result.move is None else self._unfinished(result, position, play)
+        return result if result.depth else self._unfinished(result, position, play)
 
     def _look(
         self,
