@@ -54,7 +54,7 @@ class CampaignSearch:
 
         The tree has the `candidates` or else every attack with the most units; battles are thrown with `dice` if the
         rules have them, else a bigger army wins with the difference; with `quiescence` the seat to move at the horizon
-        goes on with candidates as long as it gains by them, without dice. A draft is the draft rule's, without a search.
+        goes on with candidates, without dice, as long as it gains. A draft is the draft rule's, without a search.
         """
         rules, depth = self.rules, min(depth, DEEPEST)
         if rules.to_move(position) is None:
