@@ -21,8 +21,9 @@ from bots.search import WIN, Limit
 from bots.search.base import opinion
 from bots.search.risk import campaign_play, campaign_tree
 from bots.search.risk.campaign import DEEPEST, CampaignSearch
-from bots.search.risk.sums import unam_bound
-from protocol.compiled import FAST
+from bots.search.risk.sums import FEATURES, scale_values, unam_bound
+from bots.search.risk.work import begin
+from protocol.compiled import FAST, floats, zeros
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
 from protocol.games.risk.battle import battle_odds
@@ -212,6 +213,35 @@ def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: 
         pruned = search.search(state, depth=whole.depth, algorithm="alphabeta", limit=Limit(), **how)
         assert pruned.value == pytest.approx(whole.value, rel=1e-9, abs=1e-3), (state, how)
         assert pruned.depth == whole.depth
+
+
+def test_a_narrow_window_gives_the_value_or_a_sound_bound() -> None:
+    rng = random.Random(6)
+    for search, state, how in searches(6, 200, SMALL[:4]):
+        how |= {"evaluation": "features", "dice": True}
+        whole = search.search(state, depth=2, algorithm="expectiminimax", limit=Limit(nodes=30_000), **how)
+        value, depth = whole.value, whole.depth
+        for _ in range(5):
+            alpha = value + rng.uniform(-2e5, 2e5)
+            beta = alpha + rng.uniform(1, 1e5)
+            found = pruned(search, state, depth, alpha, beta, how)
+            if found <= alpha:
+                assert value <= found + 1e-3
+            elif found >= beta:
+                assert value >= found - 1e-3
+            else:
+                assert found == pytest.approx(value)
+
+
+def pruned(
+    search: CampaignSearch, state: Position, depth: int, alpha: float, beta: float, how: dict[str, Any]
+) -> float:
+    """Alpha-beta by features with this window."""
+    play = search._play(state, depth, how["dice"], how["candidates"], how["quiescence"])
+    begin(play, None)
+    scale = floats(scale_values(search.rules.map, (1, 1, 1, 1), opinion(search.rules)))
+    arrays = search._board, search._state(state, state.seat, FEATURES), play, search._keys, scale, zeros(10_000, float)
+    return float(campaign_tree.prune(*arrays, *search._memory(), len(state.owner), depth, 0, alpha, beta))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -63,6 +63,16 @@ class CampaignSearch:
         scale = floats(scale_values(rules.map, weights, opinion(rules), units // len(rules.map) + 1))
         if position.phase == "draft":
             return self._drafted(position, MODES[evaluation], scale, limit)
+        play = self._play(position, depth, dice, candidates, quiescence)
+        state = self._state(position, position.seat, MODES[evaluation])
+        look = partial(self._look, algorithm, state, play, scale, units)
+        with stopping(play, limit.deadline):
+            result = deepen(rules, position, look, limit=limit, deepest=depth)
+        return result if result.depth else self._unfinished(result, position, play)
+
+    def _play(self, position: Position, depth: int, dice: bool, candidates: bool, quiescence: bool) -> Any:
+        """Room for a search of this kind."""
+        rules = self.rules
         play = flat.play_array(self._values, position, depth)
         play[flat.EVERY], play[flat.CALM] = not candidates, quiescence
         play[flat.FIGHT] = dice and rules.battle == "dice"
@@ -72,11 +82,7 @@ class CampaignSearch:
             play[flat.A_TURN] = min(play[flat.A_TURN], tree.MOST_ATTACKS)
         self._searches += 1
         play[flat.KEY] = self._searches
-        state = self._state(position, position.seat, MODES[evaluation])
-        look = partial(self._look, algorithm, state, play, scale, units)
-        with stopping(play, limit.deadline):
-            result = deepen(rules, position, look, limit=limit, deepest=depth)
-        return result if result.depth else self._unfinished(result, position, play)
+        return play
 
     def _look(
         self,
