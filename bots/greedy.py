@@ -9,12 +9,10 @@ from bots.bot import Bot, Choice, Turn
 from bots.evaluation import check_name
 from bots.search.base import Evaluate, Found, Limit, opinion, win_value
 from bots.search.kernels import kernel_for
-from bots.thought import EVAL, evaluation_for, name_for
+from bots.thought import CAMPAIGN, EVAL, evaluation_for, name_for
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Start
-
-CAMPAIGN = "risk-campaign"
 
 
 class Greedy(Bot):
@@ -65,7 +63,6 @@ def look_once(rules: Any, position: Any, evaluation: str) -> Found[Any]:
         depth=1,
         algorithm="expectiminimax",
         evaluation=evaluation,
-        dice=True,
         candidates=False,
         quiescence=False,
         limit=Limit(),

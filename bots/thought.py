@@ -19,6 +19,7 @@ from protocol.games.base import Game
 from protocol.messages import Start
 
 EVAL = "the evaluation: features, unam, lines, parity or none; a game without it uses its own"
+CAMPAIGN = "risk-campaign"
 WEIGHTS = "of the four features of Risk, like 1,1,1,1 or 1/1/1/1"
 
 
@@ -30,6 +31,7 @@ class SearchingBot(Bot):
         "eval": EVAL,
         "nodes": "positions to visit a move instead of time, 1 or more: the same moves on every machine",
         "weights": WEIGHTS,
+        "dice": "yes: battles of a campaign are thrown in the search; no: there a bigger army wins",
     }
     algorithm: ClassVar[Algorithm]
     """What the bot runs on a compiled kernel."""
@@ -43,11 +45,13 @@ class SearchingBot(Bot):
         eval: str | None = None,  # noqa: A002
         nodes: int | str | None = None,
         weights: str | None = None,
+        dice: str | None = None,
     ) -> None:
         super().__init__(name, version)
         kind = type(self).__name__.lower()
         self.depth = read_number(kind, "depth", depth, 64)
         self.nodes = read_number(kind, "nodes", nodes, 10**9)
+        self._throw = dice is None or read_yes(kind, "dice", dice)
         self.weights = EQUAL if weights is None else read_weights(kind, weights)
         self._evaluation = None if eval is None else check_name(eval)
 
@@ -68,17 +72,19 @@ class SearchingBot(Bot):
 
     def choose(self, turn: Turn) -> Choice:
         kernel = kernel_of(turn)
+        game = turn.rules.name
         limit = purse(turn, nodes=self.nodes, bounded=self.depth is not None, compiled=kernel is not None)
         if kernel is None:
-            found = self.search(turn, limit, evaluation_for(turn.rules.name, self._evaluation))
+            found = self.search(turn, limit, evaluation_for(game, self._evaluation))
         else:
             found = kernel.search(
                 turn.position,
                 depth=self.deepest(),
                 algorithm=self.algorithm,
-                evaluation=name_for(turn.rules.name, self._evaluation),
+                evaluation=name_for(game, self._evaluation),
                 weights=self.weights,
                 limit=limit,
+                **({"dice": self._throw} if game == CAMPAIGN else {}),
             )
         assert found.move is not None
         move = turn.rules.encode_move(found.move)
@@ -91,6 +97,13 @@ def kernel_of(turn: Turn) -> Kernel | None:
         turn.memory["kernel"] = kernel_for(turn.rules)
     kernel: Kernel | None = turn.memory["kernel"]
     return kernel
+
+
+def read_yes(bot: str, key: str, text: str) -> bool:
+    """A setting that is yes or no. Raises `UsageFault`."""
+    if text not in ("yes", "no"):
+        raise UsageFault(f"{bot}: {key} is {text[:40]!r}: yes or no")
+    return text == "yes"
 
 
 def read_weights(bot: str, text: str) -> tuple[float, ...]:

@@ -32,8 +32,12 @@ class Kernel(Protocol):
         evaluation: str = "features",
         weights: Sequence[float] = EQUAL,
         limit: Limit,
+        **options: Any,
     ) -> Found[Any]:
-        """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens."""
+        """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
+
+        `options` are the kernel's own.
+        """
 
     def perft(self, position: Any, depth: int) -> int:
         """The number of paths of exactly `depth` plies, every result of chance on its own."""

@@ -221,6 +221,27 @@ def test_a_setting_that_cannot_be_is_refused_in_one_line(cls: Any, key: str, val
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("weights", ["1,2,3", "1,2,3,-4", "0/0/0/0", "a,b,c,d", "inf,1,1,1", "nan,1,1,1"])
+def test_weights_that_cannot_be_are_refused_in_one_line(weights: str) -> None:
+    with pytest.raises(UsageFault, match=r"alphabeta: weights is '.*': four numbers from 0 up, like 1,1,1,1"):
+        AlphaBeta("bot", weights=weights)
+
+
+def test_whether_battles_are_thrown_is_yes_or_no() -> None:
+    with pytest.raises(UsageFault, match="minimax: dice is 'maybe': yes or no"):
+        Minimax("bot", dice="maybe")
+
+
+def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:
+    rules = load("risk-campaign", {"map": "africa", "initial_units": 3})
+    state = rules.initial(Dice(bytes(32), 0))[0]
+    state = rules.apply(state, rules.legal_moves(state)[0], Dice(bytes(32), 1))[0]
+    values = {dice: AlphaBeta("bot", depth=1, dice=dice).choose(turn(rules, state)).value for dice in ("yes", "no")}
+    assert values["no"] is not None
+    assert values["yes"] is not None
+    assert values["no"] > values["yes"]
+
+
 @pytest.mark.parametrize("cls", [Greedy, Minimax, AlphaBeta])
 def test_an_evaluation_that_no_game_has_is_refused(cls: Any) -> None:
     with pytest.raises(UsageFault, match="there is no evaluation 'wild': one of parity, lines, features, unam, none"):
@@ -229,7 +250,7 @@ def test_an_evaluation_that_no_game_has_is_refused(cls: Any) -> None:
 
 @pytest.mark.parametrize("cls", [Greedy, Minimax, AlphaBeta, RandomBot, Perfect])
 def test_every_setting_can_be_given_as_text(cls: Any) -> None:
-    values = {"depth": "2", "nodes": "100", "eval": "none", "weights": "1/2/3/4"}
+    values = {"depth": "2", "nodes": "100", "eval": "none", "weights": "1/2/3/4", "dice": "no"}
     bot = cls("bot", **{key: values[key] for key in cls.settings})
     rules = load("nim")
     assert bot.choose(turn(rules, rules.initial(Dice(b"", 0))[0]))

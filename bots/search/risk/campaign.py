@@ -45,7 +45,7 @@ class CampaignSearch:
         algorithm: Algorithm,
         evaluation: str = "features",
         weights: Sequence[float] = EQUAL,
-        dice: bool = False,
+        dice: bool = True,
         candidates: bool = True,
         quiescence: bool = True,
         limit: Limit,
