@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 from protocol.cache import cache_folder
@@ -53,16 +54,28 @@ def entry(function: F) -> F:
         return function
     from numba import config
 
-    config.CACHE_DIR = str(cache_folder() / f"compiled-{_digest(Path(function.__code__.co_filename).parent)}")  # type: ignore[attr-defined]
-    quick: F
-    try:
-        quick = _NJIT(cache=True, **_OPTIONS)(function)
-    except RuntimeError:  # no folder can be written: it is compiled in every process
-        quick = _NJIT(**_OPTIONS)(function)
+    folder = _kept_in(Path(function.__code__.co_filename).parent)
+    if folder is None:
+        return compiled(function)
+    config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    quick: F = _NJIT(cache=True, **_OPTIONS)(function)
     return quick
 
 
 @cache
+def _kept_in(sources: Path) -> Path | None:
+    """Where code is kept that was compiled from a folder of sources. None where nothing can be written: numba would
+    keep it beside the sources, and not see what changed.
+    """
+    folder = cache_folder() / f"compiled-{_digest(sources)}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return None
+
+
 def _digest(folder: Path) -> str:
     """What the sources are whose code or constants a function of `folder` may hold, in hexadecimal."""
     games = Path(__file__).parent / "games"

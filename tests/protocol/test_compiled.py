@@ -1,0 +1,55 @@
+"""Where compiled code is kept. What it computes is tested with the searches that use it."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocol.compiled import FAST
+
+pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed, or not asked for")
+
+SOURCE = """
+from protocol.compiled import entry
+
+@entry
+def twice(number):
+    return 2 * number
+"""
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    folder = tmp_path / "package" / "sources"
+    folder.mkdir(parents=True)
+    (folder / "kernel.py").write_text(SOURCE)
+    return folder
+
+
+def imported(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location("kernel", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_compiled_code_is_kept_in_the_users_cache_folder(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert imported(sources / "kernel.py").twice(21) == 42
+    assert list((tmp_path / "cache" / "bot-arena").rglob("kernel.twice-*.nbi"))
+
+
+def test_where_the_cache_folder_cannot_be_written_nothing_is_kept_beside_the_sources(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert imported(sources / "kernel.py").twice(21) == 42
+    assert not list(tmp_path.rglob("*.nbi"))
