@@ -189,6 +189,10 @@ def test_a_territory_or_continent_may_be_named_or_numbered() -> None:
             sound(continents=[{"name": "Land", "bonus": 1}, {"name": "Sea", "bonus": 1}]),
             "the continent Sea has no terr",
         ),
+        (
+            sound(continents=[{"name": "Land", "bonus": 60}, {"name": "Sea", "bonus": 41}]),
+            "the bonuses add up to 101: at most 100",
+        ),
         (sound(name=7), "map.name is 7: 1 to 40 printable characters"),
         ({key: value for key, value in sound().items() if key != "name"}, "map has no name: it has name, territories"),
         (sound(scale=2), "map has a key 'scale': it has name, territories, continents, borders"),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import networkx
 
 from protocol.errors import BadConfig, UsageFault
+from protocol.games.base import shown
 from protocol.values import read_file
 
 NAMES = (
@@ -29,6 +30,7 @@ FEWEST, MOST = 2, 100
 MOST_BORDERS = 1000
 """What a message may hold, with room to spare; a map in the plane has fewer than 300."""
 MOST_BONUS = 100
+"""Of one continent, and of all together: more would raise armies whose battles keep everyone waiting."""
 MOST_NAME = 40
 EXTENT = 100
 _LONG = 24
@@ -107,12 +109,12 @@ def read(value: Any, game: str = "map") -> Board:
     """The map called `value`, or the one that it describes. Raises `BadConfig`, beginning with `game`."""
     if isinstance(value, str):
         if value.endswith((".toml", ".json")):
-            raise BadConfig(f"{game}: there is no map {_shown(value)}: a file is given as map=@my.toml")
+            raise BadConfig(f"{game}: there is no map {shown(value)}: a file is given as map=@my.toml")
         if value not in NAMES:
-            raise BadConfig(f"{game}: there is no map {_shown(value)}: one of {', '.join(NAMES)}, or a map of your own")
+            raise BadConfig(f"{game}: there is no map {shown(value)}: one of {', '.join(NAMES)}, or a map of your own")
         return named(value)
     if not isinstance(value, Mapping):
-        raise BadConfig(f"{game}: map is {_shown(value)}: it is a name or a table of territories and borders")
+        raise BadConfig(f"{game}: map is {shown(value)}: it is a name or a table of territories and borders")
     return _Reader(game).board(value)
 
 
@@ -131,9 +133,9 @@ def from_argument(text: str) -> Board:
     if text in NAMES:
         return named(text)
     if not text.startswith("@") and not text.endswith((".toml", ".json")):
-        raise UsageFault(f"there is no map {_shown(text)}: one of {', '.join(NAMES)}, or a file like my.toml")
+        raise UsageFault(f"there is no map {shown(text)}: one of {', '.join(NAMES)}, or a file like my.toml")
     file = text.removeprefix("@")
-    return read(read_file(file), _shown(file.rpartition("/")[2]))
+    return read(read_file(file), shown(file.rpartition("/")[2]))
 
 
 class _Reader:
@@ -147,6 +149,9 @@ class _Reader:
         name = self._name(value["name"], "map.name")
         tables = self._rows(value["continents"], "continents", 1, MOST)
         continents = [self._continent(row, f"continents[{i}]") for i, row in enumerate(tables)]
+        bonuses = sum(continent.bonus for continent in continents)
+        if bonuses > MOST_BONUS:
+            self._bad(f"the bonuses add up to {bonuses}: at most {MOST_BONUS}")
         find_continent = self._finder("continent", [continent.name for continent in continents])
         tables = self._rows(value["territories"], "territories", FEWEST, MOST)
         territories = [self._territory(row, f"territories[{i}]", find_continent) for i, row in enumerate(tables)]
@@ -166,7 +171,7 @@ class _Reader:
         self._keys(row, where, "name", "bonus")
         bonus = row["bonus"]
         if type(bonus) is not int or not 0 <= bonus <= MOST_BONUS:
-            self._bad(f"{where}.bonus is {_shown(bonus)}: an integer from 0 to {MOST_BONUS}")
+            self._bad(f"{where}.bonus is {shown(bonus)}: an integer from 0 to {MOST_BONUS}")
         return Continent(self._name(row["name"], f"{where}.name"), bonus)
 
     def _territory(self, row: Mapping[str, Any], where: str, continent: Callable[[Any, str], int]) -> Territory:
@@ -177,17 +182,17 @@ class _Reader:
 
     def _borders(self, value: Any, find: Callable[[Any, str], int]) -> tuple[tuple[int, int], ...]:
         if not isinstance(value, (list, tuple)):
-            self._bad(f"borders is {_shown(value)}: a list of pairs of territories")
+            self._bad(f"borders is {shown(value)}: a list of pairs of territories")
         seen: dict[tuple[int, int], int] = {}
         if len(value) > MOST_BORDERS:
             self._bad(f"there are {len(value)} borders: 0 to {MOST_BORDERS}")
         for i, pair in enumerate(value):
             where = f"borders[{i}]"
             if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-                self._bad(f"{where} is {_shown(pair)}: a pair of territories")
+                self._bad(f"{where} is {shown(pair)}: a pair of territories")
             a, b = sorted(find(end, where) for end in pair)
             if a == b:
-                self._bad(f"{where} is a border of {_shown(pair[0])} with itself")
+                self._bad(f"{where} is a border of {shown(pair[0])} with itself")
             if (a, b) in seen:
                 self._bad(f"{where} is there already, as borders[{seen[a, b]}]: each border is listed once")
             seen[a, b] = i
@@ -207,13 +212,13 @@ class _Reader:
             if isinstance(value, str) and value in index:
                 return index[value]
             right = f"a name or 0 to {len(names) - 1}"
-            return self._bad(f"{where} names the {what} {_shown(value)}, which is not there: {right}")
+            return self._bad(f"{where} names the {what} {shown(value)}, which is not there: {right}")
 
         return find
 
     def _rows(self, value: Any, where: str, fewest: int, most: int) -> Sequence[Mapping[str, Any]]:
         if not isinstance(value, (list, tuple)) or not all(isinstance(row, Mapping) for row in value):
-            self._bad(f"{where} is {_shown(value)}: a list of tables")
+            self._bad(f"{where} is {shown(value)}: a list of tables")
         if not fewest <= len(value) <= most:
             self._bad(f"there are {len(value)} {where}: {fewest} to {most}")
         return value
@@ -224,25 +229,17 @@ class _Reader:
                 self._bad(f"{where} has no {key}: it has {', '.join(keys)}")
         for key in value:
             if key not in keys:
-                self._bad(f"{where} has a key {_shown(key)}: it has {', '.join(keys)}")
+                self._bad(f"{where} has a key {shown(key)}: it has {', '.join(keys)}")
 
     def _name(self, value: Any, where: str) -> str:
         if not isinstance(value, str) or not 1 <= len(value) <= MOST_NAME or not value.isprintable():
-            self._bad(f"{where} is {_shown(value)}: 1 to {MOST_NAME} printable characters")
+            self._bad(f"{where} is {shown(value)}: 1 to {MOST_NAME} printable characters")
         return value
 
     def _coordinate(self, value: Any, where: str) -> int:
         if type(value) is not int or not 0 <= value <= EXTENT:
-            self._bad(f"{where} is {_shown(value)}: an integer from 0 to {EXTENT}")
+            self._bad(f"{where} is {shown(value)}: an integer from 0 to {EXTENT}")
         return value
 
     def _bad(self, what: str) -> NoReturn:
         raise BadConfig(f"{self._game}: {what}")
-
-
-def _shown(value: Any) -> str:
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
-        return "something too long to show"
-    return text if len(text) <= 40 else text[:37] + "..."
