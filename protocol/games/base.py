@@ -149,11 +149,11 @@ def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults:
     if "preset" in given:
         preset = given.pop("preset")
         if not isinstance(preset, str) or preset not in game.presets:
-            raise BadConfig(f"{game.name} has no preset {_shown(preset)}: {_among(game.presets)}")
+            raise BadConfig(f"{game.name} has no preset {shown(preset)}: {_among(game.presets)}")
         base = game.presets[preset]
     for key in given:
         if key not in defaults:
-            raise BadConfig(f"{game.name} has no config key {_shown(key)}: {_among((*defaults, 'preset'))}")
+            raise BadConfig(f"{game.name} has no config key {shown(key)}: {_among((*defaults, 'preset'))}")
     return {**defaults, **base, **given}
 
 
@@ -162,17 +162,17 @@ def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: t
     items = [value] if type(value) is int else value
     (fewest, most), (low, high) = count, each
     if not isinstance(items, (list, tuple)) or not fewest <= len(items) <= most:
-        raise BadConfig(f"{game}: {key} is {_shown(value)}: it is a list of {fewest} to {most} integers")
+        raise BadConfig(f"{game}: {key} is {shown(value)}: it is a list of {fewest} to {most} integers")
     for i, item in enumerate(items):
         if type(item) is not int or not low <= item <= high:
-            raise BadConfig(f"{game}: {key}[{i}] is {_shown(item)}: it is an integer from {low} to {high}")
+            raise BadConfig(f"{game}: {key}[{i}] is {shown(item)}: it is an integer from {low} to {high}")
     return tuple(items)
 
 
 def integer(game: str, key: str, value: Any, low: int, high: int) -> int:
     """A config value that is an integer within bounds. Raises `BadConfig`."""
     if type(value) is not int or not low <= value <= high:
-        raise BadConfig(f"{game}: {key} is {_shown(value)}: it is an integer from {low} to {high}")
+        raise BadConfig(f"{game}: {key} is {shown(value)}: it is an integer from {low} to {high}")
     return value
 
 
@@ -181,7 +181,7 @@ def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
     for known in values:
         if type(value) is type(known) and value == known:
             return value
-    raise BadConfig(f"{game}: {key} is {_shown(value)}: {_among(values)}")
+    raise BadConfig(f"{game}: {key} is {shown(value)}: {_among(values)}")
 
 
 def move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
@@ -202,22 +202,22 @@ def move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tupl
     if not isinstance(do, str) or do not in forms:
         example, _ = next(iter(forms.values()))
         if not isinstance(wire, Mapping):
-            raise MalformedMove(f"a move is a map like {example}, not {_shown(wire)}")
-        raise MalformedMove(f"do is {_shown(do)}: it is {_among(forms)}, as in {example}")
+            raise MalformedMove(f"a move is a map like {example}, not {shown(wire)}")
+        raise MalformedMove(f"do is {shown(do)}: it is {_among(forms)}, as in {example}")
     example, names = forms[do]
     return do, move_fields({key: value for key, value in wire.items() if key != "do"}, example, *names)
 
 
 def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
     if not isinstance(wire, Mapping):
-        return f"a move is a map like {form}, not {_shown(wire)}"
+        return f"a move is a map like {form}, not {shown(wire)}"
     if wire.keys() != set(names):
         fields = ", ".join(sorted(map(str, wire)))[:80]
         return (
             f"a move looks like {form}; this one has {(fields if fields.isprintable() else repr(fields)) or 'nothing'}"
         )
     name = next(name for name in names if type(wire[name]) is not int)
-    return f"{name} is {_shown(wire[name])}: it is an integer, as in {form}"
+    return f"{name} is {shown(wire[name])}: it is an integer, as in {form}"
 
 
 def illegal(reason: str) -> NoReturn:
@@ -225,9 +225,20 @@ def illegal(reason: str) -> NoReturn:
     raise IllegalMove(reason)
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
+def shown(value: Any) -> str:
+    """A value from outside, for a message: printable, and cut short."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+        return "something too long to show"
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def few(items: Iterable[Any], most: int = 8, between: str = ", ") -> str:
+    """The first of some items, and how many more there are."""
+    listed = list(map(str, items))
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return (between.join(listed[:most]) + more) or "none"
 
 
 def _among(values: Iterable[Any]) -> str:

@@ -13,8 +13,8 @@ from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games import load
 from protocol.games.base import NO_DICE
-from protocol.games.risk.battle import battle_odds
-from protocol.games.risk.campaign import MOST_ROLLS, Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.battle import MOST_ROUNDS, battle_odds
+from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 
 ROW = {
     "name": "row",
@@ -167,7 +167,7 @@ def test_a_battle_of_thousands_lists_no_more_dice_than_a_message_holds() -> None
     state = position((0, 0, 0, 1, 1, 1), (1, 1, 2000, 2000, 1, 1))
     after, event = row(battle="dice").apply(state, Attack(3, 2, 1999), Dice(b"d", 7))
     assert event.dice is not None
-    assert len(event.dice) == MOST_ROLLS
+    assert len(event.dice) == 2 * MOST_ROUNDS
     assert (after.owner[3] == 0) == (event.result or {})["taken"]
 
 

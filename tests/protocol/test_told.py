@@ -29,6 +29,12 @@ from protocol.messages import Event
             {"taken": True, "attackers": 3, "defenders": 0},
             "5 rounds, taken, 3 left",
         ),
+        (
+            "risk-campaign",
+            [[6, 5, 4], [3, 2]] * 500,
+            {"taken": True, "attackers": 9, "defenders": 0},
+            "500+ rounds, taken, 9 left",
+        ),
         ("risk-campaign", None, {"taken": True, "attackers": 3, "defenders": 0}, "taken, 3 left"),
     ],
 )

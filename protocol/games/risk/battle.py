@@ -16,12 +16,15 @@ PURPOSE = "attack"
 ATTACKING = 3
 DEFENDING = 2
 SIDES = 6
+MOST_ROUNDS = 500
+"""Whose dice an event lists: with more, clients would refuse it. Further rounds follow from the dice alone."""
 
 
 def fight(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
     """What is left of both, one of them 0, and the attacker's and the defender's dice of each round in turn.
 
-    Each side's dice are in the order in which they were drawn, the attacker's first (purpose "attack").
+    Of a long battle, the dice of the first `MOST_ROUNDS`. Each side's dice are in the order in which they were drawn,
+    the attacker's first (purpose "attack").
     """
     rolls: list[list[int]] = []
     while attackers and defenders:
@@ -30,7 +33,8 @@ def fight(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[li
         lost, killed = _losses(attack, defence)
         attackers -= lost
         defenders -= killed
-        rolls += attack, defence
+        if len(rolls) < 2 * MOST_ROUNDS:
+            rolls += attack, defence
     return attackers, defenders, rolls
 
 
@@ -103,7 +107,9 @@ def told(event: Event) -> str:
     if event.result is None:
         return ""
     rows = event.dice or ()
-    rounds = f"{len(rows) // 2} rounds," if len(rows) > 2 else "-".join(",".join(map(str, row)) for row in rows)
+    fought = len(rows) // 2
+    more = "+" if fought == MOST_ROUNDS else ""
+    rounds = f"{fought}{more} rounds," if fought > 1 else "-".join(",".join(map(str, row)) for row in rows)
     outcome = "taken" if event.result["taken"] else "held"
     left = max(event.result.get("attackers", 0), event.result.get("defenders", 0))
     return f"{rounds} {outcome}".lstrip() + (f", {left} left" if left else "")

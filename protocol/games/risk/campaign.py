@@ -27,8 +27,6 @@ __all__ = ["Attack", "Campaign", "Draft", "End", "Move", "Position"]
 
 MOST_PLAYERS = 6
 LEAST_CLASSIC = 3
-MOST_ROLLS = 1000
-"""Rows of dice that an event lists: with more, clients would refuse it. Further rounds follow from the dice alone."""
 _DEFAULTS = {
     "map": "grid-6x6",
     "players": 2,
@@ -175,7 +173,6 @@ class Campaign(Game[Position, Move]):
         rolls = None
         if self.battle == "dice":
             *left, rolls = fight(dice, move.units, defenders)
-            rolls = rolls[:MOST_ROLLS]
         else:
             left = list(deterministic(move.units, defenders))
         result = {"taken": left[1] == 0, "attackers": left[0], "defenders": left[1]}

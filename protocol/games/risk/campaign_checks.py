@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from protocol.games.base import illegal
+from protocol.games.base import few, illegal
 from protocol.games.risk.board import Board
-from protocol.games.risk.campaign_moves import DRAFT_FORM, Attack, Draft, Move, few
+from protocol.games.risk.campaign_moves import DRAFT_FORM, Attack, Draft, Move
 
 if TYPE_CHECKING:
     from protocol.games.risk.campaign import Position

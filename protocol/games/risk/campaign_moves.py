@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from protocol.errors import MalformedMove
-from protocol.games.base import move_kind
+from protocol.games.base import few, move_kind, shown
 from protocol.games.risk.board import Board
 
 DRAFT_FORM = '{"do": "draft", "units": [[0, 2]]}'
@@ -59,10 +59,10 @@ def decode(wire: Any) -> Move:
 
 def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
     if not isinstance(value, (list, tuple)):
-        raise MalformedMove(f"units is {_shown(value)}: a list of pairs, as in {DRAFT_FORM}")
+        raise MalformedMove(f"units is {shown(value)}: a list of pairs, as in {DRAFT_FORM}")
     for i, pair in enumerate(value):
         if not isinstance(pair, (list, tuple)) or list(map(type, pair)) != [int, int]:
-            raise MalformedMove(f"units[{i}] is {_shown(pair)}: a territory and a number, as in {DRAFT_FORM}")
+            raise MalformedMove(f"units[{i}] is {shown(pair)}: a territory and a number, as in {DRAFT_FORM}")
     return tuple(sorted((at, count) for at, count in value))
 
 
@@ -87,15 +87,3 @@ def split(units: int, parts: int, below: Callable[[int], int]) -> list[int]:
         place = below(last + 1)
         bars.add(last if place in bars else place)
     return [right - left - 1 for left, right in pairwise((-1, *sorted(bars), places))]
-
-
-def few(items: Iterable[Any], most: int = 8, between: str = ", ") -> str:
-    """The first of some items, and how many more there are."""
-    shown = list(map(str, items))
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return (between.join(shown[:most]) + more) or "none"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."

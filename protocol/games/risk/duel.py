@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
-from protocol.games.base import CERTAIN, Game, illegal, integer, move_kind, read_config
+from protocol.games.base import CERTAIN, Game, few, illegal, integer, move_kind, read_config
 from protocol.games.risk import board as boards
 from protocol.games.risk.battle import told
 from protocol.games.risk.drawing import draw
@@ -178,7 +178,7 @@ class Duel(Game[Position, Action]):
             where = f"{move.source}-{move.to}" if move.do == "attack" else str(move.to)
             by_kind.setdefault(move.do, []).append(where)
         for most in range(12, 0, -1):
-            legal = "; ".join(f"{do} {_few(where, most)}" for do, where in by_kind.items())
+            legal = "; ".join(f"{do} {few(where, most)}" for do, where in by_kind.items())
             line = f"{why}; legal: {legal}"
             if len(line) < LONGEST:
                 break
@@ -234,8 +234,3 @@ def _with(state: Position, territory: int, owner: int, troops: int) -> Position:
         1 - state.seat,
         state.at + 1,
     )
-
-
-def _few(names: Sequence[str], most: int) -> str:
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
