@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from bots.bot import Bot, Choice, Turn
 from bots.evaluation import check_name
+from bots.purse import purse
 from bots.search.base import Evaluate, Found, Limit, opinion, win_value
 from bots.search.kernels import kernel_for
 from bots.thought import CAMPAIGN, EVAL, evaluation_for, name_for
@@ -34,7 +35,8 @@ class Greedy(Bot):
     def choose(self, turn: Turn) -> Choice:
         rules = turn.rules
         if rules.name == CAMPAIGN:
-            found = look_once(rules, turn.position, name_for(rules.name, self._evaluation))
+            limit = purse(turn, nodes=None, kernel=True)
+            found = look_once(rules, turn.position, name_for(rules.name, self._evaluation), limit)
             return Choice(rules.encode_move(found.move), value=found.value, depth=1, nodes=found.nodes)
         evaluate = evaluation_for(rules.name, self._evaluation)
         best = -win_value(rules)
@@ -52,9 +54,9 @@ class Greedy(Bot):
         return Choice(rules.encode_move(turn.random.choice(equals)), value=best, depth=1, nodes=len(moves))
 
 
-def look_once(rules: Any, position: Any, evaluation: str) -> Found[Any]:
-    """In a campaign, the best of every attack with the most units and the end. The kernel has the odds of large armies
-    as floats, where the rules would take seconds for their fractions.
+def look_once(rules: Any, position: Any, evaluation: str, limit: Limit) -> Found[Any]:
+    """In a campaign, the best of every attack with the most units and the end, or of those that `limit` allows. The
+    kernel has the odds of large armies as floats, where the rules would take seconds for their fractions.
     """
     from bots.search.risk.campaign import CampaignSearch
 
@@ -65,7 +67,7 @@ def look_once(rules: Any, position: Any, evaluation: str) -> Found[Any]:
         evaluation=evaluation,
         candidates=False,
         quiescence=False,
-        limit=Limit(),
+        limit=limit,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bots.bot import Turn
 from bots.search.base import Limit
+from protocol.compiled import FAST
 
 MOVES_LEFT = 30
 """How many more moves share the clock."""
@@ -11,15 +12,15 @@ RESERVE = 0.4
 """Seconds that are kept for sending moves: enough for some hundreds, each made at once."""
 MOST_SECONDS = 0.1
 """Longer thought wins nothing in the small games, and tournaments stay quick."""
-MOST_SECONDS_COMPILED = 1.0
-AT_ONCE = 50
-"""Nodes, about a millisecond."""
-AT_ONCE_COMPILED = 500
+MOST_SECONDS_OF_KERNELS = 1.0
+AT_ONCE = 500 if FAST else 50
+"""Nodes of a kernel, about a millisecond where the reserve is whole; fewer as it dwindles."""
+AT_ONCE_WITHOUT_KERNEL = 50
 
 
-def purse(turn: Turn, *, nodes: int | None, bounded: bool = False, compiled: bool = False) -> Limit:
+def purse(turn: Turn, *, nodes: int | None, bounded: bool = False, kernel: bool = False) -> Limit:
     """`nodes` if given; nothing to watch where the search is `bounded` otherwise; else a share of what the clock holds
-    above the reserve and half the increment, counted from when the turn came in. `compiled`: the game has a kernel.
+    above the reserve and half the increment, counted from when the turn came in. `kernel`: the game has one.
     """
     if nodes is not None:
         return Limit(nodes=nodes)
@@ -28,6 +29,7 @@ def purse(turn: Turn, *, nodes: int | None, bounded: bool = False, compiled: boo
     bank, increment = turn.clock_ms[turn.seat] / 1000, turn.increment_ms / 1000
     seconds = (bank - RESERVE) / MOVES_LEFT + min(increment, bank) / 2
     if seconds <= 0:
-        return Limit(nodes=AT_ONCE_COMPILED if compiled else AT_ONCE)
-    most = MOST_SECONDS_COMPILED if compiled else MOST_SECONDS
+        at_once = AT_ONCE if kernel else AT_ONCE_WITHOUT_KERNEL
+        return Limit(nodes=max(1, int(at_once * bank / RESERVE)))
+    most = MOST_SECONDS_OF_KERNELS if kernel else MOST_SECONDS
     return Limit(deadline=turn.received + min(seconds, most))

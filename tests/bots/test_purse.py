@@ -7,7 +7,7 @@ import random
 import pytest
 
 from bots.bot import Turn
-from bots.purse import MOST_SECONDS, MOST_SECONDS_COMPILED, purse
+from bots.purse import AT_ONCE, AT_ONCE_WITHOUT_KERNEL, MOST_SECONDS, MOST_SECONDS_OF_KERNELS, purse
 from protocol.games import load
 
 NIM = load("nim")
@@ -35,9 +35,9 @@ def turn(bank: float, increment: float = 0.0) -> Turn:
     )
 
 
-def allowed(bank: float, increment: float = 0.0, *, compiled: bool = True) -> float:
+def allowed(bank: float, increment: float = 0.0, *, kernel: bool = True) -> float:
     """Seconds of thought; 0 where the move is to be made at once."""
-    deadline = purse(turn(bank, increment), nodes=None, compiled=compiled).deadline
+    deadline = purse(turn(bank, increment), nodes=None, kernel=kernel).deadline
     return 0.0 if deadline is None else deadline - 100.0
 
 
@@ -51,8 +51,8 @@ def test_a_clock_outlasts_three_hundred_moves(bank: float, increment: float) -> 
 
 
 def test_a_long_clock_is_used_where_there_is_a_kernel_and_hardly_elsewhere() -> None:
-    assert allowed(300) == pytest.approx(MOST_SECONDS_COMPILED)
-    assert allowed(300, compiled=False) == pytest.approx(MOST_SECONDS)
+    assert allowed(300) == pytest.approx(MOST_SECONDS_OF_KERNELS)
+    assert allowed(300, kernel=False) == pytest.approx(MOST_SECONDS)
 
 
 def test_an_increment_larger_than_what_is_left_is_not_spent_before_it_is_there() -> None:
@@ -60,10 +60,18 @@ def test_an_increment_larger_than_what_is_left_is_not_spent_before_it_is_there()
 
 
 def test_a_short_clock_is_kept_for_making_moves_at_once() -> None:
-    at_once = purse(turn(0.3), nodes=None, compiled=True)
-    assert at_once.deadline is None
-    assert at_once.left is not None
-    assert at_once.left < 1000
+    limits = [purse(turn(bank), nodes=None, kernel=True) for bank in (0.4, 0.2, 0.1, 0.0)]
+    assert all(limit.deadline is None for limit in limits)
+    assert [limit.left for limit in limits] == [AT_ONCE, AT_ONCE // 2, AT_ONCE // 4, 1]
+
+
+def test_what_a_move_made_at_once_costs_dwindles_with_the_clock_so_that_a_thousand_can_be_made() -> None:
+    left = 0.4
+    for _ in range(1000):
+        nodes = purse(turn(left), nodes=None).left
+        assert nodes is not None
+        left -= 0.002 * nodes / AT_ONCE_WITHOUT_KERNEL
+    assert left > 0
 
 
 def test_nodes_or_depth_go_before_the_clock() -> None:
