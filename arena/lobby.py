@@ -194,9 +194,9 @@ class Lobby:
         bot = _name(session)
         if (bot.lower(), message.id) in self._seeks:
             raise MalformedMessage(f"seek: id {message.id!r} is in force already: choose another")
-        game = load(message.game, message.config)
-        if self.free_slots(bot) <= 0:
+        if self.free_slots(bot) <= 0:  # before the config is read: a large map takes a few milliseconds
             raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
+        game = load(message.game, message.config)
         if message.opponent is not None and message.opponent.lower() == bot.lower():
             raise NotAllowed("seek: a bot does not play itself: name another opponent")
         if message.opponent is not None and game.seats > 2:

@@ -18,6 +18,7 @@ from arena.journal import Journal
 from arena.lock import lock
 from arena.server import Arena
 from arena.store.store import Store
+from protocol.games import NAMES, load
 
 if TYPE_CHECKING:
     from arena.feed import Feed
@@ -57,6 +58,8 @@ async def _serve(settings: Settings, data: Path) -> None:
         feed=feed,
         max_connections=settings.max_connections,
     )
+    for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
+        load(game)
     try:
         restored = await arena.restore()
         port = await arena.listen(settings.host, settings.port)
