@@ -142,7 +142,7 @@ def _print(record: Record, boards: bool) -> None:
         if line is not None:
             told.append(tell(line, course.game, record.header))
         if boards and line is not None:
-            console.print(told[-1].sentence(), markup=False)
+            console.print(f"\n{told[-1].sentence()}", markup=False)
         if boards and course.state is not None and not isinstance(line, Strike):
             console.print(course.game.board(course.state), markup=False)
     if not boards:

@@ -124,7 +124,8 @@ def test_small_armies_on_small_maps_are_shown_as_pieces() -> None:
 def test_the_legend_names_the_seats_and_the_border_off_the_edge() -> None:
     world = named("world")
     picture = draw(world, [5] * 42, [1] * 42)
-    assert "A is seat 0, B 1, C 2, D 3, E 4, F 5, . nobody" in picture
+    assert "A is seat 0, B 1, C 2, D 3, E 4, F 5\n" in picture
+    assert "A is seat 0, B 1, . nobody" in draw(world, [-1] + [1] * 41, [0] + [3] * 41)
     assert "off the edge: 0 (Alaska) borders 29 (Kamchatka)" in picture
 
 

@@ -403,7 +403,7 @@ def test_a_config_is_complete_and_writes_its_map_out() -> None:
     [
         (invade(PERU), {"do": "invade", "to": 1}, "invade Peru"),
         (reinforce(PERU), {"do": "reinforce", "at": 1}, "reinforce Peru"),
-        (attack(PERU, BRAZIL), {"do": "attack", "from": 1, "to": 2}, "attack Brazil from Peru"),
+        (attack(PERU, BRAZIL), {"do": "attack", "from": 1, "to": 2}, "Peru > Brazil"),
     ],
 )
 def test_a_move_travels_with_its_name_and_is_written_in_words(move: Action, wire: dict[str, Any], written: str) -> None:

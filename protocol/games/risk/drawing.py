@@ -49,7 +49,7 @@ def draw(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
     ]
     labels = _layout(board, len("A 49 aaaaciiii") if pieces else max(map(len, armies)))
     lines = _table(board, owner, troops) if labels is None else _picture(board, labels, armies)
-    return "\n".join((*lines, "", *_legend(board, max(owner), pieces, labels is not None)))
+    return "\n".join((*lines, "", *_legend(board, owner, pieces, labels is not None)))
 
 
 def goes_round(board: Board, border: tuple[int, int]) -> bool:
@@ -66,9 +66,9 @@ def _pieces(count: int) -> str:
     return "a" * (count // 10) + "c" * (count % 10 // 5) + "i" * (count % 5)
 
 
-def _legend(board: Board, last_seat: int, pieces: bool, picture: bool) -> Iterator[str]:
-    others = "".join(f", {_letter(seat)} {seat}" for seat in range(1, max(1, last_seat) + 1))
-    yield f"A is seat 0{others}, . nobody"
+def _legend(board: Board, owner: Sequence[int], pieces: bool, picture: bool) -> Iterator[str]:
+    others = "".join(f", {_letter(seat)} {seat}" for seat in range(1, max(1, *owner) + 1))
+    yield f"A is seat 0{others}" + (", . nobody" if -1 in owner else "")
     if pieces:
         yield "i infantry 1, c cavalry 5, a artillery 10"
     for a, b in board.borders if picture else ():

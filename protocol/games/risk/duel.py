@@ -214,15 +214,11 @@ class Duel(Game[Position, Action]):
         return draw(self.map, state.owner, state.troops)
 
     def notation(self, move: Action) -> str:
-        if move.do == "attack":
-            return f"attack {self._short(move.to)} from {self._short(move.source)}"
-        return f"{move.do} {self._short(move.to)}"
+        to = self.map.territories[move.to].name
+        return f"{self.map.territories[move.source].name} > {to}" if move.do == "attack" else f"{move.do} {to}"
 
     def told(self, event: Event) -> str:
         return told(event)
-
-    def _short(self, territory: int) -> str:
-        return self.map.territories[territory].name
 
 
 def _with(state: Position, territory: int, owner: int, troops: int) -> Position:
