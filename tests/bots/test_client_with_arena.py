@@ -103,10 +103,23 @@ def test_the_bot_of_the_documents_is_the_one_in_the_examples() -> None:
     assert f"```python\n{(EXAMPLES / 'mine.py').read_text()}```" in text
 
 
-async def test_the_second_bot_of_the_documents_plays(play: Play, tmp_path: Path) -> None:
+def listed(number: int) -> str:
+    """A Python program of the document, counted from 0."""
     text = (REPOSITORY / "docs" / "writing-a-bot.md").read_text()
-    second = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[1]
-    ahead = [sys.executable, program(tmp_path, "ahead.py", second), "--game", "tictactoe", "--matches", "2"]
+    found: str = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[number]
+    return found
+
+
+async def test_the_second_bot_of_the_documents_plays(play: Play, tmp_path: Path) -> None:
+    ahead = [sys.executable, program(tmp_path, "ahead.py", listed(1)), "--game", "tictactoe", "--matches", "2"]
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "tictactoe", "--matches", "2"]
     one, other = await asyncio.gather(play(*ahead), play(*mine))
     assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
+
+
+async def test_the_bot_of_the_documents_for_risk_beats_the_proposed_moves(play: Play, tmp_path: Path) -> None:
+    bold = [sys.executable, program(tmp_path, "bold.py", listed(2)), "--game", "risk-campaign", "--matches", "2"]
+    mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "risk-campaign", "--matches", "2"]
+    one, other = await asyncio.gather(play(*bold), play(*mine))
+    assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
+    assert len(re.findall("^bold: won", one[1], re.MULTILINE)) == 2
