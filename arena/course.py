@@ -81,14 +81,11 @@ class Course:
     @property
     def ranks(self) -> tuple[int, ...]:
         """The ranks as they stand; of a match that goes on, seats still in it share the first."""
-        seats = range(self.game.seats)
         if self._void:
-            return (1,) * len(seats)
-        if self.to_move is None:
+            return (1,) * self.game.seats
+        if self.to_move is None or self.game.seats > 2:
             return self.game.ranks(self.state)
-        late = {seat: place for place, seat in enumerate(reversed(self.out))}
-        still_in = len(seats) - len(late)
-        return tuple(still_in + 1 + late[seat] if seat in late else 1 for seat in seats)
+        return tuple(1 + (seat in self.out) for seat in range(2))
 
     @property
     def reason(self) -> str:

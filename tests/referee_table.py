@@ -83,7 +83,8 @@ class Dibs(Game[Pile, int]):
     def ranks(self, state: Pile) -> tuple[int, ...]:
         late = {seat: place for place, seat in enumerate(reversed(state.out))}
         staying = 3 - len(late)
-        return tuple(1 if s == state.winner else staying + 1 + late[s] if s in late else 2 for s in range(3))
+        behind = 1 if state.winner is None else 2
+        return tuple(1 if s == state.winner else staying + 1 + late[s] if s in late else behind for s in range(3))
 
     def encode_state(self, state: Pile) -> dict[str, Any]:
         return {"sticks": state.sticks, "out": list(state.out), "to_move": self.to_move(state), "ply": state.at}

@@ -74,7 +74,11 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def ranks(self, state: S) -> tuple[int, ...]:
-        """The rank of every seat in a finished game: 1 is best, equal numbers are a tie."""
+        """The rank of every seat: 1 is best, equal numbers are a tie.
+
+        Of more than two seats it is also asked while they play: those still in the game share the first, those that
+        are out have the rank that is left to them.
+        """
 
     def reason(self, state: S) -> str:
         """Why the finished game is over: `win`, `draw`, `ply_limit` or `round_limit`."""

@@ -120,3 +120,13 @@ def test_a_void_match_is_a_tie_for_all() -> None:
     assert dibs.over
     assert dibs.ranks == (1, 1, 1)
     assert dibs.reason == dibs.seat_reason(0) == "void"
+
+
+def test_a_seat_that_leaves_after_another_was_conquered_ranks_before_it() -> None:
+    four = course("risk-campaign", {"map": "south-america", "players": 4}, names=("ann", "bob", "cas", "dan"))
+    four.begin()
+    four.state = four.state._replace(owner=(0, 0, 2, 3), out=(1,))
+    four.leave(2, "resigned")
+    assert (four.over, four.ranks) == (False, (1, 4, 3, 1))
+    four.leave(0, "resigned")
+    assert (four.over, four.ranks) == (True, (2, 4, 3, 1))

@@ -227,11 +227,12 @@ class Campaign(Game[Position, Move]):
         return self._passed(state) if state.seat == seat else state
 
     def ranks(self, state: Position) -> tuple[int, ...]:
-        """Seats in the game by territories, then units; then those that are out, the last to go first."""
+        """At the end, seats in the game by territories, then units; then those that are out, the last to go first."""
         holdings: list[tuple[int, int]] = [(0, 0)] * self.seats
-        for seat, troops in zip(state.owner, state.troops, strict=True):
-            territories, units = holdings[seat]
-            holdings[seat] = territories + 1, units + troops
+        if self.to_move(state) is None:
+            for seat, troops in zip(state.owner, state.troops, strict=True):
+                territories, units = holdings[seat]
+                holdings[seat] = territories + 1, units + troops
         staying = [seat for seat in range(self.seats) if seat not in state.out]
         ranks = {seat: 1 + sum(holdings[other] > holdings[seat] for other in staying) for seat in staying}
         ranks |= {seat: self.seats - place for place, seat in enumerate(state.out)}
