@@ -17,5 +17,11 @@ class AlphaBeta(SearchingBot):
     def search(self, turn: Turn, limit: Limit, evaluate: Evaluate) -> Found[Any]:
         table = turn.memory.setdefault("table", Table())
         return deepen(
-            turn.rules, turn.position, star1, limit=limit, deepest=self.deepest(), evaluate=evaluate, table=table
+            turn.rules,
+            turn.position,
+            star1,
+            limit=limit,
+            deepest=self.deepest(turn.rules.name),
+            evaluate=evaluate,
+            table=table,
         )

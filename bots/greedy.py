@@ -65,6 +65,8 @@ def look_once(rules: Any, position: Any, evaluation: str, limit: Limit) -> Found
         depth=1,
         algorithm="expectiminimax",
         evaluation=evaluation,
+        by_turns=False,
+        battles="dice",
         candidates=False,
         quiescence=False,
         limit=limit,

@@ -7,9 +7,10 @@ from typing import Any
 from bots.bot import Turn
 from bots.search import Evaluate, Found, Limit, deepen, expectiminimax
 from bots.search.deepening import DEEPEST
-from bots.thought import SearchingBot
+from bots.thought import CAMPAIGN, SearchingBot
 
 USUAL_DEPTH = 3
+USUAL_TURNS = 1
 
 
 class Minimax(SearchingBot):
@@ -20,8 +21,16 @@ class Minimax(SearchingBot):
 
     algorithm = "expectiminimax"
 
-    def deepest(self) -> int:
-        return self.depth or (DEEPEST if self.nodes else USUAL_DEPTH)
+    def deepest(self, game: str) -> int:
+        usual = USUAL_TURNS if game == CAMPAIGN else USUAL_DEPTH
+        return self.depth or (DEEPEST if self.nodes else usual)
 
     def search(self, turn: Turn, limit: Limit, evaluate: Evaluate) -> Found[Any]:
-        return deepen(turn.rules, turn.position, expectiminimax, limit=limit, deepest=self.deepest(), evaluate=evaluate)
+        return deepen(
+            turn.rules,
+            turn.position,
+            expectiminimax,
+            limit=limit,
+            deepest=self.deepest(turn.rules.name),
+            evaluate=evaluate,
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from bots.bot import Bot, Choice, Turn
@@ -20,6 +20,7 @@ from protocol.messages import Start
 
 EVAL = "the evaluation: features, unam, lines, parity or none; a game without it uses its own"
 CAMPAIGN = "risk-campaign"
+BATTLES = ("means", "dice", "sure")
 WEIGHTS = "of the four features of Risk, like 1,1,1,1 or 1/1/1/1"
 
 
@@ -27,11 +28,11 @@ class SearchingBot(Bot):
     """A bot that plays what its `search` finds. Settings come as text or numbers; raises `UsageFault` for bad ones."""
 
     settings: ClassVar[Mapping[str, str]] = {
-        "depth": "plies to look ahead, 1 to 64; then the clock is not looked at",
+        "depth": "plies (in a campaign turns) to look ahead, 1 to 64; then the clock is not looked at",
         "eval": EVAL,
         "nodes": "positions to visit a move instead of time, 1 or more: the same moves on every machine",
         "weights": WEIGHTS,
-        "dice": "yes: battles of a campaign are thrown in the search; no: there a bigger army wins",
+        "battles": "of a campaign in the search: means, dice or sure (docs/theory.md)",
     }
     algorithm: ClassVar[Algorithm]
     """What the bot runs on a compiled kernel."""
@@ -45,13 +46,13 @@ class SearchingBot(Bot):
         eval: str | None = None,  # noqa: A002
         nodes: int | str | None = None,
         weights: str | None = None,
-        dice: str | None = None,
+        battles: str | None = None,
     ) -> None:
         super().__init__(name, version)
         kind = type(self).__name__.lower()
         self.depth = read_number(kind, "depth", depth, 64)
         self.nodes = read_number(kind, "nodes", nodes, 10**9)
-        self._throw = dice is None or read_yes(kind, "dice", dice)
+        self._campaign = {} if battles is None else {"battles": read_one(kind, "battles", battles, BATTLES)}
         self.weights = EQUAL if weights is None else read_weights(kind, weights)
         self._evaluation = None if eval is None else check_name(eval)
 
@@ -59,7 +60,7 @@ class SearchingBot(Bot):
         """The best move within the limit, in a game without a kernel."""
         raise NotImplementedError(f"{type(self).__name__} needs a search(self, turn, limit, evaluate)")
 
-    def deepest(self) -> int:
+    def deepest(self, game: str) -> int:
         """How deep to look where `depth` is not set."""
         return self.depth or DEEPEST
 
@@ -79,12 +80,12 @@ class SearchingBot(Bot):
         else:
             found = kernel.search(
                 turn.position,
-                depth=self.deepest(),
+                depth=self.deepest(game),
                 algorithm=self.algorithm,
                 evaluation=name_for(game, self._evaluation),
                 weights=self.weights,
                 limit=limit,
-                **({"dice": self._throw} if game == CAMPAIGN else {}),
+                **(self._campaign if game == CAMPAIGN else {}),
             )
         assert found.move is not None
         move = turn.rules.encode_move(found.move)
@@ -99,11 +100,11 @@ def kernel_of(turn: Turn) -> Kernel | None:
     return kernel
 
 
-def read_yes(bot: str, key: str, text: str) -> bool:
-    """A setting that is yes or no. Raises `UsageFault`."""
-    if text not in ("yes", "no"):
-        raise UsageFault(f"{bot}: {key} is {text[:40]!r}: yes or no")
-    return text == "yes"
+def read_one(bot: str, key: str, text: str, of: Sequence[str]) -> str:
+    """A setting that is one of a few. Raises `UsageFault`."""
+    if text not in of:
+        raise UsageFault(f"{bot}: {key} is {text[:40]!r}: one of {', '.join(of)}")
+    return text
 
 
 def read_weights(bot: str, text: str) -> tuple[float, ...]:

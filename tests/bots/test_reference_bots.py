@@ -66,7 +66,7 @@ def play(rules: Game[Any, Any], bots: Sequence[Bot], state: Any, seed: str = "s"
 
 
 def every_bot() -> list[Bot]:
-    searching = [Greedy("greedy"), Minimax("minimax", depth=2), AlphaBeta("alphabeta", nodes=300)]
+    searching = [Greedy("greedy"), Minimax("minimax", nodes=300), AlphaBeta("alphabeta", nodes=300)]
     return [RandomBot("random"), *searching, Perfect("perfect")]
 
 
@@ -227,19 +227,21 @@ def test_weights_that_cannot_be_are_refused_in_one_line(weights: str) -> None:
         AlphaBeta("bot", weights=weights)
 
 
-def test_whether_battles_are_thrown_is_yes_or_no() -> None:
-    with pytest.raises(UsageFault, match="minimax: dice is 'maybe': yes or no"):
-        Minimax("bot", dice="maybe")
+def test_a_way_to_throw_battles_that_there_is_not_is_refused() -> None:
+    with pytest.raises(UsageFault, match="minimax: battles is 'maybe': one of means, dice, sure"):
+        Minimax("bot", battles="maybe")
 
 
 def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:
     rules = load("risk-campaign", {"map": "africa", "initial_units": 3})
     state = rules.initial(Dice(bytes(32), 0))[0]
     state = rules.apply(state, rules.legal_moves(state)[0], Dice(bytes(32), 1))[0]
-    values = {dice: AlphaBeta("bot", depth=1, dice=dice).choose(turn(rules, state)).value for dice in ("yes", "no")}
-    assert values["no"] is not None
-    assert values["yes"] is not None
-    assert values["no"] > values["yes"]
+    values = [
+        AlphaBeta("bot", depth=1, battles=battles).choose(turn(rules, state)).value or 0.0
+        for battles in ("sure", "means", "dice")
+    ]
+    assert values[0] > max(values[1:])
+    assert len(set(values)) == 3
 
 
 @pytest.mark.parametrize("cls", [Greedy, Minimax, AlphaBeta])
@@ -250,7 +252,7 @@ def test_an_evaluation_that_no_game_has_is_refused(cls: Any) -> None:
 
 @pytest.mark.parametrize("cls", [Greedy, Minimax, AlphaBeta, RandomBot, Perfect])
 def test_every_setting_can_be_given_as_text(cls: Any) -> None:
-    values = {"depth": "2", "nodes": "100", "eval": "none", "weights": "1/2/3/4", "dice": "no"}
+    values = {"depth": "2", "nodes": "100", "eval": "none", "weights": "1/2/3/4", "battles": "sure"}
     bot = cls("bot", **{key: values[key] for key in cls.settings})
     rules = load("nim")
     assert bot.choose(turn(rules, rules.initial(Dice(b"", 0))[0]))

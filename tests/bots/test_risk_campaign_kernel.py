@@ -93,10 +93,20 @@ def test_the_paths_from_any_position_are_those_of_the_rules(map_: str, battle: s
 
 
 class Plain:
-    """The search tree over the rules themselves, without a bigger army ever failing, or with all results of dice."""
+    """The search tree over the rules themselves: a bigger army is sure to win, or battles have two or all results."""
 
-    def __init__(self, rules: Campaign, *, dice: bool, candidates: bool, quiescence: bool, evaluation: str) -> None:
-        self.rules = rules if dice else Campaign({**rules.config, "battle": "deterministic"})
+    def __init__(
+        self,
+        rules: Campaign,
+        *,
+        by_turns: bool,
+        battles: str,
+        candidates: bool,
+        quiescence: bool,
+        evaluation: str,
+    ) -> None:
+        self.rules = Campaign({**rules.config, "battle": "deterministic"}) if battles == "sure" else rules
+        self.by_turns, self.means = by_turns, battles == "means" and rules.battle == "dice"
         self.certain = Campaign({**rules.config, "battle": "deterministic"})
         self.candidates, self.quiescence, self.evaluation = candidates, quiescence, evaluation
         self.attacks = min(3, rules.max_attacks) if candidates else rules.max_attacks
@@ -124,9 +134,26 @@ class Plain:
         found = []
         moves: list[Move] = [*self.attacks_of(state, self.candidates), End()]
         for move in moves:
-            results = self.rules.outcomes(state, move)
-            found.append(sum(float(p) * self.value(after, attacks - 1, depth - 1, ply + 1) for p, after in results))
+            mean = 0.0
+            for chance, after in self.results(state, move):
+                deeper = not self.by_turns or after.seat != state.seat or attacks == 1
+                mean += chance * self.value(after, attacks - 1, depth - deeper, ply + 1)
+            found.append(mean)
         return best(found)
+
+    def results(self, state: Position, move: Move) -> list[tuple[float, Position]]:
+        outcomes = [(float(chance), after) for chance, after in self.rules.outcomes(state, move)]
+        if not self.means or not isinstance(move, Attack):
+            return outcomes
+        by_side: dict[bool, list[tuple[float, Position]]] = {}
+        for chance, after in outcomes:
+            by_side.setdefault(after.owner[move.to] == state.seat, []).append((chance, after))
+        found = []
+        for results in by_side.values():
+            total = sum(chance for chance, _ in results)
+            left = int(sum(chance * after.troops[move.to] for chance, after in results) / total + 0.5)
+            found += [(total, after) for _, after in results if after.troops[move.to] == left]
+        return found
 
     def attacks_of(self, state: Position, candidates: bool) -> Iterator[Attack]:
         for move in self.rules.legal_moves(state):
@@ -182,7 +209,8 @@ def searches(seed: int, count: int, maps: tuple[str, ...]) -> Iterator[tuple[Cam
         )
         state = drafted(search.rules, next(positions(search.rules, rng, 1, moves=40)))
         how = {
-            "dice": rng.random() < 0.4,
+            "by_turns": rng.random() < 0.3,
+            "battles": rng.choice(("sure", "means", "dice")),
             "candidates": rng.random() < 0.7,
             "quiescence": rng.random() < 0.7,
             "evaluation": rng.choice(("features", "features", "unam", "none")),
@@ -193,12 +221,15 @@ def searches(seed: int, count: int, maps: tuple[str, ...]) -> Iterator[tuple[Cam
 def test_the_tree_is_that_of_the_rules() -> None:
     ends: Counter[str] = Counter()
     for i, (search, state, how) in enumerate(searches(1, 150, SMALL[:4])):
-        dice = how["dice"] and search.rules.battle == "dice"
-        depth = 2 if dice or not how["candidates"] else 2 + i % 2
+        thrown = how["battles"] != "sure" and search.rules.battle == "dice"
+        depth = 2 if thrown or not how["candidates"] else 2 + i % 2
+        if how["by_turns"]:
+            how |= {"candidates": True, "battles": "sure" if how["battles"] == "dice" else how["battles"]}
+            depth = 1
         found = search.search(
             state, depth=depth, algorithm="expectiminimax", weights=(1, 2, 3, 4), limit=Limit(), **how
         )
-        plain = Plain(search.rules, **{**how, "dice": dice})
+        plain = Plain(search.rules, **how)
         assert found.value == pytest.approx(plain.search(state, found.depth), rel=1e-6, abs=1e-1), (state, how)
         assert found.depth == depth or found.complete or abs(found.value) > WIN - 9
         ends += plain.ends
@@ -218,7 +249,7 @@ def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: 
 def test_a_narrow_window_gives_the_value_or_a_sound_bound() -> None:
     rng = random.Random(6)
     for search, state, how in searches(6, 200, SMALL[:4]):
-        how |= {"evaluation": "features", "dice": True}
+        how |= {"evaluation": "features", "battles": "dice", "by_turns": False}
         whole = search.search(state, depth=2, algorithm="expectiminimax", limit=Limit(nodes=30_000), **how)
         value, depth = whole.value, whole.depth
         for _ in range(5):
@@ -237,7 +268,7 @@ def pruned(
     search: CampaignSearch, state: Position, depth: int, alpha: float, beta: float, how: dict[str, Any]
 ) -> float:
     """Alpha-beta by features with this window."""
-    play = search._play(state, depth, how["dice"], how["candidates"], how["quiescence"])
+    play = search._play(state, depth, how["battles"], how["candidates"], how["quiescence"])
     begin(play, None)
     scale = floats(scale_values(search.rules.map, (1, 1, 1, 1), opinion(search.rules)))
     arrays = search._board, search._state(state, state.seat, FEATURES), play, search._keys, scale, zeros(10_000, float)
@@ -292,7 +323,7 @@ def test_a_deadline_ends_a_search_and_keeps_what_was_found() -> None:
     state = drafted(search.rules, search.rules.initial(Dice(bytes(32), 0))[0])
     search.search(state, depth=1, algorithm="expectiminimax", limit=Limit())
     limit = Limit(deadline=time.monotonic() + 0.2)
-    found = search.search(state, depth=DEEPEST, algorithm="expectiminimax", dice=True, limit=limit)
+    found = search.search(state, depth=DEEPEST, algorithm="expectiminimax", battles="dice", limit=limit)
     assert found.depth < DEEPEST
     assert found.nodes == limit.spent > 0
     search.rules.apply(state, move_of(found.move), Dice(bytes(32), 0))

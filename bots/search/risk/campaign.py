@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from bots.search.base import WIN, Found, Limit, opinion
 from bots.search.deepening import deepen
@@ -20,6 +20,8 @@ from protocol.dice import Dice
 from protocol.games.risk.campaign import LEAST_CLASSIC, Attack, Campaign, End, Move, Position
 
 NOBODY = -1
+Battles = Literal["sure", "means", "dice"]
+BATTLES = get_args(Battles)
 DEEPEST = 40
 """No search looks further ahead."""
 ENTRIES = 2**17
@@ -45,37 +47,50 @@ class CampaignSearch:
         algorithm: Algorithm,
         evaluation: str = "features",
         weights: Sequence[float] = EQUAL,
-        dice: bool = True,
+        by_turns: bool = True,
+        battles: Battles = "means",
         candidates: bool = True,
-        quiescence: bool = True,
+        quiescence: bool | None = None,
         limit: Limit,
     ) -> Found[Move]:
-        """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
+        """The best move, one turn deeper each time up to `depth`, within `limit`; a legal one whatever happens.
 
-        The tree has the `candidates` or else every attack with the most units; battles are thrown with `dice` if the
-        rules have them, else a bigger army wins with the difference; with `quiescence` the seat to move at the horizon
-        goes on with candidates, without dice, as long as it gains. A draft is the draft rule's, without a search.
+        Depth is counted in turns, or else in plies: a horizon in the middle of a turn makes it look good to end one at
+        once, as the next draft comes sooner. The tree has the `candidates` or else every attack with the most units. A
+        battle has two results, won or lost with what is left on average (`means`), or all that the dice may give
+        (`dice`), or one, a bigger army wins with the difference (`sure`). With `quiescence` the seat to move at the
+        horizon goes on with candidates that are sure to win, as long as it gains; it is for plies (the default there),
+        as at the end of a turn nothing hangs. A draft is the draft rule's, without a search.
         """
-        rules, depth = self.rules, min(depth, DEEPEST)
+        rules = self.rules
+        attacks = min(rules.max_attacks, tree.MOST_ATTACKS) if candidates else rules.max_attacks
+        step = attacks if by_turns else 1
+        depth = min(depth, DEEPEST // step)
         if rules.to_move(position) is None:
             return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=depth, complete=True)
         units = sum(position.troops) + DEEPEST * self._most_income
         scale = floats(scale_values(rules.map, weights, opinion(rules), units // len(rules.map) + 1))
         if position.phase == "draft":
             return self._drafted(position, MODES[evaluation], scale, limit)
-        play = self._play(position, depth, dice, candidates, quiescence)
+        calm = not by_turns if quiescence is None else quiescence
+        play = self._play(position, depth * step, battles, candidates, calm)
         state = self._state(position, position.seat, MODES[evaluation])
-        look = partial(self._look, algorithm, state, play, scale, units)
+        look = partial(self._look, state, play, scale, units, step)
+        before = limit.spent
         with stopping(play, limit.deadline):
-            result = deepen(rules, position, look, limit=limit, deepest=depth)
-        return result if result.depth else self._unfinished(result, position, play)
+            hasty = deepen(rules, position, partial(look, "expectiminimax"), limit=limit, deepest=int(by_turns))
+            play[flat.BY_TURNS] = by_turns
+            result = deepen(rules, position, partial(look, algorithm), limit=limit, deepest=depth)
+        if not result.depth:
+            result = replace(hasty, depth=0) if hasty.depth else self._unfinished(result, position, play)
+        return replace(result, nodes=limit.spent - before)
 
-    def _play(self, position: Position, depth: int, dice: bool, candidates: bool, quiescence: bool) -> Any:
+    def _play(self, position: Position, depth: int, battles: Battles, candidates: bool, quiescence: bool) -> Any:
         """Room for a search of this kind."""
         rules = self.rules
         play = flat.play_array(self._values, position, depth)
         play[flat.EVERY], play[flat.CALM] = not candidates, quiescence
-        play[flat.FIGHT] = dice and rules.battle == "dice"
+        play[flat.FIGHT] = BATTLES.index(battles) if rules.battle == "dice" else 0
         play[flat.NEAR] = position.round + depth >= rules.max_rounds
         if candidates:
             play[flat.LEFT] = min(play[flat.LEFT], tree.MOST_ATTACKS)
@@ -86,21 +101,22 @@ class CampaignSearch:
 
     def _look(
         self,
-        algorithm: Algorithm,
         state: Any,
         play: Any,
         scale: Any,
         units: int,
+        step: int,
+        algorithm: Algorithm,
         rules: Campaign,
         root: Position,
         *,
         depth: int,
         limit: Limit,
     ) -> Found[Move]:
-        """One search of exactly `depth` plies."""
+        """One search of exactly `depth` turns or plies; a turn has at most `step` plies."""
         begin(play, limit.left)
         count = len(rules.map)
-        chances = zeros(count + (2 * depth * units + room_for(units)) * int(play[flat.FIGHT]), float)
+        chances = zeros(count + (2 * depth * step * units + room_for(units)) * int(play[flat.FIGHT] > 0), float)
         arrays = self._board, state, play, self._keys, scale, chances
         if algorithm == "expectiminimax":
             value = tree.expect(*arrays, count, depth, 0)
@@ -108,7 +124,7 @@ class CampaignSearch:
             value = tree.prune(*arrays, *self._memory(), count, depth, 0, -tree.INFINITY, tree.INFINITY)
         charge(play, limit)
         result = found(play, value, self._line(root, play), depth)
-        if not play[flat.FIGHT] and abs(value) >= WIN - depth:
+        if not play[flat.FIGHT] and abs(value) >= WIN - depth * step:
             return replace(result, complete=True)
         return result
 
@@ -142,14 +158,20 @@ class CampaignSearch:
         """The principal variation that is in `play`, with its drafts, up to the first battle with dice."""
         rules, position = self.rules, root
         line: list[Move] = []
+        left = int(play[flat.LEFT])
         for number in best_line(play):
             line.append(self._move(position, number, play))
             if isinstance(line[-1], Attack) and rules.battle == "dice":
                 break
             position = rules.outcomes(position, line[-1])[0][1]
+            left -= 1
+            if left == 0 and rules.to_move(position) is not None and position.phase == "attack":
+                line.append(End())  # the rules would allow more attacks than the search looks at
+                position = rules.outcomes(position, line[-1])[0][1]
             if rules.to_move(position) is not None and position.phase == "draft":
                 line.append(rules.legal_moves(position)[0])
                 position = rules.outcomes(position, line[-1])[0][1]
+                left = int(play[flat.A_TURN])
         return tuple(line)
 
     def _move(self, position: Position, number: int, play: Any) -> Move:

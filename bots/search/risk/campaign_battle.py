@@ -72,10 +72,35 @@ def without_dice(attackers: int, defenders: int) -> int:
     return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
 
 
+MEANS, DICE = 1, 2
+"""How a battle is thrown: by two results, or by all of them."""
+
+
 @compiled
-def likely_results(chances: Any, begin: int, attackers: int, defenders: int) -> None:
+def mean_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
+    """A battle by two results, won and lost, each with its probability and with what is left on average, laid out as by
+    `likely_results`; how many there are.
+    """
+    results(chances, begin, attackers, defenders)
+    won = lost = spared = held = 0.0
+    for i in range(attackers):
+        won += chances[begin + i]
+        spared += chances[begin + i] * (attackers - i)
+    for i in range(defenders):
+        lost += chances[begin + attackers + i]
+        held += chances[begin + attackers + i] * (i + 1)
+    count = attackers + defenders
+    first = begin if won >= lost else begin + 1
+    second = 2 * begin + 1 - first
+    chances[first], chances[first + count] = won, int(spared / won + 0.5)
+    chances[second], chances[second + count] = lost, -int(held / lost + 0.5)
+    return 2
+
+
+@compiled
+def likely_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
     """`results`, the likeliest first, and behind them what each leaves (`left_after`): a search that can stop half-way
-    stops sooner.
+    stops sooner. Returns how many there are.
     """
     results(chances, begin, attackers, defenders)
     count = attackers + defenders
@@ -87,3 +112,12 @@ def likely_results(chances: Any, begin: int, attackers: int, defenders: int) -> 
             chances[begin + count + j] = chances[begin + count + j - 1]
             j -= 1
         chances[begin + j], chances[begin + count + j] = chance, left_after(i, attackers)
+    return count
+
+
+@compiled
+def throw(chances: Any, begin: int, attackers: int, defenders: int, how: int) -> int:
+    """The results of a battle by MEANS or by DICE; how many there are."""
+    if how == MEANS:
+        return mean_results(chances, begin, attackers, defenders)
+    return likely_results(chances, begin, attackers, defenders)

@@ -25,10 +25,10 @@ TURN, LEFT, ROUND, ACTIVE, GONE, TOP, KEY, A_TURN, ALIVE = range(OWN, OWN + 9)
 """The position beside owners and troops, in `play`: the seat to move, the attacks it has left, the round, how many
 seats are in the game, the seat that the last attack put out (−1: none), where the log of changes ends, the search key,
 attacks a turn, and by seat whether it is in the game."""
-EVERY, FIGHT, CALM, NEAR, LISTS, HISTORY, DRAFTING = range(ALIVE + MOST_SEATS, ALIVE + MOST_SEATS + 7)
+EVERY, FIGHT, CALM, BY_TURNS, NEAR, LISTS, HISTORY, DRAFTING = range(ALIVE + MOST_SEATS, ALIVE + MOST_SEATS + 8)
 """How to search: whether every attack is a move (1) or the candidates are (0), whether battles are thrown, leaves made
-calm, and the round is part of the key; where the lists of moves begin, and the moves' history. [DRAFTING] is `perft`'s:
-whether the turn is at its draft."""
+calm, depth is counted in turns, and the round is part of the key; where the lists of moves begin, and the moves'
+history. [DRAFTING] is `perft`'s: whether the turn is at its draft."""
 DRAFTS = DRAFTING + 1
 """Where a draft is worked out: two slots a territory. The log of changes follows."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from bots.search.base import WIN
-from bots.search.risk.campaign_battle import likely_results, without_dice
+from bots.search.risk.campaign_battle import throw, without_dice
 from bots.search.risk.campaign_play import (
     ACTIVE,
     ALIVE,
     BORDERS,
+    BY_TURNS,
     CALM,
     EVERY,
     FIGHT,
@@ -172,7 +173,10 @@ def _touch(board: Any, at: int, to: int, last: int) -> bool:
 def expect(
     board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, left: int, ply: int
 ) -> float:
-    """Expectiminimax: the value for MAX of an unfinished position, `left` plies deep. `chances` is free from `room`."""
+    """Expectiminimax: the value for MAX of an unfinished position, `left` turns or plies deep.
+
+    `chances` is free from `room` on.
+    """
     if play[STOP] or play[NODES] >= play[BUDGET]:
         play[STOP] = 1
         return 0.0
@@ -182,19 +186,20 @@ def expect(
     mark, seat, attacks, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
     sign = 1.0 if seat == state[SEAT] else -1.0
     best = -INFINITY
-    every, moves = play[EVERY], board[MOVES]
+    every, moves, by_turns = play[EVERY], board[MOVES], play[BY_TURNS] == 1
     move = -1
     while move < moves:
         move = next_attack(board, state, seat, every, move + 1)
         size = defenders = 0
+        count = 1
         if move < moves:
             defenders = state[board[board[BORDERS] + move] + 1]
             size = size_of(state[board[board[SOURCES] + move] + 1], defenders, every)
-        thrown = move < moves and play[FIGHT] == 1
+        thrown = move < moves and play[FIGHT] > 0
         if thrown:
-            likely_results(chances, room, size, defenders)
+            count = throw(chances, room, size, defenders, play[FIGHT])
         found = 0.0
-        for result in range(size + defenders if thrown else 1):
+        for result in range(count):
             chance = chances[room + result] if thrown else 1.0
             if chance == 0.0:
                 continue
@@ -205,7 +210,15 @@ def expect(
                 value = final(board, state, play, ply + 1)
             else:
                 value = expect(
-                    board, state, play, keys, scale, chances, room + 2 * (size + defenders), left - 1, ply + 1
+                    board,
+                    state,
+                    play,
+                    keys,
+                    scale,
+                    chances,
+                    room + 2 * (size + defenders),
+                    left - (not by_turns or play[TURN] != seat),
+                    ply + 1,
                 )
             take_back(board, state, play, keys, mark)
             back_to(play, seat, attacks, number, gone)
@@ -264,7 +277,7 @@ def prune(
         sign = 1.0 if seat == state[SEAT] else -1.0
         low, high = alpha, beta
         best = -INFINITY * sign
-        every, moves = play[EVERY], board[MOVES]
+        every, moves, by_turns = play[EVERY], board[MOVES], play[BY_TURNS] == 1
         begin = play[LISTS] + ply * (moves + 1)
         history = play[HISTORY] + (0 if sign > 0 else moves + 1)
         end = begin
@@ -276,14 +289,15 @@ def prune(
         for i in range(begin, end):
             move = pick(play, i, end, first, history)
             size = defenders = 0
+            count = 1
             if move < moves:
                 defenders = state[board[board[BORDERS] + move] + 1]
                 size = size_of(state[board[board[SOURCES] + move] + 1], defenders, every)
-            thrown = move < moves and play[FIGHT] == 1
+            thrown = move < moves and play[FIGHT] > 0
             if thrown:
-                likely_results(chances, room, size, defenders)
+                count = throw(chances, room, size, defenders, play[FIGHT])
             found, unseen = 0.0, 1.0
-            for result in range(size + defenders if thrown else 1):
+            for result in range(count):
                 chance = chances[room + result] if thrown else 1.0
                 if chance == 0.0:
                     continue
@@ -308,7 +322,7 @@ def prune(
                         slots,
                         values,
                         room + 2 * (size + defenders),
-                        left - 1,
+                        left - (not by_turns or play[TURN] != seat),
                         ply + 1,
                         worst,
                         most,

@@ -74,7 +74,7 @@ def stopping(work: Any, deadline: float | None) -> Iterator[None]:
     def stop() -> None:
         work[STOP] = 1
 
-    timer = threading.Timer(max(0.0, deadline - time.monotonic()), stop)
+    timer = threading.Timer(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX), stop)
     timer.daemon = True
     timer.start()
     try:
