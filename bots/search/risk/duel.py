@@ -13,12 +13,12 @@ from bots.search.risk import duel_pruning as pruning
 from bots.search.risk import duel_tree as tree
 from bots.search.risk.sums import FREE, INDEX, MODES, NONE, cell, put, scale_values, state_values
 from bots.search.risk.work import begin, best_line, charge, found, stopping
-from protocol.compiled import FAST, floats, ints, zeros
+from protocol.compiled import floats, ints, zeros
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Action, Duel, Position
 
-SLOTS = 2**20 if FAST else 2**16
-"""Positions that are remembered."""
+SLOTS = 2**18
+"""Positions that are remembered; as many everywhere, for the same moves on every machine."""
 
 
 class DuelSearch:
