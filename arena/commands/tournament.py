@@ -197,7 +197,7 @@ def _show(
     console = Console(width=None if sys.stdout.isatty() else 80)
     reasons = ", ".join(f"{reason} {count}" for reason, count in _reasons(results))
     played = counted(len(results), "match", "matches")
-    console.print(f"{plan.game} {plan.format}, {played} ({reasons}), seed {plan.seed}, id {plan.id}")
+    console.print(f"{plan.game} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")
     standing = Table(box=None, pad_edge=False)
     for column in ("#", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits"):
         standing.add_column(column, justify="left" if column == "bot" else "right", no_wrap=True)
