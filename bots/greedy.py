@@ -9,7 +9,7 @@ from bots.bot import Bot, Choice, Turn
 from bots.evaluation import check_name
 from bots.purse import purse
 from bots.search.base import Evaluate, Found, Limit, opinion, win_value
-from bots.search.kernels import kernel_for
+from bots.search.kernels import warm_up
 from bots.thought import CAMPAIGN, EVAL, evaluation_for, name_for
 from protocol.games import load
 from protocol.games.base import Game
@@ -26,8 +26,8 @@ class Greedy(Bot):
         self._evaluation = None if eval is None else check_name(eval)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        if game is not None and game.name == CAMPAIGN and (kernel := kernel_for(game)) is not None:
-            kernel.warm_up()
+        if game is not None and game.name == CAMPAIGN:
+            warm_up(game)
 
     def prepare(self, start: Start) -> None:
         self.warm_up(load(start.game, start.config))

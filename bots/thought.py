@@ -12,7 +12,7 @@ from bots.evaluation import check_name, evaluation, names_of
 from bots.purse import purse
 from bots.search.base import Evaluate, Found, Limit
 from bots.search.deepening import DEEPEST
-from bots.search.kernels import EQUAL, Algorithm, Kernel, kernel_for
+from bots.search.kernels import EQUAL, Algorithm, Kernel, kernel_for, warm_up
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
@@ -65,8 +65,7 @@ class SearchingBot(Bot):
         return self.depth or DEEPEST
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        if game is not None and (kernel := kernel_for(game)) is not None:
-            kernel.warm_up()
+        warm_up(game)
 
     def prepare(self, start: Start) -> None:
         self.warm_up(load(start.game, start.config))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 from bots.search.base import Found, Limit
+from protocol.compiled import FAST
 from protocol.games.base import Game
 
 Algorithm = Literal["expectiminimax", "alphabeta"]
@@ -54,3 +55,9 @@ def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
     module, _, attribute = where.partition(":")
     found: type[Kernel] = getattr(importlib.import_module(module), attribute)
     return found(rules)
+
+
+def warm_up(rules: Game[Any, Any] | None) -> None:
+    """Compile or load the search of this game, if it has one; without numba there is nothing to compile."""
+    if FAST and rules is not None and (kernel := kernel_for(rules)) is not None:
+        kernel.warm_up()
