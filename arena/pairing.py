@@ -9,6 +9,7 @@ import itertools
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 from random import Random
 from typing import Any
 
@@ -52,6 +53,12 @@ class Seeker:
     pool: Hashable = None
     seats: int = 2
     patience: float = PATIENCE
+
+
+def count(form: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = False) -> int:
+    """How many matches a tournament of this format has: round-robin, gauntlet or swiss."""
+    groups = {"round-robin": comb(bots, seats), "gauntlet": comb(bots - 1, seats - 1), "swiss": bots // seats}[form]
+    return groups * rounds * (seats if paired else 1)
 
 
 def round_robin(

@@ -105,9 +105,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def count(self) -> int:
         """How many matches there will be in all."""
-        if self.format == "swiss":
-            return len(self.contestants) // 2 * self.rounds * (2 if self.paired else 1)
-        return len(self.schedule(()))
+        return pairing.count(self.format, len(self.contestants), self.rounds, seats=self.seats, paired=self.paired)
 
     def game_of(self, match: Pairing) -> Game[Any, Any]:
         """The game of a pairing: with `paired`, both seat orders start from the same deal."""

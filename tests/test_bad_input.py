@@ -116,6 +116,10 @@ WRONG_USAGE = [
     ((*NIM, "--clock", "0"), "clock is '0': it is seconds and increment, like 60+0.5"),
     ((*NIM, "--rounds", "0"), "--rounds is 0: it is 1 to 100000"),
     ((*NIM, "--rounds", "1000000000"), "--rounds is 1000000000: it is 1 to 100000"),
+    (
+        (*NIM, "a=random", "b=random", "c=random", "--rounds", "100000", "--paired"),
+        "that makes 2,000,000 matches: at most 1,000,000, so fewer bots or --rounds",
+    ),
     ((*NIM, "--jobs", "0"), "--jobs is 0: it is 1 to 64"),
     ((*NIM, "--format", "knockout"), "there is no format 'knockout': one of round-robin, gauntlet, swiss"),
     ((*NIM, "--json", "nowhere/out.json"), "--json nowhere/out.json can't be written: name a file in a folder that is"),

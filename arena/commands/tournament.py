@@ -23,6 +23,7 @@ from arena.commands.plies import counted
 from arena.contestants import contestants
 from arena.journal import Journal
 from arena.lock import lock
+from arena.pairing import count
 from arena.result import Result
 from arena.standings import Row, head_to_head, table
 from arena.store.store import Store
@@ -37,6 +38,8 @@ BOT_SETTINGS = ("depth", "eval", "nodes", "weights")
 """Keys of `--set` that are not the game's but the reference bots': each takes those it knows."""
 WIDEST_CROSS_TABLE = 8
 MOST_ROUNDS = 100_000
+MOST_MATCHES = 1_000_000
+"""A schedule is held in memory."""
 
 
 def run(
@@ -68,6 +71,9 @@ def run(
         raise UsageFault(f"a swiss tournament is for two seats; this game has {rules.seats}")
     if len(entered) < rules.seats:
         raise UsageFault(f"a match of {game} has {rules.seats} seats under this config: {len(entered)} bots are given")
+    matches = count(form, len(entered), rounds, seats=rules.seats, paired=paired)
+    if matches > MOST_MATCHES:
+        raise UsageFault(f"that makes {matches:,} matches: at most {MOST_MATCHES:,}, so fewer bots or --rounds")
     arguments = {
         "bots": list(bots),
         "settings": bot_settings,

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from arena.pairing import PATIENCE, Pairing, Seeker, byes, gauntlet, ladder_groups, round_robin, swiss
+from arena.pairing import PATIENCE, Pairing, Seeker, byes, count, gauntlet, ladder_groups, round_robin, swiss
 from protocol.errors import UsageFault
 
 BOTS = ["ann", "bob", "cid", "dan", "eve"]
@@ -211,3 +211,10 @@ def test_a_thousand_seekers_all_find_a_match_and_each_seek_only_one() -> None:
     used = [side.key for pair in pairs for side in pair]
     assert len(used) == len(set(used)) == 1000
     assert all(a.bot != b.bot for a, b in pairs)
+
+
+@pytest.mark.parametrize(("seats", "paired"), [(2, False), (2, True), (3, False), (4, True)])
+def test_the_number_of_matches_is_known_before_the_schedule(seats: int, paired: bool) -> None:
+    for form, everyone in (("round-robin", round_robin), ("gauntlet", gauntlet)):
+        schedule = everyone(BOTS, 3, Random(1), seats=seats, paired=paired)
+        assert count(form, len(BOTS), 3, seats=seats, paired=paired) == len(schedule)
