@@ -209,6 +209,8 @@ def move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tupl
             raise MalformedMove(f"a move is a map like {example}, not {shown(wire)}")
         raise MalformedMove(f"do is {shown(do)}: it is {_among(forms)}, as in {example}")
     example, names = forms[do]
+    if wire.keys() != {"do", *names}:
+        raise MalformedMove(_misshapen(wire, example, ("do", *names)))
     return do, move_fields({key: value for key, value in wire.items() if key != "do"}, example, *names)
 
 
