@@ -13,7 +13,7 @@ RESERVE = 0.4
 MOST_SECONDS = 0.1
 """Longer thought wins nothing in the small games, and tournaments stay quick."""
 MOST_SECONDS_OF_KERNELS = 1.0
-AT_ONCE = 500 if FAST else 50
+AT_ONCE = 500 if FAST else 10
 """Nodes of a kernel, about a millisecond where the reserve is whole; fewer as it dwindles."""
 AT_ONCE_WITHOUT_KERNEL = 50
 
