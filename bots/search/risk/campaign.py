@@ -24,6 +24,8 @@ Battles = Literal["sure", "means", "dice"]
 BATTLES = get_args(Battles)
 DEEPEST = 40
 """No search looks further ahead."""
+LEAST_NODES = 50
+"""With fewer to spend nothing is searched."""
 ENTRIES = 2**17
 """Positions that the table holds; as many everywhere, for the same moves on every machine."""
 
@@ -73,6 +75,8 @@ class CampaignSearch:
         if position.phase == "draft":
             return self._drafted(position, MODES[evaluation], scale, limit)
         calm = not by_turns if quiescence is None else quiescence
+        if limit.left is not None and limit.left < LEAST_NODES:
+            return self._at_once(position, limit)
         play = self._play(position, depth * step, battles, candidates, calm)
         state = self._state(position, position.seat, MODES[evaluation])
         look = partial(self._look, state, play, scale, units, step)
@@ -148,6 +152,16 @@ class CampaignSearch:
         value = estimate(self._board, self._state(after, position.seat, mode), scale)
         return Found(float(value), move, (move,), nodes=1, leaves=1, deepest=1, depth=1, complete=False)
 
+    def _at_once(self, position: Position, limit: Limit) -> Found[Move]:
+        """The attack with the most units to spare, if one has any: a microsecond's thought, where there is no more."""
+        moves = self.rules.legal_moves(position)
+        attacks = [move for move in moves if isinstance(move, Attack)]
+        spare = {move: move.units - position.troops[move.to] for move in attacks}
+        best = max(attacks, key=lambda move: spare[move], default=None)
+        move = best if best is not None and spare[best] > 0 else End()
+        limit.charge(1)
+        return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)
+
     def _unfinished(self, result: Found[Move], position: Position, play: Any) -> Found[Move]:
         """The best move seen when there was no time to look at all."""
         numbers = best_line(play)
@@ -201,7 +215,7 @@ class CampaignSearch:
         start = self.rules.initial(Dice(bytes(32), 0))[0]
         position = self.rules.outcomes(start, self.rules.legal_moves(start)[0])[0][1]
         for algorithm in get_args(Algorithm):
-            self.search(position, depth=1, algorithm=algorithm, limit=Limit())
+            self.search(position, depth=1, algorithm=algorithm, limit=Limit(nodes=LEAST_NODES))
 
     def _state(self, position: Position, seat: int, mode: int) -> Any:
         """The position for the kernels, seen from a seat."""
