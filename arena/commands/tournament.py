@@ -204,6 +204,8 @@ def _show(
     reasons = ", ".join(f"{reason} {count}" for reason, count in _reasons(results))
     played = counted(len(results), "match", "matches")
     console.print(f"{plan.game} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")
+    if not plan.rated:
+        console.print("not rated: no preset has this config")
     standing = Table(box=None, pad_edge=False)
     for column in ("#", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits"):
         standing.add_column(column, justify="left" if column == "bot" else "right", no_wrap=True)
