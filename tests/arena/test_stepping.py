@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -24,6 +25,12 @@ from referee_table import Table
 WITHIN = 20.0
 
 
+def sit_down() -> None:
+    """In the child: its terminal is the one before it, and Ctrl-C works even if it does not where the tests run."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Terminal:
     """A command on a terminal of so many lines, and what it drew."""
 
@@ -38,7 +45,7 @@ class Terminal:
             stdout=self.slave,
             stderr=self.slave,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=sit_down,
         )
         self.seen = b""
 
