@@ -73,6 +73,10 @@ def begin(game: Game[Any, Any]) -> Any:
     return game.initial(dice_of(game))[0]
 
 
+CLOSELY = 50
+"""So many positions of a game are looked at closely, and one in as many of a long one after that."""
+
+
 def play(game: Game[Any, Any], chooser: random.Random) -> list[Any]:
     """The states of a random game, checked against the contract as it goes."""
     key = chooser.randbytes(32)
@@ -84,11 +88,14 @@ def play(game: Game[Any, Any], chooser: random.Random) -> list[Any]:
         assert moves, "somebody is to move, so there is a move"
         assert len(set(moves)) == len(moves)
         assert seat in range(game.seats)
-        check_state(game, state)
-        check_offer(game, state)
+        close = len(states) <= CLOSELY or len(states) % CLOSELY == 0
+        if close:
+            check_state(game, state)
+            check_offer(game, state)
         move = chooser.choice([chooser.choice(moves), game.sample(state, chooser.randrange)])
         assert move in moves or game.name in UNLISTED
-        check_move(game, state, move)
+        if close:
+            check_move(game, state, move)
         ply = game.ply(state)
         state, event = game.apply(state, move, Dice(key, ply))
         assert (event.ply, event.seat, event.move) == (ply, seat, game.encode_move(move))
