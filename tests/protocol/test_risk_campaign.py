@@ -97,6 +97,7 @@ def test_different_dice_deal_differently() -> None:
         ({"deal": "12"}, "deal is '12': it is null or 32 hex digits"),
         ({"deal": DEAL + "\n"}, "deal is '00112233445566778899aabbccddeeff"),
         ({"deal": 7}, "deal is 7: it is null or 32 hex digits"),
+        ({"deal": 0x10**4000}, "deal is something too long to show: it is null"),
     ],
 )
 def test_a_config_out_of_range_is_answered_with_the_range(config: dict[str, Any], complaint: str) -> None:

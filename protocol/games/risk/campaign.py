@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig
-from protocol.games.base import CERTAIN, NO_DICE, Game, illegal, integer, one_of, read_config
+from protocol.games.base import CERTAIN, NO_DICE, Game, illegal, integer, one_of, read_config, shown
 from protocol.games.risk import board as boards
 from protocol.games.risk import campaign_moves as moves
 from protocol.games.risk.battle import battle_odds, deterministic, fight, told
@@ -301,7 +301,7 @@ def _deal(value: Any) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not re.fullmatch("[0-9a-fA-F]{32}", value):
-        raise BadConfig(f"{Campaign.name}: deal is {repr(value)[:40]}: it is null or 32 hex digits")
+        raise BadConfig(f"{Campaign.name}: deal is {shown(value)}: it is null or 32 hex digits")
     return value.lower()
 
 
