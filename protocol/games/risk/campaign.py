@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig
-from protocol.games.base import CERTAIN, NO_DICE, Game, illegal, integer, one_of, read_config, shown
+from protocol.games.base import Game, illegal, integer, one_of, read_config, shown
 from protocol.games.risk import board as boards
 from protocol.games.risk import campaign_moves as moves
 from protocol.games.risk.battle import battle_odds, deterministic, fight, told
@@ -180,7 +180,7 @@ class Campaign(Game[Position, Move]):
 
     def outcomes(self, state: Position, move: Move) -> Sequence[tuple[Fraction, Position]]:
         if not isinstance(move, Attack) or self.battle == "deterministic":
-            return ((CERTAIN, self.apply(state, move, NO_DICE)[0]),)
+            return super().outcomes(state, move)
         odds = battle_odds(move.units, state.troops[move.to])
         return tuple((chance, self._fought(state, move, *left)) for chance, *left in odds)
 
@@ -272,12 +272,12 @@ class Campaign(Game[Position, Move]):
         return moves.decode(wire)
 
     def offer(self, state: Position) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        legal = [self.encode_move(move) for move in self.legal_moves(state)]
+        legal, _ = super().offer(state)
         if state.phase == "draft":
             own = [at for at, held in enumerate(state.owner) if held == state.seat]
             return legal, {"do": "draft", "units": state.units, "territories": own}
-        attacks = [{"from": a.source, "to": a.to, "max_units": a.units} for a in self._attacks(state)]
-        return legal, {"attacks": attacks}
+        attacks = [move for move in legal if move["do"] == "attack"]
+        return legal, {"attacks": [{"from": a["from"], "to": a["to"], "max_units": a["units"]} for a in attacks]}
 
     def board(self, state: Position) -> str:
         if self.to_move(state) is None:
