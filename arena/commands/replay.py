@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,8 @@ def load(target: str, database: str) -> tuple[str, bytes]:
             return target, path.read_bytes()
         except OSError as exc:
             raise ArenaFault(f"{target} can't be read: {exc.strerror}") from exc
-    store = Store.open(database, create=False)
-    try:
+    with closing(Store.open(database, create=False)) as store:
         body = store.record(target)
-    finally:
-        store.close()
     if body is None:
         raise UsageFault(f"there is no match {target!r} in {database}: `arena matches` lists those there are")
     return target, body
@@ -70,15 +68,12 @@ def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes]
         for target in targets:
             yield load(target, database)
         return
-    store = Store.open(database, create=False)
-    try:
+    with closing(Store.open(database, create=False)) as store:
         for match in store.matches():
             body = store.record(match.match)
             if body is None:
                 raise ArenaFault(f"match {match.match} has no record in {database}")
             yield match.match, body
-    finally:
-        store.close()
 
 
 def export(target: str, to: Path, database: str) -> None:
@@ -147,7 +142,7 @@ def _print(record: Record, boards: bool) -> None:
             console.print(course.game.board(course.state), markup=False)
     if not boards:
         console.print(_table(told))
-        console.print(_last_board(record), markup=False)
+        console.print("" if course.state is None else course.game.board(course.state), markup=False)
     for text in _end(record):
         console.print(text, markup=False)
 
@@ -169,12 +164,6 @@ def _table(told: Sequence[Told]) -> Table:
     for line in told:
         table.add_row(*(Text(line[at]) for at in used))
     return table
-
-
-def _last_board(record: Record) -> str:
-    """The board at the end; nothing for a match that was called off before it began."""
-    *_, (_, course) = records.replay(record)
-    return "" if course.state is None else course.game.board(course.state)
 
 
 def _end(record: Record) -> list[str]:
