@@ -5,6 +5,7 @@ A round is up to three attacking and two defending dice, highest against highest
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import product
@@ -46,12 +47,9 @@ def deterministic(attackers: int, defenders: int) -> tuple[int, int]:
 @cache
 def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int, int], ...]:
     """The attackers and defenders that one round takes, each with its exact probability, fewest attackers first."""
-    ways: dict[tuple[int, int], int] = {}
-    for faces in product(range(1, SIDES + 1), repeat=attack_dice + defence_dice):
-        losses = _losses(faces[:attack_dice], faces[attack_dice:])
-        ways[losses] = ways.get(losses, 0) + 1
-    rolls = SIDES ** (attack_dice + defence_dice)
-    return tuple((Fraction(count, rolls), *losses) for losses, count in sorted(ways.items()))
+    throws = SIDES ** (attack_dice + defence_dice)
+    ways = _round_ways(attack_dice, defence_dice)
+    return tuple((Fraction(count, throws), lost, killed) for count, lost, killed in ways)
 
 
 @lru_cache(maxsize=1024)
@@ -72,9 +70,10 @@ def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, in
             if 0 in state:
                 ended.append((Fraction(count, SIDES**power), *state))
                 continue
-            faced, rolled = _round(min(left, ATTACKING), min(total - left, DEFENDING))
-            for chances, lost, killed in faced:
-                _add(ways, (left - lost, total - left - killed), count * chances, power + rolled)
+            attack_dice, defence_dice = min(left, ATTACKING), min(total - left, DEFENDING)
+            thrown = attack_dice + defence_dice
+            for throws, lost, killed in _round_ways(attack_dice, defence_dice):
+                _add(ways, (left - lost, total - left - killed), count * throws, power + thrown)
     return tuple(sorted(ended, key=lambda end: (-end[1], end[2])))
 
 
@@ -89,11 +88,11 @@ def _add(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], c
 
 
 @cache
-def _round(attack_dice: int, defence_dice: int) -> tuple[tuple[tuple[int, int, int], ...], int]:
-    """`round_odds` as whole numbers over six to the number of dice, and that number."""
-    thrown = attack_dice + defence_dice
-    odds = round_odds(attack_dice, defence_dice)
-    return tuple((int(chance * SIDES**thrown), lost, killed) for chance, lost, killed in odds), thrown
+def _round_ways(attack_dice: int, defence_dice: int) -> tuple[tuple[int, int, int], ...]:
+    """In how many of all throws a round takes so many attackers and defenders, fewest attackers first."""
+    faces = product(range(1, SIDES + 1), repeat=attack_dice + defence_dice)
+    ways = Counter(_losses(thrown[:attack_dice], thrown[attack_dice:]) for thrown in faces)
+    return tuple((count, *losses) for losses, count in sorted(ways.items()))
 
 
 def _losses(attack: list[int] | tuple[int, ...], defence: list[int] | tuple[int, ...]) -> tuple[int, int]:
