@@ -1,4 +1,4 @@
-"""Tables for a terminal, in plain text, within 80 columns."""
+"""What commands print in plain text: tables within 80 columns, numbers with their words."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, elastic: 
         ]
         lines.append(_GAP.join(aligned).rstrip())
     return "\n".join(lines)
+
+
+def counted(number: int, one: str, more: str) -> str:
+    """A number with its word."""
+    return f"{number} {one if number == 1 else more}"
 
 
 def _cut(cell: str, width: int) -> str:

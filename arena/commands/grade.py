@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from arena import record as records
-from arena.commands.plies import counted
 from arena.commands.replay import load
 from arena.course import CHANCE
 from arena.record import Ply, Record
+from arena.tables import counted
 from protocol.errors import UsageFault
 from protocol.games.base import NO_DICE, Game
 from protocol.games.grundy import Grundy

@@ -56,11 +56,6 @@ def tell(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
     return Told(ply, bot, move, left, value, _printable(info.note or ""))
 
 
-def counted(number: int, one: str, more: str) -> str:
-    """A number with its word."""
-    return f"{number} {one if number == 1 else more}"
-
-
 def _printable(text: str) -> str:
     """A bot's words without what could move a terminal's cursor."""
     return "".join(char if char.isprintable() else " " for char in text)

@@ -15,9 +15,10 @@ from rich.text import Text
 
 from arena import record as records
 from arena.commands import stepping
-from arena.commands.plies import Told, counted, tell
+from arena.commands.plies import Told, tell
 from arena.record import Header, Record, Strike
 from arena.store.store import Store
+from arena.tables import counted
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 
 PLAYED_OUT = ("win", "draw", "ply_limit", "round_limit")

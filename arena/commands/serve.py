@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from arena import loop
 from arena.archive import Archive
-from arena.commands.plies import counted
 from arena.config import Settings, clock, database
 from arena.identity import StoreDoor
 from arena.journal import Journal
 from arena.lock import lock
 from arena.server import Arena
 from arena.store.store import Store
+from arena.tables import counted
 from protocol.games import NAMES, load
 
 if TYPE_CHECKING:

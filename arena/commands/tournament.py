@@ -19,7 +19,6 @@ from rich.table import Table
 
 from arena import config, loop
 from arena.archive import Archive
-from arena.commands.plies import counted
 from arena.contestants import contestants
 from arena.journal import Journal
 from arena.lock import lock
@@ -27,6 +26,7 @@ from arena.pairing import count
 from arena.result import Result
 from arena.standings import Row, head_to_head, table
 from arena.store.store import Store
+from arena.tables import counted
 from arena.tournament import Plan, Tournament
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
