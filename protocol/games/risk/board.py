@@ -156,11 +156,10 @@ class _Reader:
         tables = self._rows(value["territories"], "territories", FEWEST, MOST)
         territories = [self._territory(row, f"territories[{i}]", find_continent) for i, row in enumerate(tables)]
         find = self._finder("territory", [territory.name for territory in territories])
-        borders = self._borders(value["borders"], find)
-        for index, continent in enumerate(continents):
-            if not any(territory.continent == index for territory in territories):
+        board = Board(name, tuple(territories), tuple(continents), self._borders(value["borders"], find))
+        for continent, members in zip(continents, board.members, strict=True):
+            if not members:
                 self._bad(f"the continent {continent.name} has no territory")
-        board = Board(name, tuple(territories), tuple(continents), borders)
         parts = list(networkx.connected_components(board.graph))
         if len(parts) > 1:
             one, other = (territories[min(part)].name for part in parts[:2])
@@ -169,14 +168,12 @@ class _Reader:
 
     def _continent(self, row: Mapping[str, Any], where: str) -> Continent:
         self._keys(row, where, "name", "bonus")
-        bonus = row["bonus"]
-        if type(bonus) is not int or not 0 <= bonus <= MOST_BONUS:
-            self._bad(f"{where}.bonus is {shown(bonus)}: an integer from 0 to {MOST_BONUS}")
+        bonus = self._integer(row["bonus"], f"{where}.bonus", MOST_BONUS)
         return Continent(self._name(row["name"], f"{where}.name"), bonus)
 
     def _territory(self, row: Mapping[str, Any], where: str, continent: Callable[[Any, str], int]) -> Territory:
         self._keys(row, where, "name", "continent", "x", "y")
-        x, y = (self._coordinate(row[axis], f"{where}.{axis}") for axis in ("x", "y"))
+        x, y = (self._integer(row[axis], f"{where}.{axis}", EXTENT) for axis in ("x", "y"))
         name = self._name(row["name"], f"{where}.name")
         return Territory(name, continent(row["continent"], f"{where}.continent"), x, y)
 
@@ -236,9 +233,9 @@ class _Reader:
             self._bad(f"{where} is {shown(value)}: 1 to {MOST_NAME} printable characters")
         return value
 
-    def _coordinate(self, value: Any, where: str) -> int:
-        if type(value) is not int or not 0 <= value <= EXTENT:
-            self._bad(f"{where} is {shown(value)}: an integer from 0 to {EXTENT}")
+    def _integer(self, value: Any, where: str, most: int) -> int:
+        if type(value) is not int or not 0 <= value <= most:
+            self._bad(f"{where} is {shown(value)}: an integer from 0 to {most}")
         return value
 
     def _bad(self, what: str) -> NoReturn:
