@@ -48,7 +48,7 @@ def step(record: Record, end: Sequence[str], pause: float | None = None) -> None
     frames, course = _frames(record)
     at = 0
     with _keys() as pressed:
-        while 0 <= at < len(frames):
+        while at < len(frames):
             last = at == len(frames) - 1
             _draw(_lines(record, course, frames, at) + (["", *end] if last else []))
             if last and pause is not None:
