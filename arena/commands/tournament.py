@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -201,7 +202,7 @@ def _show(
     plan: Plan, results: Sequence[Result], rows: Sequence[Row], cross: Mapping[str, Mapping[str, float | None]]
 ) -> None:
     console = Console(width=None if sys.stdout.isatty() else 80)
-    reasons = ", ".join(f"{reason} {count}" for reason, count in _reasons(results))
+    reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
     played = counted(len(results), "match", "matches")
     console.print(f"{plan.game} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")
     if not plan.rated:
@@ -228,13 +229,6 @@ def _cross_table(names: Sequence[str], cross: Mapping[str, Mapping[str, float | 
         shares = [cross[name].get(other) for other in names]
         shown.add_row(name, *("" if share is None else f"{share:.2f}" for share in shares))
     return shown
-
-
-def _reasons(results: Sequence[Result]) -> list[tuple[str, int]]:
-    counts: dict[str, int] = {}
-    for result in results:
-        counts[result.reason] = counts.get(result.reason, 0) + 1
-    return sorted(counts.items(), key=lambda item: -item[1])
 
 
 def _write_json(
