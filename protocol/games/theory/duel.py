@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from protocol.cache import cache_folder
-from protocol.compiled import FAST, compiled, entry, ints
+from protocol.compiled import FAST, compiled, entry, ints, zeros
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import ARMY, FREE, REINFORCEMENT, TAKEN, Action, Duel, Position
@@ -162,8 +162,6 @@ def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
 
 def _solve(shape: Shape) -> tuple[Any, int]:
     """The values by index, as 64-bit floats, and the number of sweeps it took."""
-    import numpy
-
     count = len(shape.places)
     near: list[list[int]] = [[] for _ in range(count)]
     for a, b in shape.edges:
@@ -171,10 +169,11 @@ def _solve(shape: Shape) -> tuple[Any, int]:
         near[b].append(a)
     first = ints(itertools.accumulate(map(len, near), initial=0))
     weights = ints((2 * shape.cap + 1) ** place for place in range(count))
-    values = numpy.zeros(shape.positions)
+    ends = ints(itertools.chain(*near))
+    values, digits = zeros(shape.positions, float), zeros(count)
     sweeps, change = 0, 1.0
     while change > CLOSE:
-        change = _sweep(values, shape.cap, weights, ints(itertools.chain(*near)), first, ints([0] * count))
+        change = _sweep(values, shape.cap, weights, ends, first, digits)
         sweeps += 1
     return values, sweeps
 
@@ -185,7 +184,7 @@ def _solve(shape: Shape) -> tuple[Any, int]:
 
 @entry
 def _sweep(values: Any, cap: int, weights: Any, near: Any, first: Any, digits: Any) -> float:
-    """Value every position anew from the values there are, in place; the largest change. `digits` begin at 0."""
+    """Value every position anew from the values there are, in place; the largest change. `digits` begin and end at 0."""
     count = len(weights)
     worst = 0.0
     for position in range(len(values)):
@@ -267,7 +266,8 @@ def _read(path: Path, shape: Shape) -> tuple[Any, int] | None:
     import numpy
 
     try:
-        head, _, body = path.read_bytes().partition(b"\n")
+        with path.open("rb") as file:
+            head, body = file.readline().rstrip(b"\n"), file.read()
     except OSError:
         return None
     fields = head.split(b" ")
@@ -286,7 +286,8 @@ def _write(path: Path, shape: Shape, values: Any, sweeps: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
             try:
-                file.write(head + body)
+                file.write(head)
+                file.write(body)
                 file.close()
                 os.replace(file.name, path)
             except OSError:
