@@ -184,7 +184,7 @@ def _solve(shape: Shape) -> tuple[Any, int]:
 
 @entry
 def _sweep(values: Any, cap: int, weights: Any, near: Any, first: Any, digits: Any) -> float:
-    """Value every position anew from the values there are, in place; the largest change. `digits` begin and end at 0."""
+    """Value every position anew from the values so far, in place; the largest change. `digits` begin and end at 0."""
     count = len(weights)
     worst = 0.0
     for position in range(len(values)):
