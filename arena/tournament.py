@@ -51,8 +51,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     id: str
     seed: str
     contestants: tuple[Contestant, ...]
-    game: str
-    config: dict[str, Any]
+    rules: Game[Any, Any]
     format: str
     rounds: int
     paired: bool
@@ -68,14 +67,9 @@ class Plan(Struct, frozen=True, kw_only=True):
         return [contestant.name for contestant in self.contestants]
 
     @property
-    def seats(self) -> int:
-        """How many play a match."""
-        return load(self.game, self.config).seats
-
-    @property
     def rated(self) -> bool:
         """Whether the matches are: where they play a preset, however it is dealt."""
-        return load(self.game, self.config).preset is not None
+        return self.rules.preset is not None
 
     def schedule(self, played: Sequence[Result]) -> list[Pairing]:
         """Every pairing that is known now: all of them, but only the next round of a swiss tournament."""
@@ -83,7 +77,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         if self.format == "swiss":
             return self._swiss(played)
         everyone = pairing.round_robin if self.format == "round-robin" else pairing.gauntlet
-        return everyone(self.names, self.rounds, chance, seats=self.seats, paired=self.paired)
+        return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
 
     def _swiss(self, played: Sequence[Result]) -> list[Pairing]:
         """Round after round from the results so far, up to the first that is not finished."""
@@ -105,14 +99,14 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def count(self) -> int:
         """How many matches there will be in all."""
-        return pairing.count(self.format, len(self.contestants), self.rounds, seats=self.seats, paired=self.paired)
+        seats = self.rules.seats
+        return pairing.count(self.format, len(self.contestants), self.rounds, seats=seats, paired=self.paired)
 
     def game_of(self, match: Pairing) -> Game[Any, Any]:
         """The game of a pairing: with `paired`, both seat orders start from the same deal."""
-        game = load(self.game, self.config)
         if not self.paired:
-            return game
-        return load(self.game, game.dealt(Dice(self.derive(f"start/{match.start}"), 0)))
+            return self.rules
+        return load(self.rules.name, self.rules.dealt(Dice(self.derive(f"start/{match.start}"), 0)))
 
 
 class InOrder:
@@ -241,8 +235,8 @@ class Tournament:
                 "ARENA_URL": f"ws://{HOST}:{port}",
                 "ARENA_TOKEN": tokens[contestant.name],
                 "ARENA_BOT": contestant.name,
-                "ARENA_GAME": self.plan.game,
-                "ARENA_CONFIG": json.dumps(self.plan.config),
+                "ARENA_GAME": self.plan.rules.name,
+                "ARENA_CONFIG": json.dumps(self.plan.rules.config),
                 "ARENA_SEED": self.plan.derive(f"bot/{contestant.name}").hex(),
                 "ARENA_ASSIGNED": "1",
             }

@@ -141,13 +141,11 @@ async def play(
     folder: Path, words: Sequence[str], hello_within: float, rounds: int = 2
 ) -> tuple[list[Result], list[str], BaseException | None]:
     """Play a tournament here: its results, what was noted, and what stopped it."""
-    rules = load("nim", {})
     plan = Plan(
         id="t0123456789",
         seed="1",
         contestants=tuple(contestants(words, {})),
-        game="nim",
-        config=rules.config,
+        rules=load("nim"),
         format="round-robin",
         rounds=rounds,
         paired=False,

@@ -95,8 +95,7 @@ def run(
             id=tournament,
             seed=drawn,
             contestants=tuple(entered),
-            game=game,
-            config=rules.config,
+            rules=rules,
             format=form,
             rounds=rounds,
             paired=paired,
@@ -188,14 +187,14 @@ def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, played: list[
 
 def _progress(console: Console, plan: Plan, done: int) -> tuple[Progress, Any]:
     progress = Progress(
-        TextColumn(plan.game),
+        TextColumn(plan.rules.name),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("matches"),
         TimeRemainingColumn(),
         console=console,
     )
-    return progress, progress.add_task(plan.game, total=plan.count, completed=done)
+    return progress, progress.add_task(plan.rules.name, total=plan.count, completed=done)
 
 
 def _show(
@@ -204,7 +203,7 @@ def _show(
     console = Console(width=None if sys.stdout.isatty() else 80)
     reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
     played = counted(len(results), "match", "matches")
-    console.print(f"{plan.game} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")
+    console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")
     if not plan.rated:
         console.print("not rated: no preset has this config")
     standing = Table(box=None, pad_edge=False)

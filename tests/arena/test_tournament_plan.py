@@ -26,8 +26,7 @@ def plan(bots: str = "abcd", **changes: Any) -> Plan:
         "id": "t1",
         "seed": "7",
         "contestants": tuple(Contestant(name, ()) for name in bots),
-        "game": "nim",
-        "config": dict(load("nim", {}).config),
+        "rules": load("nim"),
         "format": "round-robin",
         "rounds": 2,
         "paired": False,
@@ -101,20 +100,20 @@ def test_a_bot_that_sits_out_of_a_swiss_round_has_its_point() -> None:
 
 
 def test_paired_games_of_one_start_are_dealt_alike() -> None:
-    config = dict(load("nim", {"heaps": [9, 9, 9], "start": "p-position"}).config)
-    paired = plan("ab", paired=True, config=config, rounds=3)
+    rules = load("nim", {"heaps": [9, 9, 9], "start": "p-position"})
+    paired = plan("ab", paired=True, rules=rules, rounds=3)
     dealt = [paired.game_of(match).config["heaps"] for match in paired.schedule(())]
     assert dealt[::2] == dealt[1::2]
-    assert plan("ab", config=config).game_of(paired.schedule(())[0]).config == config
+    assert plan("ab", rules=rules).game_of(paired.schedule(())[0]).config == rules.config
 
 
 def test_paired_matches_of_a_preset_are_rated_although_their_deal_is_settled() -> None:
-    paired = plan("ab", paired=True, game="risk-campaign", config=load("risk-campaign").config)
+    paired = plan("ab", paired=True, rules=load("risk-campaign"))
     match, back = paired.schedule(())[:2]
     assert paired.game_of(match).config == paired.game_of(back).config
     assert paired.game_of(match).preset is None
     assert paired.rated
-    assert not plan(config={"heaps": [9]}).rated
+    assert not plan(rules=load("nim", {"heaps": [9]})).rated
 
 
 class Shelf:
