@@ -369,6 +369,8 @@ def answers() -> list[Any]:
             result = search.search(state, depth=2, algorithm=algorithm, limit=Limit(nodes=3_000), **how)  # type: ignore[arg-type]
             found.append([result.value, repr(result.line), result.nodes, result.leaves])
         found.append(search.perft(state, 2))
+    search, state = kernel(map="south-america"), Position((0, 0, 1, 1), (2000, 1, 1, 1), "attack", 0, 3, 1, (), 0, 9)
+    found.append(search.search(state, depth=1, algorithm="alphabeta", limit=Limit(nodes=100)).value)
     return found
 
 

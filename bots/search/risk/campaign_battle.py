@@ -92,8 +92,9 @@ def mean_results(chances: Any, begin: int, attackers: int, defenders: int) -> in
     count = attackers + defenders
     first = begin if won >= lost else begin + 1
     second = 2 * begin + 1 - first
-    chances[first], chances[first + count] = won, int(spared / won + 0.5)
-    chances[second], chances[second + count] = lost, -int(held / lost + 0.5)
+    # With many hundreds against one, the other result is too rare for a float.
+    chances[first], chances[first + count] = won, int(spared / won + 0.5) if won > 0.0 else 1
+    chances[second], chances[second + count] = lost, -int(held / lost + 0.5) if lost > 0.0 else -1
     return 2
 
 
