@@ -33,7 +33,7 @@ from arena.effects import (
     Tell,
     Voided,
 )
-from arena.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void, course_of, redo
+from arena.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void, course_of, is_rated, redo
 from arena.result import Ratings, Result, SeatResult
 from protocol.codec import read_info
 from protocol.errors import BadRecord, IllegalMove, MalformedMessage, MalformedMove
@@ -149,13 +149,12 @@ class Match:
     def result(self, finished: str) -> Result:
         """The outcome, for the store; only when the match is over."""
         course = self._playing
-        unrated = {"void", "no_show"}
         reasons = [course.seat_reason(seat) for seat in range(self.game.seats)]
         return Result(
             match=self.id,
             game=self.game.name,
             config=self.game.config,
-            rated=self.header.rated and not unrated & {course.reason, *reasons},
+            rated=is_rated(self.header, course.reason, reasons),
             seats=tuple(
                 SeatResult(bot=player.bot, version=player.version, rank=rank, reason=reason)
                 for player, rank, reason in zip(self.players, course.ranks, reasons, strict=True)

@@ -264,6 +264,11 @@ def header_of(
     )
 
 
+def is_rated(header: Header, reason: str, reasons: Iterable[str]) -> bool:
+    """Whether a match that ended so is to be rated: not where it was called off or somebody did not show up."""
+    return header.rated and {"void", "no_show"}.isdisjoint((reason, *reasons))
+
+
 def course_of(header: Header, seed: bytes, nonces: Sequence[bytes]) -> Course:
     """The match of a header, before it begins. Raises `BadRecord` where header, seed and nonces don't fit together."""
     if commitment(header.match, seed).hex() != header.commitment:
@@ -345,16 +350,16 @@ def verify(record: Record) -> None:
 def _verify_ratings(record: Record, end: str) -> None:
     from arena import ladder  # imports trueskill, which most readers of records do not need
 
-    header, ratings = record.header, record.footer.ratings
-    may_rate = header.rated and not {"void", "no_show"} & {record.footer.reason, *record.footer.reasons}
+    header, footer, ratings = record.header, record.footer, record.footer.ratings
+    rated = is_rated(header, footer.reason, footer.reasons)
     if ratings is None:
-        if may_rate:
+        if rated:
             raise BadRecord(f"{end}: the match is rated, but the footer has no ratings")
         return
-    if not may_rate:
+    if not rated:
         raise BadRecord(f"{end}: the match is not rated, but the footer has ratings")
     try:
-        ladder.check(header.game, ratings, record.footer.ranks)
+        ladder.check(header.game, ratings, footer.ranks)
     except BadRecord as exc:
         raise BadRecord(f"{end}: {exc}") from exc
 
