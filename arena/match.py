@@ -213,9 +213,13 @@ class Match:
     def _hex_nonces(self) -> list[str]:
         return [self._nonces.get(seat, b"").hex() for seat in range(self.game.seats)]
 
-    def _begin(self) -> Event | None:
+    def _new_course(self) -> Course:
+        """The match before its first state; who gave no nonce by now adds nothing."""
         nonces = [self._nonces.setdefault(seat, b"") for seat in range(self.game.seats)]
-        course = course_of(self.header, self._seed, nonces)
+        return course_of(self.header, self.game, self._seed, nonces)
+
+    def _begin(self) -> Event | None:
+        course = self._new_course()
         deal = course.begin()
         self.course = course
         self.phase = Phase.PLAYING
@@ -407,8 +411,7 @@ class Match:
         if event.undo:
             self._undo()
         if self.course is None:
-            nonces = [self._nonces.setdefault(seat, b"") for seat in range(self.game.seats)]
-            self.course = course_of(self.header, self._seed, nonces)
+            self.course = self._new_course()
         self.course.void()
         return [Record(Void()), *self._finish(now)]
 

@@ -19,6 +19,7 @@ from protocol import VERSION
 from protocol.dice import commitment
 from protocol.errors import BadRecord, BotFault
 from protocol.games import load
+from protocol.games.base import Game
 from protocol.messages import MAX_STRIKES, Clock, Event, Info, MatchId
 
 FORMAT = 1
@@ -269,14 +270,10 @@ def is_rated(header: Header, reason: str, reasons: Iterable[str]) -> bool:
     return header.rated and {"void", "no_show"}.isdisjoint((reason, *reasons))
 
 
-def course_of(header: Header, seed: bytes, nonces: Sequence[bytes]) -> Course:
+def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
     """The match of a header, before it begins. Raises `BadRecord` where header, seed and nonces don't fit together."""
     if commitment(header.match, seed).hex() != header.commitment:
         raise BadRecord(f"{header.match}: the seed is not the one that the header's commitment promised before ply 0")
-    try:
-        game = load(header.game, header.config)
-    except BotFault as exc:
-        raise BadRecord(f"{header.match}: the header: {exc}") from exc
     for what, count in (("seats", len(header.seats)), ("nonces", len(nonces))):
         if count != game.seats:
             raise BadRecord(f"{header.match}: {count} {what}, but {header.game} has {game.seats} seats")
@@ -290,7 +287,11 @@ def replay(record: Record) -> Iterator[tuple[Ply | Strike | None, Course]]:
     Raises `BadRecord`, naming the ply, where a recorded event or digest is not what the rules and the dice give.
     """
     header, footer = record.header, record.footer
-    course = course_of(header, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])
+    try:
+        game = load(header.game, header.config)
+    except BotFault as exc:
+        raise BadRecord(f"{header.match}: the header: {exc}") from exc
+    course = course_of(header, game, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])
     began = record.lines or footer.reason != "void"
     deal = course.begin() if began else None
     yield None, course
