@@ -405,11 +405,8 @@ class Arena:
 
     async def _look_up(self, bot: str) -> None:
         """Read a bot's ratings into memory, where pairing and `start` find them."""
-        for game in NAMES:
-            if (bot.lower(), game) not in self._ratings:
-                standing = await self._archive.ask(self._archive.store.standing, bot, game)
-                if standing is not None:
-                    self._ratings[bot.lower(), game] = (standing.mu, standing.sigma)
+        for game, standing in (await self._archive.ask(self._archive.store.standings, bot)).items():
+            self._ratings[bot.lower(), game] = (standing.mu, standing.sigma)
 
 
 def _act_assigned(lobby: Lobby) -> Action:

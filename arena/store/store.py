@@ -136,12 +136,12 @@ class Store:
             if connection.execute(update(bots).where(bots.c.key == name.lower()).values(**values)).rowcount != 1:
                 raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
 
-    def standing(self, bot: str, game: str) -> Standing | None:
-        """A bot's place in a game's pool; None before its first rated match."""
-        query = select(ratings).join(bots, bots.c.id == ratings.c.bot)
+    def standings(self, bot: str) -> dict[str, Standing]:
+        """A bot's place in the pool of every game of which it has played a rated match."""
+        query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == bot.lower())
         with self._reading() as connection:
-            row = connection.execute(query.where(bots.c.key == bot.lower(), ratings.c.game == game)).one_or_none()
-        return Standing(row.mu, row.sigma, row.matches, row.version) if row else None
+            rows = connection.execute(query).all()
+        return {row.game: Standing(row.mu, row.sigma, row.matches, row.version) for row in rows}
 
     def leaderboard(self, game: str) -> list[Row]:
         """The rated bots of a game, by mu − 3 sigma."""

@@ -87,9 +87,8 @@ def altered(store: Store, statement: str) -> None:
 def test_a_rated_match_moves_both_standings(store: Store) -> None:
     (ratings,) = store.finish([finished(result("m1"))])
     assert ratings == ladder.rate("nim", [Standing(), Standing()], ["1", "1"], [1, 2])
-    assert store.standing("ANN", "nim") == Standing(*ratings_after(ratings, 0), 1, "1")
-    assert store.standing("ann", "grundy") is None
-    assert store.standing("nobody", "nim") is None
+    assert store.standings("ANN") == {"nim": Standing(*ratings_after(ratings, 0), 1, "1")}
+    assert store.standings("nobody") == {}
 
 
 def ratings_after(ratings: Ratings | None, seat: int) -> tuple[float, float]:
@@ -106,19 +105,19 @@ def test_the_record_is_closed_with_the_ratings_and_kept(store: Store) -> None:
 
 def test_an_unrated_match_leaves_the_standings(store: Store) -> None:
     assert store.finish([finished(result("m1", rated=False))]) == [None]
-    assert store.standing("ann", "nim") is None
+    assert store.standings("ann") == {}
     assert store.leaderboard("nim") == []
 
 
 def test_a_match_is_stored_and_rated_once(store: Store) -> None:
     first = store.finish([finished(result("m1"))])
-    before = store.standing("ann", "nim")
+    before = store.standings("ann")
 
     def close(_: Ratings | None) -> bytes:
         raise AssertionError("closed a second time")
 
     assert store.finish([Finished(result("m1"), close)]) == first
-    assert store.standing("ann", "nim") == before
+    assert store.standings("ann") == before
     assert len(store.matches()) == 1
 
 
@@ -137,7 +136,7 @@ def test_a_batch_rates_as_single_matches_in_the_same_order_do(tmp_path: Path) ->
     batch = [finished(result(f"m{i}", ("ann", "bob"), ((1, 2), (2, 1))[i % 3 == 0])) for i in range(20)]
     together, apart = Store.open(tmp_path / "a.db"), Store.open(tmp_path / "b.db")
     assert together.finish(batch) == [rated for one in batch for rated in apart.finish([one])]
-    assert together.standing("bob", "nim") == apart.standing("bob", "nim")
+    assert together.standings("bob") == apart.standings("bob")
     together.close()
     apart.close()
 
@@ -149,7 +148,7 @@ def test_a_batch_that_fails_half_way_leaves_nothing(store: Store) -> None:
     with pytest.raises(RuntimeError, match="no record"):
         store.finish([finished(result("m1")), Finished(result("m2"), close)])
     assert store.matches() == []
-    assert store.standing("ann", "nim") is None
+    assert store.standings("ann") == {}
     assert store.finish([]) == []
 
 
@@ -163,8 +162,7 @@ def test_two_matches_on_one_place_of_a_tournament_are_refused_in_one_line(store:
 def test_a_new_version_is_remembered_and_raises_sigma_once(store: Store) -> None:
     for number in range(12):
         store.finish([finished(result(f"m{number}", version="1"))])
-    settled = store.standing("ann", "nim")
-    assert settled is not None
+    settled = store.standings("ann")["nim"]
     (changed,) = store.finish([finished(result("n1", version="2"))])
     (again,) = store.finish([finished(result("n2", version="2"))])
     assert changed is not None
@@ -304,9 +302,7 @@ def test_a_bot_that_only_played_in_tournaments_may_be_registered_and_keeps_its_r
     assert [bot.token_hash for bot in store.bots()] == [None, None]
     store.add_bot("Ann", "a" * 64)
     assert store.bot("ann") is not None
-    standing = store.standing("ann", "nim")
-    assert standing is not None
-    assert standing.matches == 1
+    assert store.standings("ann")["nim"].matches == 1
     assert [bot.name for bot in store.bots()] == ["Ann", "bob"]
 
 
