@@ -105,7 +105,8 @@ async def test_a_server_that_is_killed_is_reported_offline_by_its_last_will(brok
     async with listening(broker.port) as listener, serving(tmp_path / "data", "--mqtt", address) as arena:
         await listener.until(lambda it: it.last("status") == {"online": True})
         arena.process.kill()
-        await listener.until(lambda it: it.last("status") == {"online": False})
+        await listener.until(lambda it: len(it.heard["club/arena/status"]) > 1)
+    assert listener.heard == {"club/arena/status": [{"online": True}, {"online": False}]}
 
 
 async def test_fifty_matches_finish_with_the_broker_killed_half_way(broker: Any, tmp_path: Path) -> None:
@@ -130,7 +131,12 @@ async def test_an_arena_that_starts_again_knows_its_leaderboard(broker: Any, tmp
     async with serving(tmp_path / "data") as arena:
         await asyncio.gather(play(arena, "perfect", 2), play(arena, "random", 2))
     async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")), listening(broker.port) as listener:
-        await listener.until(lambda it: it.matches_on_board() == [2, 2])
+        await listener.until(lambda it: it.last("leaderboard/nim"))
+    assert {row["bot"]: row["played"] for row in listener.last("leaderboard/nim")["rows"]} == {
+        "perfect": 2,
+        "random": 2,
+    }
+    assert listener.of_matches("end") == {}
 
 
 async def test_a_broker_that_accepts_but_never_answers_slows_no_match(tmp_path: Path) -> None:
