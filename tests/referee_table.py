@@ -105,9 +105,6 @@ class Dibs(Game[Pile, int]):
         return str(move)
 
 
-WHERE = "referee_table:Dibs"
-
-
 def header(
     game: str = "nim",
     config: Mapping[str, Any] | None = None,

@@ -1,10 +1,10 @@
-"""A running arena on a free port, and a client that knows the protocol only."""
+"""A running arena on a free port, a client that knows the protocol only, and a game for three."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from arena.identity import StoreDoor
 from arena.journal import Journal
 from arena.server import Arena
 from arena.store.store import Store
+from protocol import games
 from protocol.messages import Clock
 
 WITHIN = 10.0
@@ -129,3 +130,11 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
         for client in served.clients:
             await client.wire.close()
         await served.stop()
+
+
+@pytest.fixture(scope="module")
+def dibs() -> Iterator[None]:
+    """The game for three is one that the arena knows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(games._WHERE, "dibs", "referee_table:Dibs")
+        yield

@@ -6,17 +6,13 @@ from typing import Any
 
 import pytest
 
-import protocol.games
 from arena.course import Course
 from protocol.digest import first_digest, next_digest
 from protocol.errors import IllegalMove
 from protocol.games import load
-from referee_table import SEED, WHERE, Dibs
+from referee_table import SEED, Dibs
 
-
-@pytest.fixture(autouse=True)
-def three_seats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(protocol.games._WHERE, "dibs", WHERE)
+pytestmark = pytest.mark.usefixtures("dibs")
 
 
 def course(game: str = "nim", config: dict[str, Any] | None = None, names: tuple[str, ...] = ("ann", "bob")) -> Course:

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-import protocol.games
 from arena import match as referee
 from arena import record as records
 from arena.effects import (
@@ -28,14 +27,11 @@ from arena.match import READY_WITHIN, RETURN_WITHIN, Match, Phase
 from arena.record import Begun, Ply, Strike, Void
 from protocol.errors import BadRecord
 from protocol.messages import End, Error, Rejected, Start, Turn
-from referee_table import NONCES, WHERE, Dibs, Table
+from referee_table import NONCES, Dibs, Table
+
+pytestmark = pytest.mark.usefixtures("dibs")
 
 A_MOVE = {"heap": 2, "take": 1}
-
-
-@pytest.fixture(autouse=True)
-def three_seats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(protocol.games._WHERE, "dibs", WHERE)
 
 
 def ended(table: Table) -> list[str]:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import protocol.games
 from arena import record as records
 from arena.effects import Delayed, Expired, Forfeited, Left, Played, Ready, Resigned, Returned, Voided
 from arena.match import Match, Phase
 from arena.record import Begun, Ply
 from protocol.messages import End, Turn
-from referee_table import WHERE, Table
+from referee_table import Table
 
-
-@pytest.fixture(autouse=True, scope="module")
-def three_seats() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(protocol.games._WHERE, "dibs", WHERE)
-        yield
-
-
+pytestmark = pytest.mark.usefixtures("dibs")
 GAMES: list[tuple[str, dict[str, Any]]] = [
     ("nim", {"heaps": [3, 4]}),
     ("nim", {"heaps": [5, 5, 5], "start": "p-position", "misere": True}),

@@ -11,18 +11,14 @@ from typing import Any
 
 import pytest
 
-import protocol.games
 from arena import record as records
 from arena.effects import Resigned, Voided
 from protocol.errors import BadRecord
-from referee_table import WHERE, Table
+from referee_table import Table
+
+pytestmark = pytest.mark.usefixtures("dibs")
 
 Rows = list[dict[str, Any]]
-
-
-@pytest.fixture(autouse=True)
-def three_seats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(protocol.games._WHERE, "dibs", WHERE)
 
 
 @pytest.fixture

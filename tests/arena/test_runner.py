@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import uvloop
 
-import protocol.games
 from arena import record as records
 from arena.effects import Delayed, Played, Ready, Resigned, Voided
 from arena.journal import Journal, JournalFault
@@ -20,7 +19,9 @@ from arena.record import Ply
 from arena.runner import Runner
 from protocol.errors import BadRecord
 from protocol.messages import End, FromServer, Rejected, Start, Turn
-from referee_table import NONCES, WHERE, Dibs, Table, header
+from referee_table import NONCES, Dibs, Table, header
+
+pytestmark = pytest.mark.usefixtures("dibs")
 
 A_MOVE = {"heap": 2, "take": 1}
 
@@ -90,11 +91,6 @@ class Room:
         data = records.pack(self.runner.journal.record_lines(), match.footer(match.result("x"), None))
         records.verify(records.read(data, "m-1"))
         return [await friend.until(End) for friend in self.friends]
-
-
-@pytest.fixture(autouse=True)
-def three_seats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(protocol.games._WHERE, "dibs", WHERE)
 
 
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,6 @@ from arena import record as records
 from arena import server as servers
 from arena.server import PortFault
 from arena.store.database import StoreFailed
-from protocol import games
-from referee_table import WHERE
 
 
 async def ready(start: dict[str, Any], *clients: Any) -> None:
@@ -157,12 +155,6 @@ async def three(served: Any, **hello: Any) -> tuple[list[Any], dict[str, Any]]:
     await ready(starts[0], *clients)
     seats = dict(sorted((start["seat"], client) for start, client in zip(starts, clients, strict=True)))
     return list(seats.values()), starts[0]
-
-
-@pytest.fixture
-def dibs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The arena plays the game for three."""
-    monkeypatch.setitem(games._WHERE, "dibs", WHERE)
 
 
 async def test_a_game_for_three_begins_when_three_seek_it(serve: Any, dibs: None) -> None:
