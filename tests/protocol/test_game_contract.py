@@ -170,7 +170,9 @@ def check_result(game: Game[Any, Any], state: Any) -> None:
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=15, deadline=None)
 def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
-    play(load(name, {"preset": preset, **SHORTER.get(name, {})}), random.Random(seed))
+    game = load(name, {"preset": preset, **SHORTER.get(name, {})})
+    states = play(game, random.Random(seed))
+    assert len(set(states)) == len(states), "no state comes twice: the ply is part of it"
 
 
 @every_game

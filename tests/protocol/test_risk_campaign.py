@@ -374,10 +374,12 @@ def test_refusals_stay_short_on_a_map_of_many_long_names() -> None:
     }
     game = Campaign({"map": land})
     state = position((0, 1) * 50, (99_999,) * 100)
-    for move in (Attack(3, 1, 1), Attack(2, 0, 1), Attack(0, 0, 1), Attack(1, 0, 10**9)):
-        refused(game, state, move)
-    for draft in (((99, 1),), ((98, 1), (98, 2)), ((98, -(2**60)),), ((98, 2**60),)):
-        refused(game, state._replace(phase="draft", units=50), Draft(draft))
+    attacks = (Attack(3, 1, 1), Attack(2, 0, 1), Attack(0, 0, 1), Attack(1, 0, 10**9))
+    drafts = (((99, 1),), ((98, 1), (98, 2)), ((98, -(2**60)),), ((98, 2**60),))
+    said = [refused(game, state, attack) for attack in attacks]
+    said += [refused(game, state._replace(phase="draft", units=50), Draft(draft)) for draft in drafts]
+    assert max(map(len, said)) < 200
+    assert sum("and 42 more" in why for why in said) == 4, "of long lists only the beginning is told"
 
 
 @pytest.mark.parametrize(

@@ -52,12 +52,14 @@ def test_the_games_are_thousands_and_of_every_kind() -> None:
 
 @pytest.mark.parametrize("name", boards.NAMES)
 def test_no_random_game_breaks_a_rule(name: str) -> None:
-    for number, config in enumerate(configs(name)):
-        play(Campaign(config), random.Random(f"{name} {number}"))
+    games = map(Campaign, configs(name))
+    ends = Counter(play(game, random.Random(f"{name} {number}")) for number, game in enumerate(games))
+    assert min(ends["win"], ends["round_limit"]) > 0, "both ends are reached"
+    assert ends.keys() <= {"win", "round_limit", "draw"}
 
 
-def play(game: Campaign, chooser: random.Random) -> None:
-    """A random game to its end; with more than two seats, in every second one seats drop out along the way."""
+def play(game: Campaign, chooser: random.Random) -> str:
+    """Why a random game ended, checked ply by ply; with more than two seats, in every second one seats drop out."""
     key = chooser.randbytes(32)
     state, _ = game.initial(Dice(key, 0))
     leaving = chooser.choice((0, 0.02)) if game.seats > 2 else 0
@@ -78,6 +80,7 @@ def play(game: Campaign, chooser: random.Random) -> None:
         assert state.out[: len(before.out)] == before.out, "those that are out stay, in their order"
         assert seat not in before.out
     check_end(game, state)
+    return game.reason(state)
 
 
 def check_position(game: Campaign, state: Position) -> None:
