@@ -379,6 +379,7 @@ def test_refusals_stay_short_on_a_map_of_many_long_names() -> None:
     said = [refused(game, state, attack) for attack in attacks]
     said += [refused(game, state._replace(phase="draft", units=50), Draft(draft)) for draft in drafts]
     assert max(map(len, said)) < 200
+    assert said[0].startswith("territory 1 (01xxxxxxxxxxxxxxxxxxxxx…), seat 1's with 99999 troops, is not yours")
     assert sum("and 42 more" in why for why in said) == 4, "of long lists only the beginning is told"
 
 
