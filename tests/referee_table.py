@@ -15,6 +15,8 @@ from protocol.games.base import Game, illegal, integers, move_fields, one_of, re
 from protocol.messages import Clock, End, Event, Player, Rejected, Start, Turn
 
 SEED = bytes(range(32))
+A_MOVE = {"heap": 2, "take": 1}
+"""The first move of many a match of nim."""
 NONCES = (b"\x11" * 16, b"", b"\x22" * 16)
 
 
@@ -238,3 +240,12 @@ class Table:
             ratings = ladder.rate(result.game, [ladder.Standing()] * len(ranks), versions, ranks)
         lines = [line for line in map(write_line, self.lines) if public(line)]
         return records.pack(lines, self.match.footer(result, ratings))
+
+
+def ended(table: Table) -> list[str]:
+    """Why the match is over for each seat; checks that it is, once, and that its record verifies."""
+    assert table.match.phase is Phase.OVER
+    assert table.finishes == 1
+    assert table.deadline is None
+    records.verify(table.record())
+    return [seat.reason for seat in table.match.result("x").seats]

@@ -19,11 +19,9 @@ from arena.record import Ply
 from arena.runner import Runner
 from protocol.errors import BadRecord
 from protocol.messages import End, FromServer, Rejected, Start, Turn
-from referee_table import NONCES, Dibs, Table, header
+from referee_table import A_MOVE, NONCES, Dibs, Table, header
 
 pytestmark = pytest.mark.usefixtures("dibs")
-
-A_MOVE = {"heap": 2, "take": 1}
 
 
 class Friend:

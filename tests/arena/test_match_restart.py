@@ -1,0 +1,203 @@
+"""A match that goes on from its journal, wherever the journal was cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from arena.effects import Delayed, Expired, Forfeited, Left, Ready, Resigned, Returned, Voided
+from arena.match import RETURN_WITHIN, Match, Phase
+from arena.record import Begun, Strike, Void
+from protocol.errors import BadRecord
+from referee_table import A_MOVE, NONCES, Table, ended
+
+pytestmark = pytest.mark.usefixtures("dibs")
+
+
+def copy_of(table: Table, cut: int | None = None) -> Table:
+    other = Table(header=table.header)
+    other.now = 500.0
+    return other.resume(table.lines[:cut])
+
+
+def all_back(table: Table) -> Table:
+    for seat in table.seats:
+        table.send(Returned(seat))
+    return table
+
+
+def test_after_a_restart_clocks_stand_still_until_every_seat_is_back() -> None:
+    table = Table(bank=10).begin()
+    table.play(A_MOVE, after=2)
+    again = copy_of(table)
+    assert again.deadline == 500 + RETURN_WITHIN
+    again.send(Returned(1), after=20)
+    assert again.last(1).clock == [8500, 10000]
+    again.send(Returned(0), after=5)
+    assert again.deadline == 525 + 10
+    again.play(A_MOVE, after=1)
+    assert again.last(0).clock == [8500, 9500]
+
+
+def test_after_a_restart_a_seat_that_is_back_may_move_before_the_others_are() -> None:
+    table = Table(bank=10).begin()
+    again = copy_of(table)
+    again.send(Returned(0), after=5)
+    again.play(A_MOVE, after=3)
+    assert again.lines[-1].clock == [10500, 10000]
+    assert again.deadline == 530
+    again.send(Returned(1), after=4)
+    assert again.deadline == 522
+    assert again.last(1).ply == 1
+
+
+def test_after_a_restart_with_one_seat_back_the_clocks_run_in_the_end() -> None:
+    again = copy_of(Table(bank=10).begin())
+    again.send(Returned(1))
+    again.expire()
+    assert again.deadline == 540
+    again.expire()
+    assert ended(again) == ["disconnected", "win"]
+
+
+def test_after_a_restart_a_seat_that_came_and_went_is_waited_for() -> None:
+    again = copy_of(Table(bank=10).begin())
+    again.send(Returned(0))
+    again.send(Left(0))
+    again.send(Returned(1))
+    assert again.deadline == 530
+    again.send(Delayed(1))
+    assert again.deadline == 531
+
+
+def test_after_a_restart_with_no_seat_back_the_match_is_void() -> None:
+    table = Table(rated=True).begin()
+    table.play(A_MOVE)
+    again = copy_of(table)
+    again.send(Expired(), after=29)
+    assert again.deadline == 530
+    again.expire()
+    assert ended(again) == ["void", "void"]
+
+
+def test_after_a_restart_before_the_match_began_there_is_time_to_be_ready_again() -> None:
+    table = Table()
+    table.open()
+    table.send(Ready(0, b""))
+    again = copy_of(table)
+    assert again.match.phase is Phase.WAITING
+    all_back(again)
+    again.send(Ready(0, NONCES[0]))
+    again.send(Ready(1, b""))
+    assert again.last(0).nonces == [NONCES[0].hex(), ""]
+    ended(again.finish_at_random())
+
+
+def test_after_a_restart_a_seat_may_resign_while_clocks_stand_still() -> None:
+    table = Table("dibs", bank=10).begin()
+    again = copy_of(table)
+    again.send(Returned(0))
+    again.send(Returned(1))
+    again.send(Resigned(0))
+    assert again.deadline == 530
+    assert again.last(1).to_move == 1
+    again.send(Forfeited(2), after=1)
+    assert ended(again) == ["resigned", "win", "disconnected"]
+
+
+def test_after_a_restart_the_one_seat_that_is_missing_may_drop_out_and_the_clocks_run() -> None:
+    again = copy_of(Table("dibs", bank=10).begin())
+    again.send(Returned(0))
+    again.send(Returned(1))
+    again.send(Forfeited(2), after=1)
+    assert again.deadline == 511
+
+
+@pytest.mark.parametrize("void", [False, True])
+def test_after_a_restart_a_seat_that_had_dropped_out_is_free(void: bool) -> None:
+    table = Table("dibs").begin()
+    table.send(Resigned(1))
+    if void:
+        table.send(Voided())
+    assert copy_of(table).released == [1]
+
+
+@pytest.mark.parametrize("reason", ["resigned", "no_show", "illegal", "void", "played"])
+def test_a_match_that_was_over_in_the_journal_finishes_at_once(reason: str) -> None:
+    table = Table("nim", {"heaps": [1, 1]}, rated=True)
+    table.open()
+    if reason == "no_show":
+        table.send(Ready(0, b""))
+        table.expire()
+    else:
+        table.begin()
+        if reason == "resigned":
+            table.send(Resigned(0))
+        elif reason == "void":
+            table.send(Voided())
+        elif reason == "illegal":
+            for _ in range(3):
+                table.play(None)
+        else:
+            table.finish_at_random()
+    again = copy_of(table)
+    assert ended(again) == ended(table)
+    assert again.match.result("x") == table.match.result("x")
+
+
+@pytest.mark.parametrize("game", ["nim", "dibs"])
+def test_what_a_crash_cut_off_in_the_middle_of_a_beginning_is_done_after_the_restart(game: str) -> None:
+    config = {"heaps": [9, 9, 9], "start": "p-position"} if game == "nim" else {"dealt": True}
+    table = Table(game, config, rated=True)
+    table.open()
+    table.send(Ready(0, b""))
+    table.expire()
+    begun = next(at for at, line in enumerate(table.lines) if isinstance(line, Begun))
+    assert len(table.lines) > begun + 2
+    for cut in range(begun + 1, len(table.lines) + 1):
+        again = copy_of(table, cut)
+        assert again.lines == table.lines
+        assert ended(again) == ended(table)
+        assert not again.match.result("x").rated
+
+
+def test_a_third_strike_whose_loss_a_crash_cut_off_loses_after_the_restart() -> None:
+    table = Table().begin()
+    for _ in range(3):
+        table.play(None)
+    again = copy_of(table, -1)
+    assert again.lines == table.lines
+    assert ended(again) == ["illegal", "win"]
+
+
+def test_a_voided_match_is_void_after_the_restart_though_it_could_not_be_stored() -> None:
+    table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin()
+    table.play(table.last(0).legal[0])
+    table.send(Voided())
+    assert isinstance(table.lines[-1], Void)
+    again = copy_of(table)
+    assert ended(again) == ["void", "void"]
+    assert again.match.result("x").digest == table.match.result("x").digest
+
+
+def test_a_journal_that_does_not_follow_from_the_rules_is_refused() -> None:
+    table = Table().begin()
+    table.play(A_MOVE)
+    table.play(A_MOVE)
+    secret, head, begun, first, second = table.lines
+    for lines in (
+        [secret, head, first],
+        [secret, head, begun, second],
+        [secret, head, begun, first, first],
+        [secret, head, begun, Strike(ply=0, seat=1, code="illegal_move", message="x")],
+        [secret, head, Begun(nonces=[""]), first],
+        [secret, head, Begun(nonces=["", ""]), first],
+    ):
+        with pytest.raises(BadRecord, match=r"^m-1: "):
+            Table(header=table.header).resume(lines)
+
+
+def test_the_seed_of_another_match_is_refused() -> None:
+    table = Table().begin()
+    other = Match(table.header, b"x" * 32, table.match.players)
+    with pytest.raises(BadRecord, match="commitment"):
+        other.resume(table.lines[2:], 0.0)
