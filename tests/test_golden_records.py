@@ -6,7 +6,6 @@ and look at what `git diff --stat tests/golden` says has changed before you comm
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,6 +17,7 @@ from arena.effects import Expired, MatchEvent, Played, Resigned
 from arena.match import Match
 from arena.record import Record
 from golden import make
+from independent_client import canonical, sha256
 from protocol.dice import Dice, match_key
 from protocol.games import load
 from protocol.games.base import Game
@@ -36,14 +36,6 @@ def golden(name: str) -> Record:
 def opened(record: Record) -> tuple[bytes, list[bytes]]:
     """The seed of a record, and its nonces."""
     return bytes.fromhex(record.footer.seed), [bytes.fromhex(nonce) for nonce in record.footer.nonces]
-
-
-def sha256(*parts: bytes) -> bytes:
-    return hashlib.sha256(b"".join(parts)).digest()
-
-
-def canonical(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def what_happened(record: Record) -> Callable[[Match], MatchEvent]:
