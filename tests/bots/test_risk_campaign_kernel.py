@@ -21,7 +21,7 @@ from bots.search import WIN, Limit
 from bots.search.base import opinion
 from bots.search.risk import campaign_play, campaign_tree
 from bots.search.risk.campaign import DEEPEST, CampaignSearch
-from bots.search.risk.sums import FEATURES, scale_values, unam_bound
+from bots.search.risk.sums import FEATURES, scale_values, state_of, unam_bound
 from bots.search.risk.work import begin
 from protocol.compiled import FAST, floats, zeros
 from protocol.dice import Dice
@@ -271,7 +271,14 @@ def pruned(
     play = search._play(state, depth, how["battles"], how["candidates"], how["quiescence"])
     begin(play, None)
     scale = floats(scale_values(search.rules.map, (1, 1, 1, 1), opinion(search.rules)))
-    arrays = search._board, search._state(state, state.seat, FEATURES), play, search._keys, scale, zeros(10_000, float)
+    arrays = (
+        search._board,
+        state_of(search._board, state, state.seat, FEATURES),
+        play,
+        search._keys,
+        scale,
+        zeros(10_000, float),
+    )
     return float(campaign_tree.prune(*arrays, *search._memory(), len(state.owner), depth, 0, alpha, beta))
 
 

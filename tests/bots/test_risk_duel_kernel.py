@@ -18,11 +18,10 @@ from bots.evaluation.risk import features
 from bots.search import WIN, Limit, expectiminimax
 from bots.search.risk import duel_tree as tree
 from bots.search.risk.duel import DuelSearch
-from bots.search.risk.sums import FEATURES, cell, estimate, peek, put, scale_values, state_values
+from bots.search.risk.sums import FEATURES, MODES, cell, estimate, peek, put, scale_values, state_of
 from bots.search.risk.work import STOP, begin, random_numbers
 from protocol.compiled import floats, ints
 from protocol.games.base import NO_DICE
-from protocol.games.risk.board import named
 from protocol.games.risk.duel import Action, Duel, Position
 
 SMALL = ("south-america", "australia", "africa", "europe", "north-america", "asia")
@@ -215,9 +214,9 @@ def test_the_line_is_played_by_the_rules_up_to_the_first_throw() -> None:
 def test_a_stopped_search_leaves_its_position_as_it_was() -> None:
     search = kernel("europe")
     board = ints(tree.duel_board(search.rules))
-    state = ints(state_values(search.rules.map, 0, FEATURES))
-    for at in range(len(search.rules.map)):
-        put(board, state, cell(at), at % 2, 3)
+    count = len(search.rules.map)
+    position = Position(tuple(at % 2 for at in range(count)), (3,) * count, 0, 0)
+    state = state_of(board, position, 0, FEATURES)
     before = list(state)
     work = tree.work_array(tree.duel_board(search.rules), 8, 0)
     begin(work, 1000)
@@ -229,10 +228,10 @@ def test_a_stopped_search_leaves_its_position_as_it_was() -> None:
 @pytest.mark.parametrize("name", ["features", "unam"])
 def test_a_position_that_is_only_looked_at_is_worth_what_it_is_when_entered(name: str) -> None:
     rng = random.Random(9)
-    map_ = named("africa")
-    board = ints(tree.duel_board(Duel({"map": "africa"})))
+    rules = Duel({"map": "africa"})
+    map_, board = rules.map, ints(tree.duel_board(rules))
     scale = floats(scale_values(map_, (1, 2, 3, 4), 1.0, 10))
-    state = ints(state_values(map_, 2, 1 + EVALUATIONS.index(name)))
+    state = state_of(board, rules.initial(NO_DICE)[0], 2, MODES[name])
     for _ in range(2000):
         at, owner = cell(rng.randrange(len(map_))), rng.randrange(-1, 4)
         troops = rng.randint(1, 10) if owner >= 0 else 0

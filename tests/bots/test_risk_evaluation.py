@@ -10,7 +10,7 @@ import pytest
 
 from bots.evaluation import evaluation, names_of
 from bots.evaluation.risk import features, measure, score, unam, weighted
-from bots.search.risk.sums import MODES, board_values, cell, estimate, put, scale_values, state_values, walk
+from bots.search.risk.sums import MODES, board_values, estimate, scale_values, state_of, walk
 from protocol.compiled import floats, ints
 from protocol.games.risk.board import named
 from protocol.games.risk.duel import Duel, Position
@@ -99,11 +99,11 @@ def test_the_flat_arrays_agree_with_the_features_whatever_the_number_of_seats(ma
         for seat in range(seats):
             owner = [rng.randrange(-1, seats) for _ in range(len(board))]
             troops = [rng.randint(1, 200) if held >= 0 else 0 for held in owner]
-            state = ints(state_values(board, seat, MODES["features"]))
-            for at in rng.sample(range(len(board)), len(board)):
-                put(flat, state, cell(at), owner[at], troops[at])
-            readable = features(rules, SimpleNamespace(owner=owner, troops=troops), seat, weights)
-            assert estimate(flat, state, scale) == pytest.approx(readable, abs=1e-7)
+            position = SimpleNamespace(owner=owner, troops=troops)
+            readable = features(rules, position, seat, weights)
+            assert estimate(flat, state_of(flat, position, seat, MODES["features"]), scale) == pytest.approx(
+                readable, abs=1e-7
+            )
 
 
 def test_the_flat_arrays_agree_with_unam() -> None:
@@ -113,9 +113,7 @@ def test_the_flat_arrays_agree_with_unam() -> None:
     for _ in range(100):
         owner = tuple(rng.randrange(-1, 2) for _ in range(len(rules.map)))
         position = Position(owner, tuple(rng.randint(1, 7) if held >= 0 else 0 for held in owner), rng.randrange(2), 9)
-        state = ints(state_values(rules.map, position.seat, MODES["unam"]))
-        for at, held in enumerate(owner):
-            put(flat, state, cell(at), held, position.troops[at])
+        state = state_of(flat, position, position.seat, MODES["unam"])
         assert estimate(flat, state, scale) == pytest.approx(unam(rules, position, position.seat), abs=1e-12)
 
 

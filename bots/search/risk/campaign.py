@@ -13,7 +13,7 @@ from bots.search.kernels import EQUAL, Algorithm
 from bots.search.risk import campaign_play as flat
 from bots.search.risk import campaign_tree as tree
 from bots.search.risk.campaign_battle import room_for
-from bots.search.risk.sums import INDEX, MODES, NONE, cell, estimate, put, scale_values, state_values
+from bots.search.risk.sums import INDEX, MODES, NONE, estimate, scale_values, state_of
 from bots.search.risk.work import begin, best_line, charge, found, stopping
 from protocol.compiled import floats, ints, zeros
 from protocol.dice import Dice
@@ -78,7 +78,7 @@ class CampaignSearch:
         if limit.left is not None and limit.left < LEAST_NODES:
             return self._at_once(position, limit)
         play = self._play(position, depth * step, battles, candidates, calm)
-        state = self._state(position, position.seat, MODES[evaluation])
+        state = state_of(self._board, position, position.seat, MODES[evaluation])
         look = partial(self._look, state, play, scale, units, step)
         before = limit.spent
         with stopping(play, limit.deadline):
@@ -149,7 +149,7 @@ class CampaignSearch:
         move = self.rules.legal_moves(position)[0]
         after = self.rules.outcomes(position, move)[0][1]
         limit.charge(1)
-        value = estimate(self._board, self._state(after, position.seat, mode), scale)
+        value = estimate(self._board, state_of(self._board, after, position.seat, mode), scale)
         return Found(float(value), move, (move,), nodes=1, leaves=1, deepest=1, depth=1, complete=False)
 
     def _at_once(self, position: Position, limit: Limit) -> Found[Move]:
@@ -205,7 +205,7 @@ class CampaignSearch:
         if self.rules.to_move(position) is None:
             return 0
         play = flat.play_array(self._values, position, depth)
-        state = self._state(position, NOBODY, NONE)
+        state = state_of(self._board, position, NOBODY, NONE)
         pressure = zeros(len(self.rules.map), float)
         play[flat.DRAFTING] = position.phase == "draft"
         return int(flat.perft(self._board, state, play, self._keys, pressure, depth))
@@ -216,10 +216,3 @@ class CampaignSearch:
         position = self.rules.outcomes(start, self.rules.legal_moves(start)[0])[0][1]
         for algorithm in get_args(Algorithm):
             self.search(position, depth=1, algorithm=algorithm, limit=Limit(nodes=LEAST_NODES))
-
-    def _state(self, position: Position, seat: int, mode: int) -> Any:
-        """The position for the kernels, seen from a seat."""
-        state = ints(state_values(self.rules.map, seat, mode))
-        for index, (owner, troops) in enumerate(zip(position.owner, position.troops, strict=True)):
-            put(self._board, state, cell(index), owner, troops)
-        return state

@@ -11,7 +11,7 @@ from bots.search.deepening import DEEPEST, deepen
 from bots.search.kernels import EQUAL, Algorithm
 from bots.search.risk import duel_pruning as pruning
 from bots.search.risk import duel_tree as tree
-from bots.search.risk.sums import FREE, INDEX, MODES, NONE, cell, put, scale_values, state_values
+from bots.search.risk.sums import FREE, INDEX, MODES, NONE, scale_values, state_of
 from bots.search.risk.work import begin, best_line, charge, found, stopping
 from protocol.compiled import floats, ints, zeros
 from protocol.games.base import NO_DICE
@@ -55,7 +55,7 @@ class DuelSearch:
         depth = min(depth, DEEPEST, rules.max_plies - position.at)
         work = tree.work_array(self._values, depth, position.at)
         scale = self._scale(evaluation, weights)
-        state = self._state(position, MODES[evaluation])
+        state = state_of(self._board, position, position.seat, MODES[evaluation])
         expand = self._expect if algorithm == "expectiminimax" else self._prune
         with stopping(work, limit.deadline):
             return deepen(rules, position, expand(state, scale, work), limit=limit, deepest=depth)
@@ -110,7 +110,7 @@ class DuelSearch:
         if depth > depth_left or self.rules.to_move(position) is None:
             return 0
         work = tree.work_array(self._values, depth, position.at)
-        return int(tree.count_paths(self._board, self._state(position, NONE), work, depth, 0))
+        return int(tree.count_paths(self._board, state_of(self._board, position, position.seat, NONE), work, depth, 0))
 
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs."""
@@ -122,11 +122,3 @@ class DuelSearch:
         worth = opinion(self.rules)
         values = scale_values(self.rules.map, weights, worth, self.rules.max_troops)
         return floats([*values, 0.0 if evaluation == "none" else worth])
-
-    def _state(self, position: Position, mode: int) -> Any:
-        """The position for the kernels, seen from the seat to move."""
-        state = ints(state_values(self.rules.map, position.seat, mode))
-        for index, (owner, troops) in enumerate(zip(position.owner, position.troops, strict=True)):
-            if owner != FREE:
-                put(self._board, state, cell(index), owner, troops)
-        return state

@@ -12,7 +12,7 @@ from itertools import chain
 from math import lcm
 from typing import Any
 
-from protocol.compiled import compiled, entry
+from protocol.compiled import compiled, entry, ints, zeros
 from protocol.games.risk.board import Board
 
 FREE = -1
@@ -89,13 +89,6 @@ def walk(map_: Board) -> list[tuple[int, int]]:
 def unam_bound(map_: Board, max_troops: int) -> int:
     """Above every score that `unam` can give on this map."""
     return 1 + sum(max(max_troops + 4, len(others) + 1) for others in map_.neighbours)
-
-
-def state_values(map_: Board, seat: int, mode: int) -> list[int]:
-    """The empty map seen from `seat`, for `ints`; `put` then fills it."""
-    values = [0] * ROWS + [FREE, 0, 0, 0] * len(map_)
-    values[SEAT], values[MODE], values[EMPTY] = seat, mode, len(map_)
-    return values
 
 
 def scale_values(map_: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
@@ -178,7 +171,7 @@ def estimate(board: Any, state: Any, scale: Any) -> float:
     return 0.0
 
 
-@entry
+@compiled
 def put(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
     """Give the cell `at` an owner and troops (FREE and 0: nobody's); the same with the old ones takes it back."""
     was, before = state[at + OWNER], state[at + TROOPS]
@@ -235,6 +228,25 @@ def _draw_borders(board: Any, state: Any, at: int, was: int, before: int) -> Non
         exposed += enemies * board[at + PER_NEIGHBOUR]
     state[at + ENEMIES], state[at + AGAINST] = enemies, against
     state[STRENGTH], state[EXPOSED] = strength, exposed
+
+
+@entry
+def _fill(board: Any, state: Any, owner: Any, troops: Any) -> None:
+    """Make the map empty, then put there what each territory has."""
+    territories = board[TERRITORIES]
+    state[EMPTY] = territories
+    for i in range(territories):
+        state[ROWS + WIDTH * i] = FREE
+    for i in range(territories):
+        put(board, state, ROWS + WIDTH * i, owner[i], troops[i])
+
+
+def state_of(board: Any, position: Any, seat: int, mode: int) -> Any:
+    """The owners and troops of a position, seen from `seat`."""
+    state = zeros(cell(board[TERRITORIES]))
+    state[SEAT], state[MODE] = seat, mode
+    _fill(board, state, ints(position.owner), ints(position.troops))
+    return state
 
 
 @compiled
