@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,18 @@ def test_compiled_code_is_kept_in_the_users_cache_folder(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert imported(sources / "kernel.py").twice(21) == 42
     assert list((tmp_path / "cache" / "bot-arena").rglob("kernel.twice-*.nbi"))
+
+
+def test_code_is_compiled_anew_when_a_constant_in_another_file_has_changed(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (sources / "kernel.py").write_text("from constants import FACTOR\n" + SOURCE.replace("2 *", "FACTOR *"))
+    for factor in (2, 3):
+        (sources / "constants.py").write_text(f"FACTOR = {factor}\n")
+        command = [sys.executable, "-B", "-c", "import kernel; print(kernel.twice(7))"]
+        said = subprocess.run(command, cwd=sources, capture_output=True, text=True, timeout=60, check=True).stdout
+        assert said == f"{factor * 7}\n"
 
 
 def test_where_the_cache_folder_cannot_be_written_nothing_is_kept_beside_the_sources(
