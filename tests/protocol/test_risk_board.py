@@ -1,3 +1,7 @@
+"""The maps that come along, against the classic board; what is no map, and what is said of it."""
+
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

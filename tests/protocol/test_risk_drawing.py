@@ -1,3 +1,7 @@
+"""Maps in a terminal: every territory, army and border shows, within 80 columns."""
+
+from __future__ import annotations
+
 import random
 import re
 from collections.abc import Sequence

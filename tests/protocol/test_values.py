@@ -1,3 +1,7 @@
+"""Config values on command lines: what words and files are read as, and what is said of those that can't be."""
+
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
