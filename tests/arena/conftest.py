@@ -51,13 +51,17 @@ class Client:
                 self.passed.append(await self.receive())
         return self.wire.close_code
 
+    async def ready(self, start: dict[str, Any]) -> None:
+        """Say so for the match of a `start`."""
+        await self.send(type="ready", match=start["match"])
+
     async def play(self) -> dict[str, Any]:
         """Answer every turn with its first legal move until the match ends."""
         while (message := await self.receive())["type"] != "end":
             if message["type"] == "turn":
                 await self.send(type="move", match=message["match"], ply=message["ply"], move=message["legal"][0])
             elif message["type"] == "start" and not message.get("resumed"):
-                await self.send(type="ready", match=message["match"])
+                await self.ready(message)
         return message
 
 
@@ -109,6 +113,24 @@ class Served:
         starts = [await client.expect("start") for client in clients]
         (first, start), (second, other) = sorted(zip(clients, starts, strict=True), key=lambda pair: pair[1]["seat"])
         return first, second, start, other
+
+    async def begun(self, game: str = "nim", **seek: Any) -> tuple[Client, Client, dict[str, Any]]:
+        """The same, with both ready: it is the first one's turn."""
+        first, second, start, _ = await self.pair(game, **seek)
+        for client in (first, second):
+            await client.ready(start)
+        return first, second, start
+
+    async def three(self) -> tuple[list[Client], dict[str, Any]]:
+        """Three bots whose match of Dibs has begun, in seat order, and a `start`; it is the first one's turn."""
+        clients = [await self.enter(name) for name in ("ann", "bob", "cid")]
+        for client in clients:
+            await client.send(type="seek", id="s1", game="dibs", config={"sticks": [99]})
+        starts = [await client.expect("start") for client in clients]
+        for client in clients:
+            await client.ready(starts[0])
+        seats = dict(sorted((start["seat"], client) for start, client in zip(starts, clients, strict=True)))
+        return list(seats.values()), starts[0]
 
 
 Serve = Callable[..., Awaitable[Served]]

@@ -14,9 +14,7 @@ async def test_strikes_are_shown_with_their_reasons(
     serve: Any, capsys: pytest.CaptureFixture[str], boards: bool
 ) -> None:
     served = await serve()
-    first, second, start, _ = await served.pair()
-    for client in (first, second):
-        await client.send(type="ready", match=start["match"])
+    first, second, start = await served.begun()
     await first.expect("turn")
     for take in (9, 10, 11):
         await first.send(type="move", match=start["match"], ply=0, move={"heap": 0, "take": take})

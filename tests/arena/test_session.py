@@ -1,0 +1,122 @@
+"""One connection over a real socket: its handshake, its frames, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from arena import server as servers
+from arena import session as sessions
+
+
+async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "HELLO_WITHIN", 0.05)
+    client = await (await serve()).connect()
+    assert await client.closed() == 4002
+
+
+async def test_the_first_message_is_hello(serve: Any) -> None:
+    client = await (await serve()).connect()
+    await client.send(type="unseek", id="s")
+    assert "first message" in (await client.expect("error"))["message"]
+    assert await client.closed() == 4002
+
+
+async def test_a_newer_connection_of_a_bot_supersedes_the_older(serve: Any) -> None:
+    served = await serve()
+    older = await served.enter("ann")
+    newer = await served.enter("ann")
+    assert await older.closed() == 4003
+    await newer.send(type="seek", id="s", game="chess")
+    assert (await newer.expect("error"))["code"] == "unknown_game"
+
+
+async def test_what_a_superseded_connection_still_sends_is_not_acted_on(serve: Any) -> None:
+    served = await serve()
+    older = await served.enter("ann")
+    older.wire.transport.pause_reading()  # it has not heard yet that it is closed
+    newer = await served.enter("ann")
+    await older.send(type="seek", id="late", game="nim")
+    older.wire.transport.resume_reading()
+    assert await older.closed() == 4003
+    await newer.send(type="seek", id="s1", game="nim")
+    bob = await served.enter("bob")
+    await bob.send(type="seek", id="s1", game="nim")
+    assert (await newer.expect("start"))["seek"] == "s1"
+
+
+async def test_twenty_bad_messages_close_the_connection(serve: Any) -> None:
+    client = await (await serve()).enter("ann")
+    for _ in range(20):
+        await client.wire.send(b"\xc1")
+    assert await client.closed() == 4000
+
+
+async def test_moves_that_cross_with_the_end_of_their_match_are_not_held_against_a_bot(serve: Any) -> None:
+    served = await serve()
+    first, second, start = await served.begun()
+    await first.expect("turn")
+    await second.send(type="resign", match=start["match"])
+    await first.expect("end")
+    for _ in range(30):
+        await first.send(type="move", match=start["match"], ply=0, move={"heap": 0, "take": 1})
+        assert (await first.expect("rejected"))["code"] == "no_such_match"
+
+
+async def test_a_frame_that_is_too_large_closes_the_connection(serve: Any) -> None:
+    client = await (await serve()).enter("ann")
+    await client.wire.send(bytes(20_000))
+    assert await client.closed() == 1009
+
+
+async def test_more_connections_than_allowed_are_closed(serve: Any) -> None:
+    served = await serve(max_connections=1)
+    await served.enter("ann")
+    client = await served.connect()
+    assert await client.closed() == 4004
+
+
+async def test_unknown_subprotocols_are_refused_with_those_there_are(serve: Any) -> None:
+    served = await serve()
+    with pytest.raises(InvalidStatus) as refused:
+        await served.connect(subprotocols=["chess.v1"])
+    assert refused.value.response.status_code == 400
+    assert b"arena.v1.msgpack, arena.v1.json" in (refused.value.response.body or b"")
+
+
+async def test_json_is_spoken_in_text_frames(serve: Any) -> None:
+    served = await serve()
+    async with connect(f"ws://127.0.0.1:{served.port}", subprotocols=["arena.v1.json"]) as wire:
+        await wire.send(json.dumps({"type": "hello", "bot": "ann", "token": "x" * 16}))
+        welcome = json.loads(await wire.recv())
+        assert welcome["type"] == "welcome"
+        assert welcome["limits"] == {"max_message": 16384, "strikes": 3, "slots": 1}
+
+
+async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "MOST_UNREAD", 64 * 1024)
+    served = await serve()
+    watcher = await served.connect(max_queue=1)
+    await watcher.send(type="hello")
+    await watcher.expect("welcome")
+    watcher.wire.transport.pause_reading()
+    await watcher.send(type="watch", match="*")
+    slow = await served.enter("slow")
+    first, second, start, _ = await served.pair()
+    flood = next(iter(served.arena.lobby.news))
+    while flood.wire.state.name == "OPEN":
+        flood.wire.push(bytes(1024))
+        await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written
+    await first.ready(start)
+    await second.ready(start)
+    ends = await asyncio.gather(first.play(), second.play())
+    assert ends[0]["reason"] == "win"
+    assert slow.wire.state.name == "OPEN"
+    watcher.wire.transport.abort()
