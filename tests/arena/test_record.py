@@ -163,8 +163,8 @@ def test_a_record_with_any_byte_changed_is_read_or_refused_in_one_line(packed: b
         (b"[" * 100_000, "is not a match record: line 1: "),
         (b'{"type":"secret","seed":"' + b"0" * 64 + b'"}\n', "is not a match record: line 1 is no header"),
         (b"\x1f\x8b nothing", "is damaged: "),
-        (gzip.compress(b"hello"), "is not a match record: line 1: "),
-        (gzip.compress(b""), "is empty"),
+        (gzip.compress(b"hello", mtime=0), "is not a match record: line 1: "),
+        (gzip.compress(b"", mtime=0), "is empty"),
     ],
 )
 def test_a_foreign_file_is_refused_by_name(data: bytes, said: str) -> None:
