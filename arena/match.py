@@ -231,6 +231,7 @@ class Match:
         self._quitting = begun.out
         deal = self._begin()
         course = self._playing
+        effects: list[Effect] = []
         for line in redo(course, deal, lines, self.id):
             if isinstance(line, Strike):
                 self._strikes[line.seat] += 1
@@ -241,7 +242,8 @@ class Match:
                 self._told[line.event.seat] = self._answered[line.event.seat]
             else:
                 self.events.append(line.event)
-        effects: list[Effect] = [Release(seat) for seat in course.out]
+            if line.event.out is not None and not course.over:
+                effects.append(Release(line.event.seat))
         if deal is not None and not self.events:
             effects.append(self._happened(deal, now))
         if course.over:

@@ -142,6 +142,7 @@ def test_a_match_that_was_over_in_the_journal_finishes_at_once(reason: str) -> N
     again = copy_of(table)
     assert ended(again) == ended(table)
     assert again.match.result("x") == table.match.result("x")
+    assert again.released == table.released
 
 
 @pytest.mark.parametrize("game", ["nim", "dibs"])
