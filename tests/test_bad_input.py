@@ -105,7 +105,10 @@ WRONG_USAGE = [
         "x: 'depth' is no setting: write KEY=VALUE, like x",
     ),
     ((*NIM, "--set", "preset=big"), "nim has no preset 'big': one of classic, min-nim, sticks"),
-    ((*NIM, "--set", "heap=3"), "--set heap=3: nim has the keys heaps, take, misere, start, preset; bots have depth, "),
+    (
+        (*NIM, "--set", "heap=3"),
+        "--set heap=3: nim has the keys heaps, take, misere, start, preset; bots have battles, ",
+    ),
     ((*NIM, "--set", "heaps"), "--set heaps: write KEY=VALUE, like --set heaps=3,5,7"),
     ((*NIM, "--set", "=3"), "--set =3: write KEY=VALUE, like --set heaps=3,5,7"),
     ((*NIM, "--set", "heaps=-1,3"), "nim: heaps[0] is -1: it is an integer from 0 to 1000"),

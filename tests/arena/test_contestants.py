@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
-from arena.contestants import BotCrashed, BotProcess, Contestant, contestants
+from arena.commands.tournament import BOT_SETTINGS
+from arena.contestants import REFERENCE_BOTS, BotCrashed, BotProcess, Contestant, contestants
 from protocol.errors import ArenaFault, UsageFault
 
 RUN = (sys.executable, "-m", "bots", "run")
@@ -25,6 +27,11 @@ def test_settings_are_a_bots_own_and_defaults_are_for_those_that_know_them() -> 
     deep, plain = contestants(["deep=alphabeta:depth=6,eval=lines", "greedy"], {"nodes": "200"})
     assert deep.command[6:] == ("deep", "--set", "depth=6", "--set", "eval=lines", "--default", "nodes=200")
     assert plain.command[6:] == ("greedy", "--default", "nodes=200")
+
+
+def test_a_tournament_sets_whatever_the_reference_bots_let_one_set() -> None:
+    bots = [point.load() for point in entry_points(group=REFERENCE_BOTS)]
+    assert set(BOT_SETTINGS) == {key for bot in bots for key in bot.settings}
 
 
 def test_a_list_among_the_settings_of_a_bot_keeps_its_commas() -> None:
