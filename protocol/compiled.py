@@ -10,29 +10,28 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 from protocol.cache import cache_folder
+from protocol.errors import UsageFault
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-
-def _njit() -> Any:
-    if os.environ.get("ARENA_PLAIN", "") not in ("", "0"):
-        return None
-    try:
-        from numba import njit
-    except ImportError:
-        return None
-    return njit
-
-
-_NJIT = _njit()
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
-FAST = _NJIT is not None
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+FAST = os.environ.get("ARENA_PLAIN", "") in ("", "0") and find_spec("numba") is not None
 """Whether `compiled` compiles."""
+
+
+def _numba() -> Any:
+    """The module, which takes a third of a second to import: only where a loop is compiled. Raises `UsageFault`."""
+    try:
+        import numba
+    except ImportError as exc:  # as where numpy is newer than it knows
+        raise UsageFault(f"numba is installed but of no use: {exc} (ARENA_PLAIN=1 does without)") from exc
+    return numba
 
 
 def compiled(function: F) -> F:
@@ -40,7 +39,7 @@ def compiled(function: F) -> F:
 
     It must not divide by zero, which compiled code does not notice.
     """
-    quick: F = function if _NJIT is None else _NJIT(**_OPTIONS)(function)
+    quick: F = _numba().njit(**_OPTIONS)(function) if FAST else function
     return quick
 
 
@@ -50,15 +49,14 @@ def entry(function: F) -> F:
     Only entries are kept, each with all that it calls: numba looks for changes in a kept function's own file only, and
     cannot link a kept recursive function into another. Hence a folder named after all the sources that may matter.
     """
-    if _NJIT is None:
+    if not FAST:
         return function
-    from numba import config
-
     folder = _kept_in(Path(function.__code__.co_filename).parent)
     if folder is None:
         return compiled(function)
-    config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
-    quick: F = _NJIT(cache=True, **_OPTIONS)(function)
+    numba = _numba()
+    numba.config.CACHE_DIR = str(folder)
+    quick: F = numba.njit(cache=True, **_OPTIONS)(function)
     return quick
 
 

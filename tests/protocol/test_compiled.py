@@ -40,12 +40,36 @@ def imported(path: Path) -> Any:
     return module
 
 
+def said(steps: str, folder: Path) -> str:
+    """What another Python prints that runs `steps` in `folder`."""
+    command = [sys.executable, "-B", "-c", steps]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
 def test_compiled_code_is_kept_in_the_users_cache_folder(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert imported(sources / "kernel.py").twice(21) == 42
     assert list((tmp_path / "cache" / "bot-arena").rglob("kernel.twice-*.nbi"))
+
+
+def test_numba_is_imported_with_the_first_loop_and_not_before(sources: Path) -> None:
+    steps = "import sys, protocol.compiled; print('numba' in sys.modules); import kernel; print('numba' in sys.modules)"
+    assert said(steps, sources) == "False\nTrue\n"
+
+
+def test_a_numba_that_cannot_be_imported_is_refused_in_one_line(sources: Path) -> None:
+    (sources / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.2 or less')\n")
+    steps = """
+from protocol.errors import UsageFault
+try:
+    import kernel
+except UsageFault as fault:
+    print(fault)
+"""
+    expected = "numba is installed but of no use: Numba needs NumPy 2.2 or less (ARENA_PLAIN=1 does without)\n"
+    assert said(steps, sources) == expected
 
 
 def test_code_is_compiled_anew_when_a_constant_in_another_file_has_changed(
@@ -55,9 +79,7 @@ def test_code_is_compiled_anew_when_a_constant_in_another_file_has_changed(
     (sources / "kernel.py").write_text("from constants import FACTOR\n" + SOURCE.replace("2 *", "FACTOR *"))
     for factor in (2, 3):
         (sources / "constants.py").write_text(f"FACTOR = {factor}\n")
-        command = [sys.executable, "-B", "-c", "import kernel; print(kernel.twice(7))"]
-        said = subprocess.run(command, cwd=sources, capture_output=True, text=True, timeout=60, check=True).stdout
-        assert said == f"{factor * 7}\n"
+        assert said("import kernel; print(kernel.twice(7))", sources) == f"{factor * 7}\n"
 
 
 def test_where_the_cache_folder_cannot_be_written_nothing_is_kept_beside_the_sources(
