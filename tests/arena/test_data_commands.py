@@ -255,6 +255,10 @@ def test_the_version_is_that_of_the_package(arena: Arena) -> None:
     assert arena("--version") == (0, "bot-arena 0.1.0\n", "")
 
 
+def test_the_help_says_what_the_version_option_prints(arena: Arena) -> None:
+    assert "--version Print the version." in " ".join(arena("--help")[1].split())
+
+
 def test_an_interrupt_is_exit_code_130(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
