@@ -107,7 +107,7 @@ WRONG_USAGE = [
     ((*NIM, "--set", "preset=big"), "nim has no preset 'big': one of classic, min-nim, sticks"),
     (
         (*NIM, "--set", "heap=3"),
-        "--set heap=3: nim has the keys heaps, take, misere, start, preset; bots have battles, ",
+        "nim has no config key 'heap': one of heaps, take, misere, start, preset; bots have battles, ",
     ),
     ((*NIM, "--set", "heaps"), "--set heaps: write KEY=VALUE, like --set heaps=3,5,7"),
     ((*NIM, "--set", "=3"), "--set =3: write KEY=VALUE, like --set heaps=3,5,7"),

@@ -31,6 +31,7 @@ from arena.tables import counted
 from arena.tournament import Plan, Tournament
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
+from protocol.games.base import shown
 from protocol.messages import MAX_SLOTS
 from protocol.values import read_value
 
@@ -124,7 +125,8 @@ def _settings(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str,
             bot_settings[key] = value
         else:
             raise UsageFault(
-                f"--set {word}: {game} has the keys {', '.join((*keys, 'preset'))}; bots have {', '.join(BOT_SETTINGS)}"
+                f"{game} has no config key {shown(key)}: one of {', '.join((*keys, 'preset'))}; "
+                f"bots have {', '.join(BOT_SETTINGS)}"
             )
     return game_config, bot_settings
 
