@@ -42,8 +42,7 @@ def tell(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
     event, info = line.event, line.info
     ply = str(event.ply)
     if event.seat == CHANCE:
-        dealt = msgspec.json.encode(event.move).decode()
-        return Told(ply, "chance", dealt if len(dealt) <= MOST_DEALT else f"{dealt[:MOST_DEALT]}…")
+        return Told(ply, "chance", game.told(event) or _dealt(event.move))
     bot = header.seats[event.seat].bot
     left = f"{line.clock[event.seat] / 1000:.1f}"
     if event.out is not None:
@@ -54,6 +53,12 @@ def tell(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
         return Told(ply, bot, move, left)
     value = "" if info.value is None else f"{info.value:.7g}"
     return Told(ply, bot, move, left, value, _printable(info.note or ""))
+
+
+def _dealt(move: Any) -> str:
+    """A deal of which its game says nothing, as it travels."""
+    dealt = msgspec.json.encode(move).decode()
+    return dealt if len(dealt) <= MOST_DEALT else f"{dealt[:MOST_DEALT]}…"
 
 
 def _printable(text: str) -> str:

@@ -1,0 +1,24 @@
+"""A record's lines in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from arena.commands.plies import tell
+from arena.record import Ply
+from protocol.games.nim import Nim
+from protocol.messages import Event
+from referee_table import Table
+
+DEAL = Event(ply=0, seat=-1, move={"heaps": [3, 5, 7]})
+
+
+class Wordy(Nim):
+    def told(self, event: Event) -> str:
+        return f"heaps of {event.move['heaps']}" if event.move else ""
+
+
+@pytest.mark.parametrize(("game", "says"), [(Wordy, "heaps of [3, 5, 7]"), (Nim, '{"heaps":[3,5,7]}')])
+def test_a_deal_is_told_in_the_words_of_its_game_or_as_it_travels(game: type[Nim], says: str) -> None:
+    line = Ply(event=DEAL, clock=[1000, 1000], digest="")
+    assert tell(line, game({}), Table().header).sentence() == f"0  chance: {says}"
