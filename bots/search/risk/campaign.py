@@ -12,7 +12,7 @@ from bots.search.deepening import deepen
 from bots.search.kernels import EQUAL, Algorithm
 from bots.search.risk import campaign_play as flat
 from bots.search.risk import campaign_tree as tree
-from bots.search.risk.campaign_battle import room_for
+from bots.search.risk.campaign_battle import SURE, room_for
 from bots.search.risk.sums import INDEX, MODES, NONE, estimate, scale_values, state_of
 from bots.search.risk.work import begin, best_line, charge, found, stopping
 from protocol.compiled import floats, ints, zeros
@@ -94,7 +94,7 @@ class CampaignSearch:
         rules = self.rules
         play = flat.play_array(self._values, position, depth)
         play[flat.EVERY], play[flat.CALM] = not candidates, quiescence
-        play[flat.FIGHT] = BATTLES.index(battles) if rules.battle == "dice" else 0
+        play[flat.FIGHT] = BATTLES.index(battles) if rules.battle == "dice" else SURE
         play[flat.NEAR] = position.round + depth >= rules.max_rounds
         if candidates:
             play[flat.LEFT] = min(play[flat.LEFT], tree.MOST_ATTACKS)
@@ -120,7 +120,7 @@ class CampaignSearch:
         """One search of exactly `depth` turns or plies; a turn has at most `step` plies."""
         begin(play, limit.left)
         count = len(rules.map)
-        chances = zeros(count + (2 * depth * step * units + room_for(units)) * int(play[flat.FIGHT] > 0), float)
+        chances = zeros(count + 2 * depth * step * units + room_for(units), float)
         arrays = self._board, state, play, self._keys, scale, chances
         if algorithm == "expectiminimax":
             value = tree.expect(*arrays, count, depth, 0)
@@ -128,7 +128,7 @@ class CampaignSearch:
             value = tree.prune(*arrays, *self._memory(), count, depth, 0, -tree.INFINITY, tree.INFINITY)
         charge(play, limit)
         result = found(play, value, self._line(root, play), depth)
-        if not play[flat.FIGHT] and abs(value) >= WIN - depth * step:
+        if play[flat.FIGHT] == SURE and abs(value) >= WIN - depth * step:
             return replace(result, complete=True)
         return result
 

@@ -26,7 +26,7 @@ _ROUNDS = tuple(
 
 
 def room_for(units: int) -> int:
-    """The floats that `likely_results` needs at most, with so many units on the map."""
+    """The floats that `throw` needs at most, with so many units on the map."""
     return 4 * units + 3
 
 
@@ -72,15 +72,9 @@ def without_dice(attackers: int, defenders: int) -> int:
     return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
 
 
-MEANS, DICE = 1, 2
-"""How a battle is thrown: by two results, or by all of them."""
-
-
 @compiled
 def mean_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
-    """A battle by two results, won and lost, each with its probability and with what is left on average, laid out as by
-    `likely_results`; how many there are.
-    """
+    """`throw` by two results, won and lost, the likelier first, each with what is left on average."""
     results(chances, begin, attackers, defenders)
     won = lost = spared = held = 0.0
     for i in range(attackers):
@@ -89,20 +83,17 @@ def mean_results(chances: Any, begin: int, attackers: int, defenders: int) -> in
     for i in range(defenders):
         lost += chances[begin + attackers + i]
         held += chances[begin + attackers + i] * (i + 1)
-    count = attackers + defenders
     first = begin if won >= lost else begin + 1
     second = 2 * begin + 1 - first
     # With many hundreds against one, the other result is too rare for a float.
-    chances[first], chances[first + count] = won, int(spared / won + 0.5) if won > 0.0 else 1
-    chances[second], chances[second + count] = lost, -int(held / lost + 0.5) if lost > 0.0 else -1
+    chances[first], chances[first + 2] = won, int(spared / won + 0.5) if won > 0.0 else 1
+    chances[second], chances[second + 2] = lost, -int(held / lost + 0.5) if lost > 0.0 else -1
     return 2
 
 
 @compiled
 def likely_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
-    """`results`, the likeliest first, and behind them what each leaves (`left_after`): a search that can stop half-way
-    stops sooner. Returns how many there are.
-    """
+    """`throw` by all `results`, the likeliest first: a search that can stop half-way stops sooner."""
     results(chances, begin, attackers, defenders)
     count = attackers + defenders
     for i in range(count):
@@ -116,9 +107,18 @@ def likely_results(chances: Any, begin: int, attackers: int, defenders: int) -> 
     return count
 
 
+SURE, MEANS, DICE = range(3)
+"""How a battle is thrown: not at all, by two results, by all of them."""
+
+
 @compiled
 def throw(chances: Any, begin: int, attackers: int, defenders: int, how: int) -> int:
-    """The results of a battle by MEANS or by DICE; how many there are."""
+    """Write the results of a battle from `begin` on: first the probability of each, then what each leaves
+    (`left_after`). Returns how many there are.
+    """
     if how == MEANS:
         return mean_results(chances, begin, attackers, defenders)
-    return likely_results(chances, begin, attackers, defenders)
+    if how == DICE:
+        return likely_results(chances, begin, attackers, defenders)
+    chances[begin], chances[begin + 1] = 1.0, without_dice(attackers, defenders)
+    return 1

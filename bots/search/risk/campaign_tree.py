@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from bots.search.base import WIN
-from bots.search.risk.campaign_battle import throw, without_dice
+from bots.search.risk.campaign_battle import throw
 from bots.search.risk.campaign_play import (
     ACTIVE,
     ALIVE,
@@ -77,6 +77,17 @@ def make(board: Any, state: Any, play: Any, keys: Any, chances: Any, move: int, 
         return True
     draft(board, state, play, keys, chances)
     return False
+
+
+@compiled
+def fight(board: Any, state: Any, play: Any, chances: Any, room: int, move: int) -> tuple[int, int]:
+    """The units that a move sends, and how many results it has: `throw` writes them to `chances` from `room` on."""
+    if move == board[MOVES]:
+        chances[room], chances[room + 1] = 1.0, 0.0
+        return 0, 1
+    defenders = state[board[board[BORDERS] + move] + 1]
+    size = size_of(state[board[board[SOURCES] + move] + 1], defenders, play[EVERY])
+    return size, throw(chances, room, size, defenders, play[FIGHT])
 
 
 @compiled
@@ -186,40 +197,23 @@ def expect(
     mark, seat, attacks, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
     sign = 1.0 if seat == state[SEAT] else -1.0
     best = -INFINITY
-    every, moves, by_turns = play[EVERY], board[MOVES], play[BY_TURNS] == 1
     move = -1
-    while move < moves:
-        move = next_attack(board, state, seat, every, move + 1)
-        size = defenders = 0
-        count = 1
-        if move < moves:
-            defenders = state[board[board[BORDERS] + move] + 1]
-            size = size_of(state[board[board[SOURCES] + move] + 1], defenders, every)
-        thrown = move < moves and play[FIGHT] > 0
-        if thrown:
-            count = throw(chances, room, size, defenders, play[FIGHT])
+    while move < board[MOVES]:
+        move = next_attack(board, state, seat, play[EVERY], move + 1)
+        size, count = fight(board, state, play, chances, room, move)
+        free = room + 2 * count
         found = 0.0
         for result in range(count):
-            chance = chances[room + result] if thrown else 1.0
+            chance, remain = chances[room + result], int(chances[room + count + result])
             if chance == 0.0:
                 continue
-            remain = int(chances[room + size + defenders + result]) if thrown else without_dice(size, defenders)
             over = make(board, state, play, keys, chances, move, size, remain)
             gone = play[GONE]
             if over:
                 value = final(board, state, play, ply + 1)
             else:
-                value = expect(
-                    board,
-                    state,
-                    play,
-                    keys,
-                    scale,
-                    chances,
-                    room + 2 * (size + defenders),
-                    left - (not by_turns or play[TURN] != seat),
-                    ply + 1,
-                )
+                deeper = not play[BY_TURNS] or play[TURN] != seat
+                value = expect(board, state, play, keys, scale, chances, free, left - deeper, ply + 1)
             take_back(board, state, play, keys, mark)
             back_to(play, seat, attacks, number, gone)
             found += chance * value
@@ -227,8 +221,62 @@ def expect(
                 return 0.0
         if sign * found > best:
             best = sign * found
-            keep_line(play, ply, move, not thrown)
+            keep_line(play, ply, move, count == 1)
     return sign * best
+
+
+@compiled
+def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
+    """Write the attacks of the seat to move and the end to `play` from `begin` on; returns where they end."""
+    move, end = -1, begin
+    while move < board[MOVES]:
+        move = next_attack(board, state, play[TURN], play[EVERY], move + 1)
+        play[end] = move
+        end += 1
+    return end
+
+
+@compiled
+def pick(play: Any, begin: int, end: int, first: int, history: int) -> int:
+    """Move to `begin` the move to try next: the one remembered, else the one that cut most elsewhere."""
+    best, chosen = -1, begin
+    for i in range(begin, end):
+        move = play[i]
+        if move == first:
+            chosen = i
+            break
+        if play[history + move] > best:
+            best, chosen = play[history + move], i
+    move = play[chosen]
+    play[chosen] = play[begin]
+    play[begin] = move
+    return move  # type: ignore[no-any-return]
+
+
+@compiled
+def remember(
+    play: Any,
+    slots: Any,
+    values: Any,
+    slot: int,
+    key: int,
+    left: int,
+    ply: int,
+    alpha: float,
+    beta: float,
+    best: float,
+    estimates: int,
+) -> None:
+    """Keep the value of a position and its best move, if it has one. Where the search has to stop nobody asks for them
+    again.
+    """
+    bound = UPPER if best <= alpha else LOWER if best >= beta else EXACT
+    if estimates == play[ESTIMATES]:
+        bound += COMPLETE
+    line = play[LINES] + ply * play[LINE]
+    move = play[line + 1] if play[line] else -1
+    slots[2 * slot], slots[2 * slot + 1] = key, (move + 1) << 16 | bound << 8 | left
+    values[slot] = best
 
 
 @entry
@@ -254,13 +302,13 @@ def prune(
         play[STOP] = 1
         return 0.0
     key = play[KEY] ^ turn_key(board, play, keys, ply)
-    entry = key & (len(values) - 1)
+    slot = key & (len(values) - 1)
     first = -1
-    if slots[2 * entry] == key:
-        known = slots[2 * entry + 1]
+    if slots[2 * slot] == key:
+        known = slots[2 * slot + 1]
         first = (known >> 16) - 1
         if known & 255 == left:
-            value, bound = values[entry], known >> 8 & 3
+            value, bound = values[slot], known >> 8 & 3
             if bound == EXACT or (value >= beta if bound == LOWER else value <= alpha):
                 play[NODES] += 1
                 if not known >> 8 & COMPLETE:
@@ -268,108 +316,59 @@ def prune(
                 play[play[LINES] + ply * play[LINE]] = 0
                 return value  # type: ignore[no-any-return]
     estimates = play[ESTIMATES]
-    chosen = -1
     if left == 0:
         best = leaf(board, state, play, scale, ply, alpha, beta)
-    else:
-        play[NODES] += 1
-        mark, seat, attacks, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
-        sign = 1.0 if seat == state[SEAT] else -1.0
-        low, high = alpha, beta
-        best = -INFINITY * sign
-        every, moves, by_turns = play[EVERY], board[MOVES], play[BY_TURNS] == 1
-        begin = play[LISTS] + ply * (moves + 1)
-        history = play[HISTORY] + (0 if sign > 0 else moves + 1)
-        end = begin
-        move = -1
-        while move < moves:
-            move = next_attack(board, state, seat, every, move + 1)
-            play[end] = move
-            end += 1
-        for i in range(begin, end):
-            move = pick(play, i, end, first, history)
-            size = defenders = 0
-            count = 1
-            if move < moves:
-                defenders = state[board[board[BORDERS] + move] + 1]
-                size = size_of(state[board[board[SOURCES] + move] + 1], defenders, every)
-            thrown = move < moves and play[FIGHT] > 0
-            if thrown:
-                count = throw(chances, room, size, defenders, play[FIGHT])
-            found, unseen = 0.0, 1.0
-            for result in range(count):
-                chance = chances[room + result] if thrown else 1.0
-                if chance == 0.0:
-                    continue
-                remain = int(chances[room + size + defenders + result]) if thrown else without_dice(size, defenders)
-                worst, most = low, high
-                if thrown:
-                    unseen -= chance
-                    worst = (low - found - WIN * unseen) / chance
-                    most = (high - found + WIN * unseen) / chance
-                over = make(board, state, play, keys, chances, move, size, remain)
-                gone = play[GONE]
-                if over:
-                    value = final(board, state, play, ply + 1)
-                else:
-                    value = prune(
-                        board,
-                        state,
-                        play,
-                        keys,
-                        scale,
-                        chances,
-                        slots,
-                        values,
-                        room + 2 * (size + defenders),
-                        left - (not by_turns or play[TURN] != seat),
-                        ply + 1,
-                        worst,
-                        most,
-                    )
-                take_back(board, state, play, keys, mark)
-                back_to(play, seat, attacks, number, gone)
-                found += chance * value
-                if play[STOP]:
-                    return 0.0
-                if thrown and value >= most:
-                    found -= WIN * unseen
-                    break
-                if thrown and value <= worst:
-                    found += WIN * unseen
-                    break
-            if sign * found > sign * best:
-                best, chosen = found, move
-                keep_line(play, ply, move, not thrown)
-            if sign > 0:
-                low = max(low, best)
-            else:
-                high = min(high, best)
-            if low >= high:
-                play[history + move] += left * left
-                break
-    if play[STOP]:
-        return 0.0
-    bound = UPPER if best <= alpha else LOWER if best >= beta else EXACT
-    if estimates == play[ESTIMATES]:
-        bound += COMPLETE
-    slots[2 * entry], slots[2 * entry + 1] = key, (chosen + 1) << 16 | bound << 8 | left
-    values[entry] = best
-    return best
-
-
-@compiled
-def pick(play: Any, begin: int, end: int, first: int, history: int) -> int:
-    """Move to `begin` the move to try next: the one remembered, else the one that cut most elsewhere."""
-    best, chosen = -1, begin
+        remember(play, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
+        return best
+    play[NODES] += 1
+    mark, seat, attacks, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
+    sign = 1.0 if seat == state[SEAT] else -1.0
+    low, high = alpha, beta
+    best = -INFINITY * sign
+    begin = play[LISTS] + ply * (board[MOVES] + 1)
+    history = play[HISTORY] + (0 if sign > 0 else board[MOVES] + 1)
+    end = list_moves(board, state, play, begin)
     for i in range(begin, end):
-        move = play[i]
-        if move == first:
-            chosen = i
+        move = pick(play, i, end, first, history)
+        size, count = fight(board, state, play, chances, room, move)
+        free = room + 2 * count
+        found, unseen = 0.0, 1.0
+        for result in range(count):
+            chance, remain = chances[room + result], int(chances[room + count + result])
+            if chance == 0.0:
+                continue
+            unseen -= chance
+            worst = (low - found - WIN * unseen) / chance
+            most = (high - found + WIN * unseen) / chance
+            over = make(board, state, play, keys, chances, move, size, remain)
+            gone = play[GONE]
+            if over:
+                value = final(board, state, play, ply + 1)
+            else:
+                deeper = not play[BY_TURNS] or play[TURN] != seat
+                value = prune(
+                    board, state, play, keys, scale, chances, slots, values, free, left - deeper, ply + 1, worst, most
+                )
+            take_back(board, state, play, keys, mark)
+            back_to(play, seat, attacks, number, gone)
+            found += chance * value
+            if play[STOP]:
+                return 0.0
+            if value >= most:
+                found -= WIN * unseen
+                break
+            if value <= worst:
+                found += WIN * unseen
+                break
+        if sign * found > sign * best:
+            best = found
+            keep_line(play, ply, move, count == 1)
+        if sign > 0:
+            low = max(low, best)
+        else:
+            high = min(high, best)
+        if low >= high:
+            play[history + move] += left * left
             break
-        if play[history + move] > best:
-            best, chosen = play[history + move], i
-    move = play[chosen]
-    play[chosen] = play[begin]
-    play[begin] = move
-    return move  # type: ignore[no-any-return]
+    remember(play, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
+    return best
