@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from textwrap import wrap
 
 WIDTH = 80
 _GAP = "  "
@@ -10,7 +12,7 @@ _NARROWEST = 8
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, elastic: int, left: Iterable[int] = ()) -> str:
-    """Rows under their headers, aligned right but for the columns in `left`; column `elastic` gives way if need be."""
+    """Rows under their headers, aligned right but for the columns in `left`; column `elastic` is folded if need be."""
     cells = [list(headers), *([str(cell) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
     over = sum(widths) + len(_GAP) * (len(widths) - 1) - WIDTH
@@ -19,12 +21,12 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, elastic: 
     to_left = {elastic, *left}
     lines = []
     for row in cells:
-        shown = [_cut(cell, width) for cell, width in zip(row, widths, strict=True)]
-        aligned = [
-            cell.ljust(width) if column in to_left else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(shown, widths, strict=True))
-        ]
-        lines.append(_GAP.join(aligned).rstrip())
+        for shown in zip_longest(*map(_folded, row, widths), fillvalue=""):
+            aligned = [
+                cell.ljust(width) if column in to_left else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(shown, widths, strict=True))
+            ]
+            lines.append(_GAP.join(aligned).rstrip())
     return "\n".join(lines)
 
 
@@ -33,5 +35,5 @@ def counted(number: int, one: str, more: str) -> str:
     return f"{number} {one if number == 1 else more}"
 
 
-def _cut(cell: str, width: int) -> str:
-    return cell if len(cell) <= width else cell[: width - 1] + "…"
+def _folded(cell: str, width: int) -> list[str]:
+    return [cell] if len(cell) <= width else wrap(cell, width, break_on_hyphens=False)

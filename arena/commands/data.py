@@ -87,7 +87,7 @@ def matches(where: str, bot: str | None, game: str | None, limit: int | None, *,
     elif not found:
         print("no matches yet")
     else:
-        headers = ("match", "game", "bots, best first", "reason", "plies", "finished")
+        headers = ("match", "game", "best first", "reason", "plies", "finished")
         print(table(headers, [_match(result) for result in found], elastic=2, left=(0, 1, 3)))
 
 

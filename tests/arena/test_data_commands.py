@@ -124,13 +124,30 @@ def test_matches_are_listed_newest_first_on_80_columns(arena: Arena, played: Pat
     assert lines[1].startswith("draw")
     assert "ann = bob" in lines[1]
     assert lines[2].startswith("m11")
-    assert "ann > a-name" in lines[2]
+    assert " ann > " in lines[2]
+    assert lines[3].strip() == "a-name-of-thirty-two-characters-"
+
+
+def test_of_a_match_of_six_everyone_who_played_is_listed(arena: Arena, data: Path) -> None:
+    bots = ("wave", "minimax", "a-name-of-thirty-two-characters-", "alphabeta", "greedy", "random")
+    store = Store.open(data / "arena.db")
+    finish(store, "ta65bc41f37-00000", "risk-campaign", bots, (1, 2, 3, 4, 5, 5), rated=False)
+    store.close()
+    _, out, _ = arena("matches")
+    header, first, *more = out.splitlines()
+    assert widest(out) <= 80
+    assert first.startswith("ta65bc41f37-00000  risk-campaign  wave > minimax")
+    at = header.index("best first")
+    names = first[at:].split("  ")[0] + "".join(line[at:] for line in more)
+    assert names.replace(" ", "") == "wave>minimax>a-name-of-thirty-two-characters->alphabeta>greedy=random"
+    assert all(line[:at].isspace() for line in more)
 
 
 def test_matches_are_chosen_by_bot_game_and_number(arena: Arena, played: Path) -> None:
     assert [found["match"] for found in json.loads(arena("matches", "--bot", "BOB", "--json")[1])] == ["draw"]
     assert len(json.loads(arena("matches", "--game", "nim", "--json")[1])) == 12
-    assert len(arena("matches", "--limit", "3")[1].splitlines()) == 4
+    words = arena("matches", "--limit", "3")[1].split()
+    assert [match in words for match in ("draw", "m11", "m10", "m9")] == [True, True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -287,8 +304,13 @@ def test_a_reader_that_has_had_enough_is_no_error(played: Path) -> None:
     assert shown.stderr == ""
 
 
-def test_a_table_cuts_its_elastic_column_to_80_columns() -> None:
-    shown = table(("a", "b"), [("x" * 100, 7)], elastic=0)
+def test_a_table_folds_its_elastic_column_into_80_columns() -> None:
+    shown = table(("a", "b"), [("x" * 100, 7), ("y" * 70 + " " + "z" * 70, 8)], elastic=0)
     assert widest(shown) == 80
-    assert "…" in shown
+    assert [line.split() for line in shown.splitlines()[1:]] == [
+        ["x" * 77, "7"],
+        ["x" * 23],
+        ["y" * 70, "8"],
+        ["z" * 70],
+    ]
     assert table(("name", "n"), [("ann", 7), ("b", 12)], elastic=0) == "name   n\nann    7\nb     12"
