@@ -21,8 +21,7 @@ def deepen(
     depth that was finished, with the nodes of all and the leaves of those finished; when none was, the move is the
     first legal one.
     """
-    moves = rules.legal_moves(root)
-    found: Found[M] = Found(0.0, moves[0] if moves else None, tuple(moves[:1]), 0, 0, 0, 0, False)
+    found: Found[M] | None = None
     before, leaves = limit.spent, 0
     win = win_value(rules)
     for depth in range(1, deepest + 1):
@@ -33,4 +32,7 @@ def deepen(
         leaves += found.leaves
         if found.complete or abs(found.value) == win - len(found.line):
             break
+    if found is None:
+        moves = rules.legal_moves(root)
+        found = Found(0.0, moves[0] if moves else None, tuple(moves[:1]), 0, 0, 0, 0, False)
     return replace(found, nodes=limit.spent - before, leaves=leaves)
