@@ -279,7 +279,7 @@ def pruned(
         scale,
         zeros(10_000, float),
     )
-    return float(campaign_tree.prune(*arrays, *search._memory(), len(state.owner), depth, 0, alpha, beta))
+    return float(campaign_tree.prune(*arrays, *search._memory, len(state.owner), depth, 0, alpha, beta))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -38,8 +38,12 @@ class CampaignSearch:
         self._values = flat.campaign_board(rules)
         self._board = ints(self._values)
         self._keys = flat.keys_for(len(rules.map))
-        self._table: tuple[Any, Any] | None = None
         self._searches = 0
+
+    @cached_property
+    def _memory(self) -> tuple[Any, Any]:
+        """The transposition table. The keys of a search begin with its number: it knows nothing of those before."""
+        return zeros(2 * ENTRIES), zeros(ENTRIES, float)
 
     def search(
         self,
@@ -125,18 +129,12 @@ class CampaignSearch:
         if algorithm == "expectiminimax":
             value = tree.expect(*arrays, count, depth, 0)
         else:
-            value = tree.prune(*arrays, *self._memory(), count, depth, 0, -tree.INFINITY, tree.INFINITY)
+            value = tree.prune(*arrays, *self._memory, count, depth, 0, -tree.INFINITY, tree.INFINITY)
         charge(play, limit)
         result = found(play, value, self._line(root, play), depth)
         if play[flat.FIGHT] == SURE and abs(value) >= WIN - depth * step:
             return replace(result, complete=True)
         return result
-
-    def _memory(self) -> tuple[Any, Any]:
-        """The table, made when first needed. The keys of a search hold its number: it knows nothing of those before."""
-        if self._table is None:
-            self._table = zeros(2 * ENTRIES), zeros(ENTRIES, float)
-        return self._table
 
     @cached_property
     def _most_income(self) -> int:
