@@ -170,7 +170,11 @@ def test_a_territory_or_continent_may_be_named_or_numbered() -> None:
         (sound(borders=[["West"]]), r"borders\[0\] is \['West'\]: a pair of territories"),
         (sound(borders="West-Mid"), "borders is 'West-Mid': a list of pairs"),
         (sound(borders=[[0, 1]] * 1001), "there are 1001 borders: 0 to 1000"),
-        (territory(2, name="West"), "two territory entries are called West: numbers 0 and 2"),
+        (territory(2, name="West"), r"territories\[0\] and territories\[2\] are both called West"),
+        (
+            sound(continents=[{"name": "Land", "bonus": 1}] * 2),
+            r"continents\[0\] and continents\[1\] are both called Land",
+        ),
         (territory(2, name=""), r"territories\[2\].name is '': 1 to 40 printable characters"),
         (territory(2, name="x" * 41), r"territories\[2\].name is .*: 1 to 40 printable"),
         (territory(2, name="a\x1bb"), r"territories\[2\].name is 'a\\x1bb': 1 to 40 printable"),

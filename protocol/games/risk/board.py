@@ -152,10 +152,10 @@ class _Reader:
         bonuses = sum(continent.bonus for continent in continents)
         if bonuses > MOST_BONUS:
             self._bad(f"the bonuses add up to {bonuses}: at most {MOST_BONUS}")
-        find_continent = self._finder("continent", [continent.name for continent in continents])
+        find_continent = self._finder("continent", "continents", [continent.name for continent in continents])
         tables = self._rows(value["territories"], "territories", FEWEST, MOST)
         territories = [self._territory(row, f"territories[{i}]", find_continent) for i, row in enumerate(tables)]
-        find = self._finder("territory", [territory.name for territory in territories])
+        find = self._finder("territory", "territories", [territory.name for territory in territories])
         board = Board(name, tuple(territories), tuple(continents), self._borders(value["borders"], find))
         for continent, members in zip(continents, board.members, strict=True):
             if not members:
@@ -195,12 +195,12 @@ class _Reader:
             seen[a, b] = i
         return tuple(sorted(seen))
 
-    def _finder(self, what: str, names: Sequence[str]) -> Callable[[Any, str], int]:
+    def _finder(self, what: str, rows: str, names: Sequence[str]) -> Callable[[Any, str], int]:
         """Indices by name or index; refuses a name that comes twice."""
         index: dict[Any, int] = {}
         for i, name in enumerate(names):
             if name in index:
-                self._bad(f"two {what} entries are called {name}: numbers {index[name]} and {i}")
+                self._bad(f"{rows}[{index[name]}] and {rows}[{i}] are both called {name}")
             index[name] = i
 
         def find(value: Any, where: str) -> int:
