@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bots.bot import Turn
-from bots.search import Evaluate, Found, Limit, Table, deepen, star1
+from bots.search import Found, Table, star1
 from bots.thought import SearchingBot
 
 
@@ -14,14 +16,5 @@ class AlphaBeta(SearchingBot):
 
     algorithm = "alphabeta"
 
-    def search(self, turn: Turn, limit: Limit, evaluate: Evaluate) -> Found[Any]:
-        table = turn.memory.setdefault("table", Table())
-        return deepen(
-            turn.rules,
-            turn.position,
-            star1,
-            limit=limit,
-            deepest=self.deepest(turn.rules.name),
-            evaluate=evaluate,
-            table=table,
-        )
+    def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
+        return partial(star1, table=turn.memory.setdefault("table", Table()))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from bots.bot import Turn
-from bots.search import Evaluate, Found, Limit, deepen, expectiminimax
+from bots.search import Found, expectiminimax
 from bots.search.deepening import DEEPEST
 from bots.thought import CAMPAIGN, SearchingBot
 
@@ -25,12 +26,5 @@ class Minimax(SearchingBot):
         usual = USUAL_TURNS if game == CAMPAIGN else USUAL_DEPTH
         return self.depth or (DEEPEST if self.nodes else usual)
 
-    def search(self, turn: Turn, limit: Limit, evaluate: Evaluate) -> Found[Any]:
-        return deepen(
-            turn.rules,
-            turn.position,
-            expectiminimax,
-            limit=limit,
-            deepest=self.deepest(turn.rules.name),
-            evaluate=evaluate,
-        )
+    def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
+        return expectiminimax

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from bots.bot import Bot, Choice, Turn
 from bots.evaluation import check_name, evaluation, names_of
 from bots.purse import purse
-from bots.search.base import Evaluate, Found, Limit
-from bots.search.deepening import DEEPEST
+from bots.search.base import Evaluate, Found
+from bots.search.deepening import DEEPEST, deepen
 from bots.search.kernels import EQUAL, Algorithm, Kernel, kernel_for, warm_up
 from protocol.errors import UsageFault
 from protocol.games import load
@@ -56,9 +56,9 @@ class SearchingBot(Bot):
         self.weights = EQUAL if weights is None else read_weights(kind, weights)
         self._evaluation = None if eval is None else check_name(eval)
 
-    def search(self, turn: Turn, limit: Limit, evaluate: Evaluate) -> Found[Any]:
-        """The best move within the limit, in a game without a kernel."""
-        raise NotImplementedError(f"{type(self).__name__} needs a search(self, turn, limit, evaluate)")
+    def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
+        """The search for games without a kernel."""
+        raise NotImplementedError(f"{type(self).__name__} needs a generic(self, turn) that returns a search")
 
     def deepest(self, game: str) -> int:
         """How deep to look where `depth` is not set."""
@@ -75,7 +75,14 @@ class SearchingBot(Bot):
         game = turn.rules.name
         limit = purse(turn, nodes=self.nodes, bounded=self.depth is not None, kernel=kernel is not None)
         if kernel is None:
-            found = self.search(turn, limit, evaluation_for(game, self._evaluation))
+            found = deepen(
+                turn.rules,
+                turn.position,
+                self.generic(turn),
+                limit=limit,
+                deepest=self.deepest(game),
+                evaluate=evaluation_for(game, self._evaluation),
+            )
         else:
             found = kernel.search(
                 turn.position,
