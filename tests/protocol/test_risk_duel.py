@@ -366,7 +366,7 @@ def test_a_malformed_move_is_refused_with_its_form(wire: Any, said: str) -> None
         ({"max_plies": 0}, "max_plies is 0: it is an integer from 1 to 10000"),
         ({"max_plies": 10_001}, "max_plies is 10001: it is an integer from 1 to 10000"),
         ({"max_plies": [400]}, r"max_plies is \[400\]: it is an integer"),
-        ({"map": "atlantis"}, "there is no map 'atlantis': one of south-america, .*, or a map of your own"),
+        ({"map": "atlantis"}, "there is no map 'atlantis': one of south-america, .*, or a file: map=@my.toml"),
         ({"map": 4}, "map is 4: it is a name or a table"),
         ({"map": None}, "map is None: it is a name or a table"),
         ({"map": {}}, "map has no name"),

@@ -111,7 +111,8 @@ def read(value: Any, game: str = "map") -> Board:
         if value.endswith((".toml", ".json")):
             raise BadConfig(f"{game}: there is no map {shown(value)}: a file is given as map=@my.toml")
         if value not in NAMES:
-            raise BadConfig(f"{game}: there is no map {shown(value)}: one of {', '.join(NAMES)}, or a map of your own")
+            known = ", ".join(NAMES)
+            raise BadConfig(f"{game}: there is no map {shown(value)}: one of {known}, or a file: map=@my.toml")
         return named(value)
     if not isinstance(value, Mapping):
         raise BadConfig(f"{game}: map is {shown(value)}: it is a name or a table of territories and borders")
