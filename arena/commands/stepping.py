@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 from arena import record as records
@@ -50,7 +52,9 @@ def step(record: Record, end: Sequence[str], pause: float | None = None) -> None
     with _keys() as pressed:
         while at < len(frames):
             last = at == len(frames) - 1
-            _draw(_lines(record, course, frames, at) + (["", *end] if last else []))
+            width, height = shutil.get_terminal_size()
+            lines = _lines(record, course, frames, at, width) + (["", *end] if last else [])
+            _draw([*lines, "", KEYS], width, height)
             if last and pause is not None:
                 break
             key = pressed(pause)
@@ -73,23 +77,25 @@ def _frames(record: Record) -> tuple[list[Frame], Course]:
     return frames, course
 
 
-def _lines(record: Record, course: Course, frames: list[Frame], at: int) -> list[str]:
-    """The board at a place of the record between its header and its footer."""
+def _lines(record: Record, course: Course, frames: list[Frame], at: int, width: int) -> list[str]:
+    """The board at a place of the record between its header and its footer; below it, where it stays, what happened."""
     line, state, clock = frames[at]
     header = record.header
     title = f"{header.match}: {header.game}, {at} of {len(frames) - 1}"
     move = "before the first move" if line is None else tell(line, course.game, header).sentence()
-    left = "  ".join(
-        f"{seat} {player.bot} {ms / 1000:.1f}"
-        for seat, (player, ms) in enumerate(zip(header.seats, clock, strict=True))
-    )
+    words = "s left:"
+    left = [words]
+    for seat, (player, ms) in enumerate(zip(header.seats, clock, strict=True)):
+        one = f"  {seat} {player.bot} {ms / 1000:.1f}"
+        if len(left[-1]) + len(one) > width:
+            left.append(" " * len(words))
+        left[-1] += one
     board = "" if state is None else course.game.board(state)
-    return [title, move, f"s left: {left}", "", *board.split("\n"), "", KEYS]
+    return [*board.split("\n"), "", title, *wrap(move, width), *left]
 
 
-def _draw(lines: list[str]) -> None:
+def _draw(lines: list[str], width: int, height: int) -> None:
     """Overwrite what was drawn before. What is too long for the terminal scrolls, so that its end is seen."""
-    width, height = os.get_terminal_size(sys.stdout.fileno())
     cut = [line[:width] for line in lines]
     if len(cut) > height:
         cut[-1] = f"{cut[-1]} ({len(cut)} lines, the terminal shows {height})"[:width]

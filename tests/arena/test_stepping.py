@@ -20,7 +20,7 @@ import pytest
 
 from arena.effects import Resigned
 from commands import REPOSITORY, run
-from referee_table import Table
+from referee_table import Table, header
 
 WITHIN = 20.0
 
@@ -104,7 +104,10 @@ def record(tmp_path: Path) -> Path:
 def test_a_person_steps_through_a_match_and_back(record: Path) -> None:
     with showing(record, "--step") as terminal:
         first = terminal.until("q quit")
-        assert first.startswith("m-1: risk-duel, 0 of 3\nbefore the first move\ns left: 0 ann 60.0  1 bob 60.0\n")
+        below = (
+            "\nm-1: risk-duel, 0 of 3\nbefore the first move\ns left:  0 ann 60.0  1 bob 60.0\n\nEnter next, b back, "
+        )
+        assert below in first
         terminal.press("\n")
         second = terminal.until("1 of 3")
         second = terminal.until("q quit")
@@ -137,9 +140,41 @@ def test_a_match_plays_by_itself_to_its_end(record: Path) -> None:
         assert terminal.drawn.count("\x1b[2J") == 4
 
 
-def test_a_board_that_does_not_fit_says_so_where_it_is_seen(record: Path) -> None:
-    with showing(record, "--step", lines=10) as terminal:
-        assert terminal.until("the terminal shows 10").endswith("lines, the terminal shows 10)")
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    """A match of six on the map of the world: a draft, then a seat gives up, and another."""
+    bots = ("wave", "minimax", "alphabeta", "another-alphabeta", "greedy", "random")
+    opening = header("risk-campaign", {"preset": "world"}, bots=bots)
+    table = Table(header=opening).begin(bytes(16) for _ in bots)
+    table.play(table.last(table.to_move).legal[0])
+    for seat in range(1, 6):
+        table.send(Resigned(seat))
+    file = tmp_path / "m-6.jsonl.gz"
+    file.write_bytes(table.packed())
+    return file
+
+
+def test_below_a_board_that_does_not_fit_all_that_happened_is_seen(campaign: Path) -> None:
+    with showing(campaign, "--step", lines=24) as terminal:
+        terminal.until("the terminal shows 24")
+        terminal.press("\n\n")
+        terminal.until(", 2 of ")
+        title, move, *below = terminal.until("the terminal shows 24").split("\n")[-6:]
+    assert title.startswith("m-1: risk-campaign, 2 of ")
+    assert move.startswith("1  wave: draft ")
+    assert below == [
+        "s left:  0 wave 60.5  1 minimax 60.0  2 alphabeta 60.0  3 another-alphabeta 60.0",
+        "         4 greedy 60.0  5 random 60.0",
+        "",
+        "Enter next, b back, q quit (51 lines, the terminal shows 24)",
+    ]
+
+
+def test_sixty_lines_show_the_world_and_the_end_of_its_match(campaign: Path) -> None:
+    with showing(campaign, "--play", "0.01", lines=60) as terminal:
+        terminal.until("6. minimax (resigned)")
+        assert terminal.ends() == 0
+        assert "the terminal shows" not in terminal.drawn
 
 
 @pytest.mark.parametrize(
