@@ -102,7 +102,7 @@ def test_a_mistake_in_the_documents_map_is_answered_as_it_says(new: str, old: st
 
 
 def test_the_other_mistakes_are_answered_as_the_document_says(lagoon: Path) -> None:
-    assert len(CASES) == 10, "those that the test above has found"
+    assert len(CASES) == 11, "those that the test above has found"
     split = EXAMPLE.replace('  ["Harbour", "Ferry"],\n', "").replace('  ["Dunes", "Ferry"],\n', "")
     lagoon.write_text(split)
     with pytest.raises(BadConfig) as refused:

@@ -186,6 +186,10 @@ def test_a_territory_or_continent_may_be_named_or_numbered() -> None:
         (territory(1, y=0x10**4000), r"territories\[1\].y is something too long to show: "),
         (territory(1, continent="Sea"), r"territories\[1\].continent names the continent 'Sea', which is not there"),
         (territory(1, colour="red"), r"territories\[1\] has a key 'colour': it has name, continent, x, y"),
+        (
+            sound(territories=[{"name": "West", "continent": 0, "x": 0, "z": 0}] * 3),
+            r"territories\[0\] has no y but a key 'z': it has name, continent, x, y",
+        ),
         (sound(territories=[{"name": "West"}] * 3), r"territories\[0\] has no continent: it has name"),
         (sound(territories="none"), "territories is 'none': a list of tables"),
         (sound(territories=[1, 2]), r"territories is \[1, 2\]: a list of tables"),

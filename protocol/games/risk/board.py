@@ -222,12 +222,10 @@ class _Reader:
         return value
 
     def _keys(self, value: Mapping[str, Any], where: str, *keys: str) -> None:
-        for key in keys:
-            if key not in value:
-                self._bad(f"{where} has no {key}: it has {', '.join(keys)}")
-        for key in value:
-            if key not in keys:
-                self._bad(f"{where} has a key {shown(key)}: it has {', '.join(keys)}")
+        missing = [f"no {key}" for key in keys if key not in value]
+        unknown = [f"a key {shown(key)}" for key in value if key not in keys]
+        if missing or unknown:
+            self._bad(f"{where} has {' but '.join(missing[:1] + unknown[:1])}: it has {', '.join(keys)}")
 
     def _name(self, value: Any, where: str) -> str:
         if not isinstance(value, str) or not 1 <= len(value) <= MOST_NAME or not value.isprintable():
