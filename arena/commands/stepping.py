@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
@@ -52,7 +51,7 @@ def step(record: Record, end: Sequence[str], pause: float | None = None) -> None
     with _keys() as pressed:
         while at < len(frames):
             last = at == len(frames) - 1
-            width, height = shutil.get_terminal_size()
+            width, height = _size()
             lines = _lines(record, course, frames, at, width) + (["", *end] if last else [])
             _draw([*lines, "", KEYS], width, height)
             if last and pause is not None:
@@ -92,6 +91,12 @@ def _lines(record: Record, course: Course, frames: list[Frame], at: int, width: 
         left[-1] += one
     board = "" if state is None else course.game.board(state)
     return [*board.split("\n"), "", title, *wrap(move, width), *left]
+
+
+def _size() -> tuple[int, int]:
+    """Columns and lines of the terminal; of one that does not know, what most have."""
+    size = os.get_terminal_size(sys.stdout.fileno())
+    return size.columns or 80, size.lines or 24
 
 
 def _draw(lines: list[str], width: int, height: int) -> None:

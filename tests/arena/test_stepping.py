@@ -32,11 +32,11 @@ def sit_down() -> None:
 
 
 class Terminal:
-    """A command on a terminal of so many lines, and what it drew."""
+    """A command on a terminal of this size, and what it drew."""
 
-    def __init__(self, *words: str, lines: int = 30) -> None:
+    def __init__(self, *words: str, lines: int, columns: int) -> None:
         self.master, self.slave = pty.openpty()
-        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, 80, 0, 0))
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.before = termios.tcgetattr(self.slave)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "arena", *words],
@@ -78,8 +78,8 @@ class Terminal:
 
 
 @contextlib.contextmanager
-def showing(record: Path, *words: str, lines: int = 30) -> Iterator[Terminal]:
-    terminal = Terminal("replay", "show", str(record), *words, lines=lines)
+def showing(record: Path, *words: str, lines: int = 30, columns: int = 80) -> Iterator[Terminal]:
+    terminal = Terminal("replay", "show", str(record), *words, lines=lines, columns=columns)
     try:
         yield terminal
     finally:
@@ -168,6 +168,12 @@ def test_below_a_board_that_does_not_fit_all_that_happened_is_seen(campaign: Pat
         "",
         "Enter next, b back, q quit (51 lines, the terminal shows 24)",
     ]
+
+
+def test_on_a_terminal_that_does_not_know_its_size_a_match_is_shown_all_the_same(record: Path) -> None:
+    with showing(record, "--play", "0.01", lines=0, columns=0) as terminal:
+        assert "2. ann (resigned)" in terminal.until("2. ann (resigned)")
+        assert terminal.ends() == 0
 
 
 def test_sixty_lines_show_the_world_and_the_end_of_its_match(campaign: Path) -> None:
