@@ -146,9 +146,14 @@ def test_the_same_seed_gives_the_same_digests_in_another_folder_with_other_jobs(
     assert ratings(tmp_path / "again") == ratings(played.folder)
 
 
-def test_a_finished_tournament_is_shown_again_without_a_match(played: Played) -> None:
-    again = tournament(played.folder, *EVERYONE, "--rounds", "2")
-    assert again == played.content
+def test_a_finished_tournament_is_shown_again_and_said_to_be(played: Played, tmp_path: Path) -> None:
+    json_file = tmp_path / "again.json"
+    words = [*EVERYONE, "--rounds", "2", "--data", str(played.folder), "--json", str(json_file)]
+    again = run("arena", "tournament", *words)
+    assert json.loads(json_file.read_text()) == played.content
+    assert again.stdout == played.table
+    says = "20 of 20 matches were played before: another --seed or --data plays new ones"
+    assert again.stderr == f"arena: {says}\n"
 
 
 def test_two_tournaments_in_one_folder_do_not_collide(tmp_path: Path) -> None:
@@ -230,9 +235,12 @@ class Interrupted:
 
 
 def assert_only_the_rest_is_played(cut: Interrupted) -> None:
-    """The same command goes on; in the end all is as in a tournament that was never interrupted."""
+    """The same command goes on and says so; in the end all is as in a tournament that was never interrupted."""
     before = cut.stored()
-    content = tournament(cut.folder / "cut", *cut.words)
+    done = run("arena", "tournament", *cut.words, "--data", f"{cut.folder}/cut", "--json", f"{cut.folder}/cut.json")
+    content = json.loads((cut.folder / "cut.json").read_text())
+    said = done.stderr.splitlines()[0]
+    assert re.fullmatch(rf"arena: {len(before)} of {len(content['matches'])} matches were played before", said)
     whole = tournament(cut.folder / "whole", *cut.words)
     assert 0 < len(before) < len(content["matches"])
     assert digests(content) == digests(whole)

@@ -142,6 +142,10 @@ def _play(plan: Plan, store: Store, data: Path, jobs: int) -> list[Result]:
     journal = Journal(data / "journal")
     for result in played:
         journal.forget(result.match)  # it is there only if the arena was killed between storing and forgetting it
+    if played:
+        again = "" if len(played) < plan.count else ": another --seed or --data plays new ones"
+        before = f"{len(played)} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
+        print(f"arena: {before}", file=sys.stderr)
     try:
         if len(played) < plan.count:
             _play_missing(plan, store, data, jobs, played)
