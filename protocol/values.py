@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 from protocol.errors import UsageFault
@@ -29,14 +30,23 @@ def _plain(text: str) -> Any:
     return [_plain(part) for part in text.split(",")] if "," in text else text
 
 
+class FileTable(dict[str, Any]):
+    """A table that a file holds; `file` names that file in what is said of the table."""
+
+    def __init__(self, table: Mapping[str, Any], file: str) -> None:
+        super().__init__(table)
+        self.file = file
+
+
 def read_file(name: str) -> Any:
-    """What a file holds: JSON if its name ends in `.json`, else TOML. Raises `UsageFault`."""
+    """What a file holds, a table as a `FileTable`: JSON if its name ends in `.json`, else TOML. Raises `UsageFault`."""
     form = "JSON" if name.endswith(".json") else "TOML"
     try:
         text = _bytes(name).decode()
-        return json.loads(text) if form == "JSON" else tomllib.loads(text)
+        held = json.loads(text) if form == "JSON" else tomllib.loads(text)
     except (ValueError, RecursionError) as exc:
         raise UsageFault(f"the file {_shown(name)} is not {form}: {_reason(exc)}") from exc
+    return FileTable(held, _shown(name)) if isinstance(held, dict) else held
 
 
 def _bytes(name: str) -> bytes:

@@ -89,6 +89,7 @@ def test_the_documents_map_is_drawn_as_it_shows(lagoon: Path) -> None:
     assert picture.strip("\n") in DOC
 
 
+IN_THE_FILE = "risk-duel: in 'lagoon.toml': "
 CASES = re.findall(r"^\| (?:`(.+)` for|no) `(.+)` \| `(.+)` \|$", DOC, re.MULTILINE)
 
 
@@ -98,7 +99,7 @@ def test_a_mistake_in_the_documents_map_is_answered_as_it_says(new: str, old: st
     lagoon.write_text(EXAMPLE.replace(old, new, 1))
     with pytest.raises(BadConfig) as refused:
         load("risk-duel", {"map": read_value(f"@{lagoon}")})
-    assert str(refused.value) == answer
+    assert str(refused.value) == f"{IN_THE_FILE}{answer}"
 
 
 def test_the_other_mistakes_are_answered_as_the_document_says(lagoon: Path) -> None:
@@ -107,7 +108,8 @@ def test_the_other_mistakes_are_answered_as_the_document_says(lagoon: Path) -> N
     lagoon.write_text(split)
     with pytest.raises(BadConfig) as refused:
         read(read_value(f"@{lagoon}"), "risk-duel")
-    assert f"`{refused.value}`" in DOC
+    assert f"`{str(refused.value).removeprefix(IN_THE_FILE)}`" in DOC
+    assert f"`{IN_THE_FILE}…`" in DOC
     with pytest.raises(BadConfig) as refused:
         load("risk-duel", {"map": str(lagoon)})
     assert f"`{refused.value}`" in DOC

@@ -262,14 +262,17 @@ def test_an_argument_is_the_name_of_a_map_or_a_file(tmp_path: Path) -> None:
     assert from_argument(str(file)) == from_argument(f"@{file}") == read(sound())
 
 
-def test_an_argument_that_is_no_map_is_answered_with_what_would_be_one(tmp_path: Path) -> None:
+def test_an_argument_that_is_no_map_is_answered_with_what_would_be_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(
         UsageFault, match=r"there is no map 'atlantis': one of south-america, .*, or a file like my\.toml"
     ):
         from_argument("atlantis")
-    with pytest.raises(UsageFault, match=r"the file '.*nowhere.toml' can't be read: No such file or directory"):
-        from_argument(str(tmp_path / "nowhere.toml"))
-    file = tmp_path / "my.toml"
-    file.write_text('name = "mine"\n')
-    with pytest.raises(BadConfig, match=r"my.toml': map has no territories: it has name, territories"):
-        from_argument(str(file))
+    with pytest.raises(UsageFault, match=r"the file 'nowhere.toml' can't be read: No such file or directory"):
+        from_argument("nowhere.toml")
+    Path("bad").mkdir()
+    Path("bad/my.toml").write_text('name = "mine"\n')
+    with pytest.raises(BadConfig, match=r"^map: in 'bad/my.toml': map has no territories: it has name, territories"):
+        from_argument("bad/my.toml")

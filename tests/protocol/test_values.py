@@ -9,7 +9,9 @@ import pytest
 
 from arena.commands.tournament import run
 from bots.settings import read_config
+from protocol.codec import JSON, MSGPACK
 from protocol.errors import BadConfig, UsageFault
+from protocol.messages import Seek
 from protocol.values import MOST_BYTES, read_value
 
 
@@ -43,6 +45,16 @@ def test_a_value_may_stand_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert read_value(f"@{tmp_path}/my.json") == {"heaps": [3, 5]}
     monkeypatch.setenv("HOME", str(tmp_path))
     assert read_value("@~/my.json") == {"heaps": [3, 5]}, "the shell leaves a tilde after @ alone"
+
+
+def test_a_table_knows_its_file_and_travels_as_any_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my.toml").write_text('name = "mine"')
+    table = read_value("@my.toml")
+    assert (table, table.file) == ({"name": "mine"}, "'my.toml'")
+    seek = Seek(id="1", game="risk-duel", config={"map": table})
+    for codec in (MSGPACK, JSON):
+        assert codec.decode_client(codec.encode(seek)) == seek
 
 
 @pytest.mark.parametrize(
@@ -81,7 +93,7 @@ def test_both_command_lines_read_a_map_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "my.json"
     file.write_text('{"name": "mine", "territories": []}')
     assert read_config([f"map=@{file}"], None) == {"map": {"name": "mine", "territories": []}}
-    with pytest.raises(BadConfig, match="risk-duel: map has no continents: it has name, territories, continents"):
+    with pytest.raises(BadConfig, match=r"risk-duel: in '.*my.json': map has no continents: it has name, territories"):
         tournament(tmp_path, f"map=@{file}")
     with pytest.raises(UsageFault, match=r"nowhere.toml' can't be read: No such file or directory"):
         tournament(tmp_path, f"map=@{tmp_path}/nowhere.toml")

@@ -13,7 +13,7 @@ import networkx
 
 from protocol.errors import BadConfig, UsageFault
 from protocol.games.base import shown
-from protocol.values import read_file
+from protocol.values import FileTable, read_file
 
 NAMES = (
     "south-america",
@@ -106,7 +106,7 @@ class Board:
 
 
 def read(value: Any, game: str = "map") -> Board:
-    """The map called `value`, or the one that it describes. Raises `BadConfig`, beginning with `game`."""
+    """The map called `value`, or the one that it describes. Raises `BadConfig`: `game` first, then the file, if any."""
     if isinstance(value, str):
         if value.endswith((".toml", ".json")):
             raise BadConfig(f"{game}: there is no map {shown(value)}: a file is given as map=@my.toml")
@@ -116,7 +116,7 @@ def read(value: Any, game: str = "map") -> Board:
         return named(value)
     if not isinstance(value, Mapping):
         raise BadConfig(f"{game}: map is {shown(value)}: it is a name or a table of territories and borders")
-    return _Reader(game).board(value)
+    return _Reader(f"{game}: in {value.file}" if isinstance(value, FileTable) else game).board(value)
 
 
 @cache
@@ -135,15 +135,14 @@ def from_argument(text: str) -> Board:
         return named(text)
     if not text.startswith("@") and not text.endswith((".toml", ".json")):
         raise UsageFault(f"there is no map {shown(text)}: one of {', '.join(NAMES)}, or a file like my.toml")
-    file = text.removeprefix("@")
-    return read(read_file(file), shown(file.rpartition("/")[2]))
+    return read(read_file(text.removeprefix("@")))
 
 
 class _Reader:
     """Reads one description of a map; whatever is wrong with it is a `BadConfig` in one line."""
 
-    def __init__(self, game: str) -> None:
-        self._game = game
+    def __init__(self, where: str) -> None:
+        self._where = where
 
     def board(self, value: Mapping[str, Any]) -> Board:
         self._keys(value, "map", "name", "territories", "continents", "borders")
@@ -238,4 +237,4 @@ class _Reader:
         return value
 
     def _bad(self, what: str) -> NoReturn:
-        raise BadConfig(f"{self._game}: {what}")
+        raise BadConfig(f"{self._where}: {what}")
