@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from protocol.dice import Dice
 from protocol.games import load
 from protocol.messages import Event
 
@@ -42,3 +43,19 @@ def test_a_replay_says_in_a_few_words_what_the_dice_made_of_a_move(
     game: str, dice: Any, result: Any, says: str
 ) -> None:
     assert load(game).told(Event(ply=0, seat=0, move={}, dice=dice, result=result)) == says
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ({}, "deals 36 territories to 2 seats"),
+        ({"map": "world", "players": 6}, "deals 42 territories to 6 seats"),
+        ({"map": "world", "players": 5}, "deals 42 territories to 5 seats"),
+        ({"map": "grid-10x10", "players": 6}, "deals 100 territories to 6 seats"),
+    ],
+)
+def test_a_replay_says_in_a_few_words_what_was_dealt(config: dict[str, Any], says: str) -> None:
+    game = load("risk-campaign", config)
+    _, deal = game.initial(Dice(b"k", 0))
+    assert deal is not None
+    assert game.told(deal) == says

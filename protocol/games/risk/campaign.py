@@ -294,6 +294,8 @@ class Campaign(Game[Position, Move]):
         return moves.notation(move, self.map)
 
     def told(self, event: Event) -> str:
+        if event.seat == -1:
+            return f"deals {len(self.map)} territories to {self.seats} seats"
         return told(event)
 
 
