@@ -121,7 +121,7 @@ class Game(ABC, Generic[S, M]):
         """The move in a few characters, for tables and replays."""
 
     def told(self, event: Event) -> str:
-        """What dice made of a move, in a few words beside its notation, or what a deal gave; empty where the move says all."""
+        """What dice made of a move, or what a deal gave, in a few words; empty where the move says it all."""
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
 
     @property
