@@ -123,7 +123,7 @@ def shape_of(board: Board, max_troops: int) -> Shape:
     """What the table of `board` depends on. Raises `UsageFault` as `solve` does."""
     count = len(board)
     if not FAST:
-        raise UsageFault("exact risk-duel needs the extra fast: pip install 'bot-arena[fast]' (and no ARENA_PLAIN)")
+        raise UsageFault("exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)")
     if _count(count, max_troops) > MOST_POSITIONS:
         most = max((cap for cap in range(ARMY, max_troops) if _count(count, cap) <= MOST_POSITIONS), default=0)
         fewer = max(n for n in range(count) if _count(n, max_troops) <= MOST_POSITIONS)
