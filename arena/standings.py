@@ -87,6 +87,16 @@ def table(names: Sequence[str], results: Iterable[Result]) -> list[Row]:
     return rows
 
 
+def unbeaten(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
+    """Why each bot lost matches that nobody won against it: forfeits and resignations, counted by their reasons."""
+    lost: dict[str, Counter[str]] = {name: Counter() for name in names}
+    for result in results:
+        for seat in result.seats:
+            if seat.reason in FORFEITS or seat.reason == "resigned":
+                lost[seat.bot][seat.reason] += 1
+    return lost
+
+
 def head_to_head(names: Sequence[str], results: Iterable[Result]) -> dict[str, dict[str, float | None]]:
     """The share of points of each bot (first key) in its matches against each other one; None where they never met."""
     won: Counter[tuple[str, str]] = Counter()

@@ -71,6 +71,10 @@ class Plan(Struct, frozen=True, kw_only=True):
         """Whether the matches are: where they play a preset, however it is dealt."""
         return self.rules.preset is not None
 
+    def log(self, data: Path, bot: str) -> Path:
+        """Where in the data folder a bot's standard output and error go."""
+        return data / "tournaments" / self.id / f"{bot}.log"
+
     def schedule(self, played: Sequence[Result]) -> list[Pairing]:
         """Every pairing that is known now: all of them, but only the next round of a swiss tournament."""
         chance = Random(self.derive("schedule"))
@@ -229,7 +233,6 @@ class Tournament:
         return [match for match in self.plan.schedule(sorted(results, key=_place)) if match.place not in done]
 
     async def _start_bots(self, port: int, tokens: dict[str, str]) -> None:
-        folder = self._data / "tournaments" / self.plan.id
         for contestant in self.plan.contestants:
             environment = {
                 "ARENA_URL": f"ws://{HOST}:{port}",
@@ -242,7 +245,8 @@ class Tournament:
             }
             if contestant.reference:  # an author's bot may keep one match in mind: how many it takes is its own affair
                 environment["ARENA_SLOTS"] = str(self._jobs)
-            bot = BotProcess(contestant, environment, folder / f"{contestant.name}.log", self._crashed)
+            log = self.plan.log(self._data, contestant.name)
+            bot = BotProcess(contestant, environment, log, self._crashed)
             self._bots[contestant.name] = bot
             await bot.start()
 

@@ -68,6 +68,26 @@ def test_the_others_play_their_matches_beside_a_bot_at_fault(tmp_path: Path) -> 
     assert sorted(match["reason"] for match in content["matches"]) == ["timeout"] * 4 + ["win"] * 2
 
 
+def test_below_the_table_stands_who_lost_without_being_beaten_and_where_its_words_are(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from bots import Bot, run\n"
+        "class Mine(Bot):\n"
+        "    def choose(self, turn):\n"
+        "        return {'heap': 0, 'take': 1000} if turn.seat else turn.no_such_thing\n"
+        "run(Mine('mine'))\n"
+    )
+    code, content, table, err = tournament(tmp_path / "data", "random", f"mine={sys.executable} {mine}", rounds=5)
+    assert code == 0, err
+    log = tmp_path / "data" / "tournaments" / content["tournament"] / "mine.log"
+    assert table.splitlines()[-2:] == [
+        "mine: 5 matches lost without being beaten (resigned 3, illegal 2); its words:",
+        f"  {log}",
+    ]
+    assert "no_such_thing" in log.read_text()
+    assert "1000 cannot be taken" in log.read_text()
+
+
 def test_a_bot_that_dies_in_a_match_loses_it_at_once_and_plays_the_next(tmp_path: Path) -> None:
     """The clock is a day: nothing here may wait for it."""
     memory = {"ARENA_MEMORY": str(tmp_path / "memory")}

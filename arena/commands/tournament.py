@@ -25,7 +25,7 @@ from arena.journal import Journal
 from arena.lock import lock
 from arena.pairing import count
 from arena.result import Result
-from arena.standings import Row, head_to_head, table
+from arena.standings import Row, head_to_head, table, unbeaten
 from arena.store.store import Store
 from arena.tables import counted
 from arena.tournament import Plan, Tournament
@@ -107,7 +107,7 @@ def run(
     cross = head_to_head(plan.names, results)
     if to_json is not None:
         _write_json(to_json, plan, arguments, results, rows, cross)
-    _show(plan, results, rows, cross)
+    _show(plan, results, rows, cross, data)
 
 
 def _settings(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -204,7 +204,11 @@ def _progress(console: Console, plan: Plan, done: int) -> tuple[Progress, Any]:
 
 
 def _show(
-    plan: Plan, results: Sequence[Result], rows: Sequence[Row], cross: Mapping[str, Mapping[str, float | None]]
+    plan: Plan,
+    results: Sequence[Result],
+    rows: Sequence[Row],
+    cross: Mapping[str, Mapping[str, float | None]],
+    data: Path,
 ) -> None:
     console = Console(width=None if sys.stdout.isatty() else 80)
     reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
@@ -223,6 +227,12 @@ def _show(
     if 2 < len(rows) <= WIDEST_CROSS_TABLE:
         console.print("\nshare of points, row against column")
         console.print(_cross_table([row.bot for row in rows], cross))
+    for bot, lost in unbeaten(plan.names, results).items():
+        if lost:
+            why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
+            many = counted(lost.total(), "match", "matches")
+            console.print(f"\n{bot}: {many} lost without being beaten ({why}); its words:")
+            console.print(f"  {plan.log(data, bot)}", markup=False, soft_wrap=True)
 
 
 def _cross_table(names: Sequence[str], cross: Mapping[str, Mapping[str, float | None]]) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arena.result import Result, SeatResult
-from arena.standings import head_to_head, interval, points, table
+from arena.standings import head_to_head, interval, points, table, unbeaten
 
 
 def result(*seats: tuple[str, int], reason: str = "win", loser: str = "win") -> Result:
@@ -75,3 +75,8 @@ def test_head_to_head_is_the_share_against_each_other_bot() -> None:
         "b": {"a": 0.25, "c": None},
         "c": {"a": 1.0, "b": None},
     }
+
+
+def test_lost_without_being_beaten_is_what_a_bot_gave_away_not_what_was_won_against_it() -> None:
+    lost = [result(("a", 1), ("b", 2), loser=why) for why in ("win", "illegal", "resigned", "illegal", "round_limit")]
+    assert unbeaten("ab", lost) == {"a": {}, "b": {"illegal": 2, "resigned": 1}}
