@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from bots.bot import Bot, Choice, Turn
 from bots.evaluation import check_name
 from bots.purse import purse
-from bots.search.base import Evaluate, Found, Limit, opinion, win_value
-from bots.search.kernels import warm_up
-from bots.thought import CAMPAIGN, EVAL, evaluation_for, name_for
+from bots.search.base import Evaluate, opinion, win_value
+from bots.search.kernels import OnePly, one_ply_for
+from bots.thought import EVAL, evaluation_for, name_for
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Start
@@ -26,17 +26,18 @@ class Greedy(Bot):
         self._evaluation = None if eval is None else check_name(eval)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        if game is not None and game.name == CAMPAIGN:
-            warm_up(game)
+        if game is not None and (kernel := one_ply_for(game)) is not None:
+            kernel.warm_up()
 
     def prepare(self, start: Start) -> None:
         self.warm_up(load(start.game, start.config))
 
     def choose(self, turn: Turn) -> Choice:
         rules = turn.rules
-        if rules.name == CAMPAIGN:
-            limit = purse(turn, nodes=None, kernel=True)
-            found = look_once(rules, turn.position, name_for(rules.name, self._evaluation), limit)
+        kernel = one_ply_of(turn)
+        if kernel is not None:
+            limit = purse(turn, nodes=None, kernel=kernel)
+            found = kernel.look_once(turn.position, evaluation=name_for(rules.name, self._evaluation), limit=limit)
             return Choice(rules.encode_move(found.move), value=found.value, depth=1, nodes=found.nodes)
         evaluate = evaluation_for(rules.name, self._evaluation)
         best = -win_value(rules)
@@ -54,23 +55,12 @@ class Greedy(Bot):
         return Choice(rules.encode_move(turn.random.choice(equals)), value=best, depth=1, nodes=len(moves))
 
 
-def look_once(rules: Any, position: Any, evaluation: str, limit: Limit) -> Found[Any]:
-    """In a campaign, the best of every attack with the most units and the end, or of those that `limit` allows. The
-    kernel has the odds of large armies as floats, where the rules would take seconds for their fractions.
-    """
-    from bots.search.risk.campaign import CampaignSearch
-
-    return CampaignSearch(rules).search(
-        position,
-        depth=1,
-        algorithm="expectiminimax",
-        evaluation=evaluation,
-        by_turns=False,
-        battles="dice",
-        candidates=False,
-        quiescence=False,
-        limit=limit,
-    )
+def one_ply_of(turn: Turn) -> OnePly | None:
+    """What looks at the turn's moves in place of the rules, made once a match."""
+    if "kernel" not in turn.memory:
+        turn.memory["kernel"] = one_ply_for(turn.rules)
+    kernel: OnePly | None = turn.memory["kernel"]
+    return kernel
 
 
 def worth(rules: Game[Any, Any], state: Any, seat: int, evaluate: Evaluate) -> float:

@@ -8,10 +8,10 @@ from typing import Any
 from bots.bot import Turn
 from bots.search import Found, expectiminimax
 from bots.search.deepening import DEEPEST
-from bots.thought import CAMPAIGN, SearchingBot
+from bots.search.kernels import Kernel
+from bots.thought import SearchingBot
 
 USUAL_DEPTH = 3
-USUAL_TURNS = 1
 
 
 class Minimax(SearchingBot):
@@ -22,8 +22,8 @@ class Minimax(SearchingBot):
 
     algorithm = "expectiminimax"
 
-    def deepest(self, game: str) -> int:
-        usual = USUAL_TURNS if game == CAMPAIGN else USUAL_DEPTH
+    def deepest(self, kernel: Kernel | None) -> int:
+        usual = USUAL_DEPTH if kernel is None else kernel.usual_depth
         return self.depth or (DEEPEST if self.nodes else usual)
 
     def generic(self, turn: Turn) -> Callable[..., Found[Any]]:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from bots.bot import Bot, Choice, Turn
 from bots.evaluation import check_name, evaluation, names_of
 from bots.purse import purse
 from bots.search.base import Evaluate, Found
 from bots.search.deepening import DEEPEST, deepen
-from bots.search.kernels import EQUAL, Algorithm, Kernel, kernel_for, warm_up
+from bots.search.kernels import BATTLES, EQUAL, Algorithm, Kernel, kernel_for
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Start
 
+Name = TypeVar("Name", bound=str)
 EVAL = "the evaluation: features, unam, lines, parity or none; a game without it uses its own"
-CAMPAIGN = "risk-campaign"
-BATTLES = ("means", "dice", "sure")
 WEIGHTS = "of the four features of Risk, like 1,1,1,1 or 1/1/1/1"
 
 
@@ -46,13 +45,13 @@ class SearchingBot(Bot):
         eval: str | None = None,  # noqa: A002
         nodes: int | str | None = None,
         weights: str | None = None,
-        battles: str | None = None,
+        battles: str = BATTLES[0],
     ) -> None:
         super().__init__(name, version)
         kind = type(self).__name__.lower()
         self.depth = read_number(kind, "depth", depth, 64)
         self.nodes = read_number(kind, "nodes", nodes, 10**9)
-        self._campaign = {} if battles is None else {"battles": read_one(kind, "battles", battles, BATTLES)}
+        self.battles = read_one(kind, "battles", battles, BATTLES)
         self.weights = EQUAL if weights is None else read_weights(kind, weights)
         self._evaluation = None if eval is None else check_name(eval)
 
@@ -60,12 +59,13 @@ class SearchingBot(Bot):
         """The search for games without a kernel."""
         raise NotImplementedError(f"{type(self).__name__} needs a generic(self, turn) that returns a search")
 
-    def deepest(self, game: str) -> int:
-        """How deep to look where `depth` is not set."""
+    def deepest(self, kernel: Kernel | None) -> int:
+        """How deep to look."""
         return self.depth or DEEPEST
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        warm_up(game)
+        if game is not None and (kernel := kernel_for(game)) is not None:
+            kernel.warm_up()
 
     def prepare(self, start: Start) -> None:
         self.warm_up(load(start.game, start.config))
@@ -73,25 +73,21 @@ class SearchingBot(Bot):
     def choose(self, turn: Turn) -> Choice:
         kernel = kernel_of(turn)
         game = turn.rules.name
-        limit = purse(turn, nodes=self.nodes, bounded=self.depth is not None, kernel=kernel is not None)
+        depth = self.deepest(kernel)
+        limit = purse(turn, nodes=self.nodes, bounded=self.depth is not None, kernel=kernel)
         if kernel is None:
-            found = deepen(
-                turn.rules,
-                turn.position,
-                self.generic(turn),
-                limit=limit,
-                deepest=self.deepest(game),
-                evaluate=evaluation_for(game, self._evaluation),
-            )
+            evaluate = evaluation_for(game, self._evaluation)
+            search = self.generic(turn)
+            found = deepen(turn.rules, turn.position, search, limit=limit, deepest=depth, evaluate=evaluate)
         else:
             found = kernel.search(
                 turn.position,
-                depth=self.deepest(game),
+                depth=depth,
                 algorithm=self.algorithm,
                 evaluation=name_for(game, self._evaluation),
                 weights=self.weights,
+                battles=self.battles,
                 limit=limit,
-                **(self._campaign if game == CAMPAIGN else {}),
             )
         assert found.move is not None
         move = turn.rules.encode_move(found.move)
@@ -106,11 +102,12 @@ def kernel_of(turn: Turn) -> Kernel | None:
     return kernel
 
 
-def read_one(bot: str, key: str, text: str, of: Sequence[str]) -> str:
+def read_one(bot: str, key: str, text: str, of: Sequence[Name]) -> Name:
     """A setting that is one of a few. Raises `UsageFault`."""
-    if text not in of:
-        raise UsageFault(f"{bot}: {key} is {text[:40]!r}: one of {', '.join(of)}")
-    return text
+    for name in of:
+        if name == text:
+            return name
+    raise UsageFault(f"{bot}: {key} is {text[:40]!r}: one of {', '.join(of)}")
 
 
 def read_weights(bot: str, text: str) -> tuple[float, ...]:

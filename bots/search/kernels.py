@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 from bots.search.base import Found, Limit
-from protocol.compiled import FAST
 from protocol.games.base import Game
 
 Algorithm = Literal["expectiminimax", "alphabeta"]
+Battles = Literal["means", "dice", "sure"]
+BATTLES: tuple[Battles, ...] = get_args(Battles)
 EQUAL = (1.0, 1.0, 1.0, 1.0)
 
 _WHERE = {
     "risk-duel": "bots.search.risk.duel:DuelSearch",
     "risk-campaign": "bots.search.risk.campaign:CampaignSearch",
 }
+_ONE_PLY = ("risk-campaign",)
 
 
 class Kernel(Protocol):
     """The search of one game under one config."""
+
+    usual_depth: ClassVar[int]
+    """How deep a search of fixed depth looks where nobody says."""
+    at_once: ClassVar[int]
+    """The nodes of about a millisecond."""
 
     def __init__(self, rules: Any) -> None: ...
 
@@ -32,32 +39,40 @@ class Kernel(Protocol):
         algorithm: Algorithm,
         evaluation: str = "features",
         weights: Sequence[float] = EQUAL,
+        battles: Battles = "means",
         limit: Limit,
-        **options: Any,
     ) -> Found[Any]:
         """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
 
-        `options` are the kernel's own.
+        `battles` is how those are thrown that a game fights to the end.
         """
 
     def perft(self, position: Any, depth: int) -> int:
         """The number of paths of exactly `depth` plies, every result of chance on its own."""
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs."""
+        """Compile, or load from disk, all that a match needs; without numba nothing."""
+
+
+class OnePly(Kernel, Protocol):
+    """The kernel of a game whose rules are too slow to look at every result of even one move."""
+
+    def look_once(self, position: Any, *, evaluation: str, limit: Limit) -> Found[Any]:
+        """The best of all moves, or of those that `limit` allows, by what every result of each looks like."""
 
 
 def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
     """The compiled search of this game, if it has one."""
-    where = _WHERE.get(rules.name)
-    if where is None:
-        return None
-    module, _, attribute = where.partition(":")
-    found: type[Kernel] = getattr(importlib.import_module(module), attribute)
-    return found(rules)
+    kernel: Kernel | None = _load(rules) if rules.name in _WHERE else None
+    return kernel
 
 
-def warm_up(rules: Game[Any, Any] | None) -> None:
-    """Compile or load the search of this game, if it has one; without numba there is nothing to compile."""
-    if FAST and rules is not None and (kernel := kernel_for(rules)) is not None:
-        kernel.warm_up()
+def one_ply_for(rules: Game[Any, Any]) -> OnePly | None:
+    """The same for who looks one move ahead; None where the rules do for that."""
+    kernel: OnePly | None = _load(rules) if rules.name in _ONE_PLY else None
+    return kernel
+
+
+def _load(rules: Game[Any, Any]) -> Any:
+    module, _, attribute = _WHERE[rules.name].partition(":")
+    return getattr(importlib.import_module(module), attribute)(rules)

@@ -7,10 +7,13 @@ import random
 import pytest
 
 from bots.bot import Turn
-from bots.purse import AT_ONCE, AT_ONCE_WITHOUT_KERNEL, MOST_SECONDS, MOST_SECONDS_OF_KERNELS, purse
+from bots.purse import AT_ONCE, MOST_SECONDS, MOST_SECONDS_OF_KERNELS, purse
+from bots.search.kernels import Kernel, kernel_for
 from protocol.games import load
 
 NIM = load("nim")
+KERNEL = kernel_for(load("risk-duel"))
+assert KERNEL is not None
 SENDING = 0.001
 """Seconds that a move costs beside its thought."""
 
@@ -35,7 +38,7 @@ def turn(bank: float, increment: float = 0.0) -> Turn:
     )
 
 
-def allowed(bank: float, increment: float = 0.0, *, kernel: bool = True) -> float:
+def allowed(bank: float, increment: float = 0.0, *, kernel: Kernel | None = KERNEL) -> float:
     """Seconds of thought; 0 where the move is to be made at once."""
     deadline = purse(turn(bank, increment), nodes=None, kernel=kernel).deadline
     return 0.0 if deadline is None else deadline - 100.0
@@ -52,7 +55,7 @@ def test_a_clock_outlasts_three_hundred_moves(bank: float, increment: float) -> 
 
 def test_a_long_clock_is_used_where_there_is_a_kernel_and_hardly_elsewhere() -> None:
     assert allowed(300) == pytest.approx(MOST_SECONDS_OF_KERNELS)
-    assert allowed(300, kernel=False) == pytest.approx(MOST_SECONDS)
+    assert allowed(300, kernel=None) == pytest.approx(MOST_SECONDS)
 
 
 def test_an_increment_larger_than_what_is_left_is_not_spent_before_it_is_there() -> None:
@@ -60,9 +63,10 @@ def test_an_increment_larger_than_what_is_left_is_not_spent_before_it_is_there()
 
 
 def test_a_short_clock_is_kept_for_making_moves_at_once() -> None:
-    limits = [purse(turn(bank), nodes=None, kernel=True) for bank in (0.4, 0.2, 0.1, 0.0)]
+    limits = [purse(turn(bank), nodes=None, kernel=KERNEL) for bank in (0.4, 0.2, 0.1, 0.0)]
     assert all(limit.deadline is None for limit in limits)
-    assert [limit.left for limit in limits] == [AT_ONCE, AT_ONCE // 2, AT_ONCE // 4, 1]
+    at_once = KERNEL.at_once
+    assert [limit.left for limit in limits] == [at_once, at_once // 2, at_once // 4, 1]
 
 
 def test_what_a_move_made_at_once_costs_dwindles_with_the_clock_so_that_a_thousand_can_be_made() -> None:
@@ -70,7 +74,7 @@ def test_what_a_move_made_at_once_costs_dwindles_with_the_clock_so_that_a_thousa
     for _ in range(1000):
         nodes = purse(turn(left), nodes=None).left
         assert nodes is not None
-        left -= 0.002 * nodes / AT_ONCE_WITHOUT_KERNEL
+        left -= 0.002 * nodes / AT_ONCE
     assert left > 0
 
 

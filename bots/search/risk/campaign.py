@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from bots.search.base import WIN, Found, Limit, opinion
 from bots.search.deepening import deepen
-from bots.search.kernels import EQUAL, Algorithm
+from bots.search.kernels import EQUAL, Algorithm, Battles
 from bots.search.risk import campaign_play as flat
 from bots.search.risk import campaign_tree as tree
-from bots.search.risk.campaign_battle import SURE, room_for
+from bots.search.risk.campaign_battle import DICE, MEANS, SURE, room_for
 from bots.search.risk.sums import INDEX, MODES, NONE, estimate, scale_values, state_of
-from bots.search.risk.work import begin, best_line, charge, found, stopping
-from protocol.compiled import floats, ints, zeros
+from bots.search.risk.work import AT_ONCE, begin, best_line, charge, found, stopping
+from protocol.compiled import FAST, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import LEAST_CLASSIC, Attack, Campaign, End, Move, Position
 
 NOBODY = -1
-Battles = Literal["sure", "means", "dice"]
-BATTLES = get_args(Battles)
+_THROWN: Mapping[Battles, int] = {"sure": SURE, "means": MEANS, "dice": DICE}
 DEEPEST = 40
 """No search looks further ahead."""
 LEAST_NODES = 50
@@ -32,6 +31,9 @@ ENTRIES = 2**17
 
 class CampaignSearch:
     """Searches under one config; one at a time."""
+
+    usual_depth = 1
+    at_once = AT_ONCE
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
@@ -56,7 +58,7 @@ class CampaignSearch:
         by_turns: bool = True,
         battles: Battles = "means",
         candidates: bool = True,
-        quiescence: bool | None = None,
+        quiescence: bool = False,
         limit: Limit,
     ) -> Found[Move]:
         """The best move, one turn deeper each time up to `depth`, within `limit`; a legal one whatever happens.
@@ -65,8 +67,8 @@ class CampaignSearch:
         once, as the next draft comes sooner. The tree has the `candidates` or else every attack with the most units. A
         battle has two results, won or lost with what is left on average (`means`), or all that the dice may give
         (`dice`), or one, a bigger army wins with the difference (`sure`). With `quiescence` the seat to move at the
-        horizon goes on with candidates that are sure to win, as long as it gains; it is for plies (the default there),
-        as at the end of a turn nothing hangs. A draft is the draft rule's, without a search.
+        horizon goes on with candidates that are sure to win, as long as it gains; it is for plies, as at the end of a
+        turn nothing hangs. A draft is the draft rule's, without a search.
         """
         rules = self.rules
         attacks = min(rules.max_attacks, tree.MOST_ATTACKS) if candidates else rules.max_attacks
@@ -78,10 +80,9 @@ class CampaignSearch:
         scale = floats(scale_values(rules.map, weights, opinion(rules), units // len(rules.map) + 1))
         if position.phase == "draft":
             return self._drafted(position, MODES[evaluation], scale, limit)
-        calm = not by_turns if quiescence is None else quiescence
         if limit.left is not None and limit.left < LEAST_NODES:
             return self._at_once(position, limit)
-        play = self._play(position, depth * step, battles, candidates, calm)
+        play = self._play(position, depth * step, battles, candidates, quiescence)
         state = state_of(self._board, position, position.seat, MODES[evaluation])
         look = partial(self._look, state, play, scale, units, step)
         before = limit.spent
@@ -93,12 +94,27 @@ class CampaignSearch:
             result = replace(hasty, depth=0) if hasty.depth else self._unfinished(result, position, play)
         return replace(result, nodes=limit.spent - before)
 
+    def look_once(self, position: Position, *, evaluation: str, limit: Limit) -> Found[Move]:
+        """The best of every attack with the most units and the end, or of those that `limit` allows, by all that the
+        dice may give. The odds of large armies are floats here, where the rules would take seconds for their fractions.
+        """
+        return self.search(
+            position,
+            depth=1,
+            algorithm="expectiminimax",
+            evaluation=evaluation,
+            by_turns=False,
+            battles="dice",
+            candidates=False,
+            limit=limit,
+        )
+
     def _play(self, position: Position, depth: int, battles: Battles, candidates: bool, quiescence: bool) -> Any:
         """Room for a search of this kind."""
         rules = self.rules
         play = flat.play_array(self._values, position, depth)
         play[flat.EVERY], play[flat.CALM] = not candidates, quiescence
-        play[flat.FIGHT] = BATTLES.index(battles) if rules.battle == "dice" else SURE
+        play[flat.FIGHT] = _THROWN[battles] if rules.battle == "dice" else SURE
         play[flat.NEAR] = position.round + depth >= rules.max_rounds
         if candidates:
             play[flat.LEFT] = min(play[flat.LEFT], tree.MOST_ATTACKS)
@@ -209,7 +225,9 @@ class CampaignSearch:
         return int(flat.perft(self._board, state, play, self._keys, pressure, depth))
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs."""
+        """Compile, or load from disk, all that a match needs; without numba nothing."""
+        if not FAST:
+            return
         start = self.rules.initial(Dice(bytes(32), 0))[0]
         position = self.rules.outcomes(start, self.rules.legal_moves(start)[0])[0][1]
         for algorithm in get_args(Algorithm):

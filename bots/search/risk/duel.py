@@ -8,12 +8,12 @@ from typing import Any, get_args
 
 from bots.search.base import Found, Limit, opinion
 from bots.search.deepening import DEEPEST, deepen
-from bots.search.kernels import EQUAL, Algorithm
+from bots.search.kernels import EQUAL, Algorithm, Battles
 from bots.search.risk import duel_pruning as pruning
 from bots.search.risk import duel_tree as tree
 from bots.search.risk.sums import FREE, INDEX, MODES, NONE, scale_values, state_of
-from bots.search.risk.work import begin, best_line, charge, found, stopping
-from protocol.compiled import floats, ints, zeros
+from bots.search.risk.work import AT_ONCE, begin, best_line, charge, found, stopping
+from protocol.compiled import FAST, floats, ints, zeros
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Action, Duel, Position
 
@@ -23,6 +23,9 @@ SLOTS = 2**18
 
 class DuelSearch:
     """Searches under one config; one at a time."""
+
+    usual_depth = 3
+    at_once = AT_ONCE
 
     def __init__(self, rules: Duel) -> None:
         self.rules = rules
@@ -43,11 +46,13 @@ class DuelSearch:
         algorithm: Algorithm,
         evaluation: str = "features",
         weights: Sequence[float] = EQUAL,
+        battles: Battles = "means",
         limit: Limit,
     ) -> Found[Action]:
         """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
 
-        Nodes run over by fewer than one position has results. The line ends early where the table knew the rest.
+        Nodes run over by fewer than one position has results. The line ends early where the table knew the rest. An
+        attack is one throw, whatever `battles` says.
         """
         rules = self.rules
         if rules.to_move(position) is None:
@@ -113,7 +118,9 @@ class DuelSearch:
         return int(tree.count_paths(self._board, state_of(self._board, position, position.seat, NONE), work, depth, 0))
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs."""
+        """Compile, or load from disk, all that a match needs; without numba nothing."""
+        if not FAST:
+            return
         position = self.rules.initial(NO_DICE)[0]
         for algorithm in get_args(Algorithm):
             self.search(position, depth=2, algorithm=algorithm, limit=Limit())

@@ -9,12 +9,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from bots.search.base import Found, Limit, M, Stop
-from protocol.compiled import compiled
+from protocol.compiled import FAST, compiled
 
 NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, LINES, LINE = range(8)
 """work[BUDGET]: the nodes it may visit; [STOP]: 1 to make it come to an end; [LINES]: where the lines begin, each LINE
 long: a count, then moves. The slots from OWN on are the game's own."""
 OWN = 8
+AT_ONCE = 500 if FAST else 10
+"""The nodes of about a millisecond."""
 UNBOUNDED = 2**62
 
 
