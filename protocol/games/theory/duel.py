@@ -127,10 +127,12 @@ def shape_of(board: Board, max_troops: int) -> Shape:
     if _count(count, max_troops) > MOST_POSITIONS:
         most = max((cap for cap in range(ARMY, max_troops) if _count(count, cap) <= MOST_POSITIONS), default=0)
         fewer = max(n for n in range(count) if _count(n, max_troops) <= MOST_POSITIONS)
-        would = f"max_troops {most} would do" if most else f"a map of {fewer} territories or fewer would do"
+        would = f"max_troops {most}" if most else f"a map of {fewer} territories or fewer"
+        positions = _count(count, most) if most else _count(fewer, max_troops)
         raise UsageFault(
             f"{board.name} with {max_troops} troops is too large to solve ({count} territories, "
-            f"over {MOST_POSITIONS:,} positions): {would}"
+            f"over {MOST_POSITIONS:,} positions): {would} would do "
+            f"({positions:,} positions, up to some 20 s a million)"
         )
     edges, places = min((_relabelled(board, places), places) for places in _labellings(board))
     return Shape(edges, places, max_troops)
