@@ -11,8 +11,12 @@ from typing import Any
 
 from bots.search.base import Evaluate
 from bots.search.kernels import EQUAL
-from bots.search.risk.sums import FREE, WITHIN, unam_bound, walk
 from protocol.games.base import Game
+from protocol.games.risk.board import Board
+from protocol.games.risk.duel import FREE
+
+WITHIN = 0.999
+"""`features` stays this far within −1 and 1."""
 
 
 def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL) -> float:
@@ -68,3 +72,23 @@ def score(rules: Game[Any, Any], state: Any, seat: int) -> int:
                 points -= 2
         points += (troops[v] > troops[u]) - (troops[v] < troops[u])
     return points
+
+
+def walk(map_: Board) -> list[tuple[int, int]]:
+    """The pairs (v, u) in which a breadth-first walk from territory 0 scores u, seen from v (Prieto et al. 2014).
+
+    Territory 0 is not marked at the start and so is scored too, when it is met again.
+    """
+    pairs, queue, marked = [], [0], set[int]()
+    for v in queue:
+        for u in map_.neighbours[v]:
+            if u not in marked:
+                marked.add(u)
+                pairs.append((v, u))
+                queue.append(u)
+    return pairs
+
+
+def unam_bound(map_: Board, max_troops: int) -> int:
+    """Above every score that `unam` can give on this map."""
+    return 1 + sum(max(max_troops + 4, len(others) + 1) for others in map_.neighbours)

@@ -8,12 +8,13 @@ import pytest
 
 from bots.bot import Turn
 from bots.purse import AT_ONCE, MOST_SECONDS, MOST_SECONDS_OF_KERNELS, purse
-from bots.search.kernels import Kernel, kernel_for
+from bots.search.kernels import Kernel
+from bots.search.risk.duel import DuelSearch
 from protocol.games import load
+from protocol.games.risk.duel import Duel
 
 NIM = load("nim")
-KERNEL = kernel_for(load("risk-duel"))
-assert KERNEL is not None
+KERNEL: Kernel = DuelSearch(Duel({}))
 SENDING = 0.001
 """Seconds that a move costs beside its thought."""
 

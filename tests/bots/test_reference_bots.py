@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,6 +17,7 @@ from bots.greedy import Greedy
 from bots.minimax import Minimax
 from bots.perfect import Perfect, theory_of
 from bots.random_bot import RandomBot
+from protocol.compiled import FAST
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
@@ -201,6 +204,15 @@ def test_a_bot_whose_time_is_up_answers_at_once(bot: Bot, game: str, preset: str
     assert rules.decode_move(chosen.move) in rules.legal_moves(state)
     assert chosen.nodes is not None
     assert chosen.nodes < (1000 if game in COMPILED else 100)
+
+
+def test_a_bot_waits_for_numba_only_where_a_kernel_is_played() -> None:
+    script = "import sys; from bots.alphabeta import AlphaBeta; from bots.greedy import Greedy; "
+    script += "from protocol.games import load; bots = AlphaBeta('a'), Greedy('g')\n"
+    script += "for game in ('nim', 'risk-campaign'): [bot.warm_up(load(game)) for bot in bots]; "
+    script += "print(game, 'numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["nim False", f"risk-campaign {FAST}"]
 
 
 def test_a_choice_tells_what_was_thought() -> None:

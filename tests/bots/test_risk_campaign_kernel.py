@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from bots.evaluation.risk import features, score
+from bots.evaluation.risk import features, score, unam_bound
 from bots.search import WIN, Limit
 from bots.search.base import opinion
 from bots.search.risk import campaign_play, campaign_tree
 from bots.search.risk.campaign import DEEPEST, CampaignSearch
-from bots.search.risk.sums import FEATURES, scale_values, state_of, unam_bound
+from bots.search.risk.sums import FEATURES, scale_values, state_of
 from bots.search.risk.work import begin
 from protocol.compiled import FAST, floats, zeros
 from protocol.dice import Dice

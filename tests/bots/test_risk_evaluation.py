@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bots.evaluation import evaluation, names_of
-from bots.evaluation.risk import features, measure, score, unam, weighted
-from bots.search.risk.sums import MODES, board_values, estimate, scale_values, state_of, walk
+from bots.evaluation.risk import features, measure, score, unam, walk, weighted
+from bots.search.risk.sums import MODES, board_values, estimate, scale_values, state_of
 from protocol.compiled import floats, ints
 from protocol.games.risk.board import named
 from protocol.games.risk.duel import Duel, Position

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 from bots.search.base import WIN, Found, Limit, opinion
 from bots.search.deepening import deepen
@@ -32,8 +32,8 @@ ENTRIES = 2**17
 class CampaignSearch:
     """Searches under one config; one at a time."""
 
-    usual_depth = 1
-    at_once = AT_ONCE
+    usual_depth: ClassVar[int] = 1
+    at_once: ClassVar[int] = AT_ONCE
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules

@@ -11,10 +11,10 @@ from math import floor
 from typing import Any
 
 from bots.search.risk.campaign_battle import left_after, without_dice
-from bots.search.risk.sums import MOST_SEATS, OWNED, ROWS, SEAT, TERRITORIES, WIDTH, board_values, cell, put
+from bots.search.risk.sums import OWNED, ROWS, SEAT, TERRITORIES, WIDTH, board_values, cell, put
 from bots.search.risk.work import LINE, LINES, OWN, random_numbers
 from protocol.compiled import compiled, entry, ints, zeros
-from protocol.games.risk.campaign import LEAST_CLASSIC, Campaign, Position
+from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Campaign, Position
 
 BORDERS, SOURCES, MOVES, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, HELD = range(4, 14)
 """The campaign's slots of `board`: [BORDERS] where the cells that borders lead to begin, [SOURCES] those that they lead
@@ -25,7 +25,7 @@ TURN, LEFT, ROUND, ACTIVE, GONE, TOP, KEY, A_TURN, ALIVE = range(OWN, OWN + 9)
 """The position beside owners and troops, in `play`: the seat to move, the attacks it has left, the round, how many
 seats are in the game, the seat that the last attack put out (−1: none), where the log of changes ends, the search key,
 attacks a turn, and by seat whether it is in the game."""
-EVERY, FIGHT, CALM, BY_TURNS, NEAR, LISTS, HISTORY, DRAFTING = range(ALIVE + MOST_SEATS, ALIVE + MOST_SEATS + 8)
+EVERY, FIGHT, CALM, BY_TURNS, NEAR, LISTS, HISTORY, DRAFTING = range(ALIVE + MOST_PLAYERS, ALIVE + MOST_PLAYERS + 8)
 """How to search: whether every attack is a move (1) or the candidates are (0), whether battles are thrown, leaves made
 calm, depth is counted in turns, and the round is part of the key; where the lists of moves begin, and the moves'
 history. [DRAFTING] is `perft`'s: whether the turn is at its draft."""
@@ -73,13 +73,13 @@ def play_array(board: list[int], position: Position, depth: int) -> Any:
 @lru_cache(maxsize=8)
 def keys_for(territories: int) -> Any:
     """Zobrist's numbers: by territory, owner and digit of its troops; then by seat, attacks left, ply and round."""
-    return ints(random_numbers(territories * MOST_SEATS * 2 * SPAN + TURNS))
+    return ints(random_numbers(territories * MOST_PLAYERS * 2 * SPAN + TURNS))
 
 
 @compiled
 def key_of(board: Any, state: Any, keys: Any, at: int) -> int:
     """What a cell adds to the search key."""
-    begin = (board[at + 3] * MOST_SEATS + state[at]) * 2 * SPAN
+    begin = (board[at + 3] * MOST_PLAYERS + state[at]) * 2 * SPAN
     troops = state[at + 1]
     return keys[begin + troops % SPAN] ^ keys[begin + SPAN + troops // SPAN % SPAN]  # type: ignore[no-any-return]
 
@@ -87,7 +87,7 @@ def key_of(board: Any, state: Any, keys: Any, at: int) -> int:
 @compiled
 def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
     """What the turn and the distance from the root add to the search key, with the round where it may be the last."""
-    begin = board[TERRITORIES] * MOST_SEATS * 2 * SPAN
+    begin = board[TERRITORIES] * MOST_PLAYERS * 2 * SPAN
     key = keys[begin + SEAT_KEYS + play[TURN]] ^ keys[begin + LEFT_KEYS + play[LEFT]] ^ keys[begin + PLY_KEYS + ply]
     return key ^ keys[begin + ROUND_KEYS + play[ROUND]] if play[NEAR] else key  # type: ignore[no-any-return]
 

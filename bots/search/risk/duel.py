@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 from bots.search.base import Found, Limit, opinion
 from bots.search.deepening import DEEPEST, deepen
 from bots.search.kernels import EQUAL, Algorithm, Battles
 from bots.search.risk import duel_pruning as pruning
 from bots.search.risk import duel_tree as tree
-from bots.search.risk.sums import FREE, INDEX, MODES, NONE, scale_values, state_of
+from bots.search.risk.sums import INDEX, MODES, NONE, scale_values, state_of
 from bots.search.risk.work import AT_ONCE, begin, best_line, charge, found, stopping
 from protocol.compiled import FAST, floats, ints, zeros
 from protocol.games.base import NO_DICE
-from protocol.games.risk.duel import Action, Duel, Position
+from protocol.games.risk.duel import FREE, Action, Duel, Position
 
 SLOTS = 2**18
 """Positions that are remembered; as many everywhere, for the same moves on every machine."""
@@ -24,8 +24,8 @@ SLOTS = 2**18
 class DuelSearch:
     """Searches under one config; one at a time."""
 
-    usual_depth = 3
-    at_once = AT_ONCE
+    usual_depth: ClassVar[int] = 3
+    at_once: ClassVar[int] = AT_ONCE
 
     def __init__(self, rules: Duel) -> None:
         self.rules = rules

@@ -26,7 +26,7 @@ from bots.search.risk.duel_tree import (
     list_moves,
     placed,
 )
-from bots.search.risk.sums import EMPTY, FREE, INDEX, OWNED, SEAT, TERRITORIES, peek, put
+from bots.search.risk.sums import EMPTY, INDEX, OWNED, SEAT, TERRITORIES, peek, put
 from bots.search.risk.work import (
     BUDGET,
     DEEPEST,
@@ -40,6 +40,7 @@ from bots.search.risk.work import (
     note_end,
 )
 from protocol.compiled import compiled, entry
+from protocol.games.risk.duel import FREE
 
 EXACT, LOWER, UPPER = 0, 1, 2
 """What a remembered value is: the value, or a bound on it."""

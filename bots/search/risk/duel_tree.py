@@ -12,7 +12,6 @@ from bots.search.base import WIN
 from bots.search.deepening import DEEPEST as DEEPEST_SEARCH
 from bots.search.risk.sums import (
     EMPTY,
-    FREE,
     OWNED,
     ROWS,
     SEAT,
@@ -39,6 +38,7 @@ from bots.search.risk.work import (
 )
 from protocol.compiled import compiled, entry, zeros
 from protocol.games.risk import duel
+from protocol.games.risk.duel import FREE
 
 INVADERS, REINFORCEMENT = duel.ARMY, duel.REINFORCEMENT
 TAKEN = float(duel.TAKEN)

@@ -12,11 +12,12 @@ from itertools import chain
 from math import lcm
 from typing import Any
 
+from bots.evaluation.risk import WITHIN, unam_bound, walk
 from protocol.compiled import compiled, entry, ints, zeros
 from protocol.games.risk.board import Board
+from protocol.games.risk.campaign import MOST_PLAYERS
+from protocol.games.risk.duel import FREE
 
-FREE = -1
-MOST_SEATS = 6
 NONE, FEATURES, UNAM = 0, 1, 2
 """The evaluations, as `state[MODE]`."""
 MODES = {"none": NONE, "features": FEATURES, "unam": UNAM}
@@ -32,18 +33,16 @@ cells of `unam` begin. The header's slots from 4 on are the game's own."""
 
 # state[cell]: its owner; +1: troops; where it is MAX's, +2: enemy neighbours, +3: the sum of its shares against them.
 OWNER, TROOPS, ENEMIES, AGAINST = 0, 1, 2, 3
-SEAT, MODE, EMPTY, UNITS, STRENGTH, EXPOSED, OWNED, ARMY = 0, 1, 2, 3, 4, 5, 6, 12
+SEAT, MODE, EMPTY, UNITS, STRENGTH, EXPOSED, OWNED = range(7)
+ARMY = OWNED + MOST_PLAYERS
 """state[SEAT] is MAX; [EMPTY] the free territories; [UNITS] all troops; [STRENGTH] and [EXPOSED] the sums behind the
-third and fourth feature; [OWNED + seat] and [ARMY + seat] a seat's territories and troops. Slots 18 to 23 are the
-game's own."""
+third and fourth feature; [OWNED + seat] and [ARMY + seat] a seat's territories and troops."""
 
 BITS = 27
 UNIT = reduce(lcm, range(1, 23))
 """A share of one among up to 22 neighbours is exact in this unit; beyond, to within 4e-7."""
 FULL = UNIT << BITS
 """The strength of a territory without enemy neighbours."""
-WITHIN = 0.999
-"""Evaluations stay this far within −1 and 1."""
 LOWEST, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
 """What `scale` holds: LOWEST is MAX's value without a territory, PER_POINT what a point of `unam` is worth."""
 
@@ -69,26 +68,6 @@ def board_values(map_: Board) -> list[int]:
     values[WALK] = len(values)
     values += map(cell, chain.from_iterable(walk(map_)))
     return values
-
-
-def walk(map_: Board) -> list[tuple[int, int]]:
-    """The pairs (v, u) in which a breadth-first walk from territory 0 scores u, seen from v (Prieto et al. 2014).
-
-    Territory 0 is not marked at the start and so is scored too, when it is met again.
-    """
-    pairs, queue, marked = [], [0], set[int]()
-    for v in queue:
-        for u in map_.neighbours[v]:
-            if u not in marked:
-                marked.add(u)
-                pairs.append((v, u))
-                queue.append(u)
-    return pairs
-
-
-def unam_bound(map_: Board, max_troops: int) -> int:
-    """Above every score that `unam` can give on this map."""
-    return 1 + sum(max(max_troops + 4, len(others) + 1) for others in map_.neighbours)
 
 
 def scale_values(map_: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
