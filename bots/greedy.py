@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from bots.bot import Bot, Choice, Turn
 from bots.evaluation import check_name
 from bots.purse import purse
-from bots.search.base import Evaluate, opinion, win_value
-from bots.search.kernels import OnePly, one_ply_for
-from bots.thought import EVAL, evaluation_for, name_for
+from bots.search.base import Tree
+from bots.search.kernels import one_ply_for
+from bots.thought import EVAL, evaluation_for, name_for, once_a_match
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Start
@@ -34,20 +34,18 @@ class Greedy(Bot):
 
     def choose(self, turn: Turn) -> Choice:
         rules = turn.rules
-        kernel = one_ply_of(turn)
+        kernel = once_a_match(turn, one_ply_for)
         if kernel is not None:
             limit = purse(turn, nodes=None, kernel=kernel)
             found = kernel.look_once(turn.position, evaluation=name_for(rules.name, self._evaluation), limit=limit)
             return Choice(rules.encode_move(found.move), value=found.value, depth=1, nodes=found.nodes)
-        evaluate = evaluation_for(rules.name, self._evaluation)
-        best = -win_value(rules)
+        tree = Tree(rules, turn.position, evaluate=evaluation_for(rules.name, self._evaluation))
+        best = -tree.win
         equals: list[Any] = []
         moves = rules.legal_moves(turn.position)
         for move in moves:
-            value = sum(
-                float(chance) * worth(rules, result, turn.seat, evaluate)
-                for chance, result in rules.outcomes(turn.position, move)
-            )
+            results = rules.outcomes(turn.position, move)
+            value = sum(float(chance) * worth(tree, result) for chance, result in results)
             if value > best:
                 best, equals = value, []
             if value == best:
@@ -55,19 +53,6 @@ class Greedy(Bot):
         return Choice(rules.encode_move(turn.random.choice(equals)), value=best, depth=1, nodes=len(moves))
 
 
-def one_ply_of(turn: Turn) -> OnePly | None:
-    """What looks at the turn's moves in place of the rules, made once a match."""
-    if "kernel" not in turn.memory:
-        turn.memory["kernel"] = one_ply_for(turn.rules)
-    kernel: OnePly | None = turn.memory["kernel"]
-    return kernel
-
-
-def worth(rules: Game[Any, Any], state: Any, seat: int, evaluate: Evaluate) -> float:
-    """What a state is worth to `seat`: WIN or −WIN where it has won or lost, 0 for a draw, else its evaluation."""
-    if rules.to_move(state) is not None:
-        return opinion(rules) * evaluate(rules, state, seat)
-    ranks = rules.ranks(state)
-    if ranks[seat] > 1:
-        return -win_value(rules)
-    return win_value(rules) if ranks.count(1) == 1 else 0.0
+def worth(tree: Tree[Any, Any], state: Any) -> float:
+    """What a state is worth to the seat to move at the root, however far from there."""
+    return tree.final(state, 0) if tree.rules.to_move(state) is None else tree.estimate(state)

@@ -18,6 +18,7 @@ from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Start
 
+K = TypeVar("K", bound=Kernel | None)
 Name = TypeVar("Name", bound=str)
 EVAL = "the evaluation: features, unam, lines, parity or none; a game without it uses its own"
 WEIGHTS = "of the four features of Risk, like 1,1,1,1 or 1/1/1/1"
@@ -71,7 +72,7 @@ class SearchingBot(Bot):
         self.warm_up(load(start.game, start.config))
 
     def choose(self, turn: Turn) -> Choice:
-        kernel = kernel_of(turn)
+        kernel = once_a_match(turn, kernel_for)
         game = turn.rules.name
         depth = self.deepest(kernel)
         limit = purse(turn, nodes=self.nodes, bounded=self.depth is not None, kernel=kernel)
@@ -94,11 +95,11 @@ class SearchingBot(Bot):
         return Choice(move, value=found.value, depth=found.depth, nodes=found.nodes)
 
 
-def kernel_of(turn: Turn) -> Kernel | None:
-    """The kernel of the turn's game, made once a match."""
+def once_a_match(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
+    """The kernel that `find` finds for the turn's rules."""
     if "kernel" not in turn.memory:
-        turn.memory["kernel"] = kernel_for(turn.rules)
-    kernel: Kernel | None = turn.memory["kernel"]
+        turn.memory["kernel"] = find(turn.rules)
+    kernel: K = turn.memory["kernel"]
     return kernel
 
 
