@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, get_args
 
@@ -61,33 +61,30 @@ class DuelSearch:
         work = tree.work_array(self._values, depth, position.at)
         scale = self._scale(evaluation, weights)
         state = state_of(self._board, position, position.seat, MODES[evaluation])
-        expand = self._expect if algorithm == "expectiminimax" else self._prune
-        with stopping(work, limit.deadline):
-            return deepen(rules, position, expand(state, scale, work), limit=limit, deepest=depth)
-
-    def _expect(self, state: Any, scale: Any, work: Any) -> Callable[..., Found[Action]]:
-        def expect(depth: int) -> float:
-            return tree.expect(self._board, state, scale, work, depth, 0)
-
-        return partial(self._found, work, expect)
-
-    def _prune(self, state: Any, scale: Any, work: Any) -> Callable[..., Found[Action]]:
-        table, worths = self._memory
         self._searches += 1
-        key = self._searches
+        look = partial(self._look, state, scale, work, algorithm)
+        with stopping(work, limit.deadline):
+            return deepen(rules, position, look, limit=limit, deepest=depth)
 
-        def prune(depth: int) -> float:
-            lost, won = -tree.INFINITY, tree.INFINITY
-            return pruning.prune(self._board, state, scale, work, table, worths, depth, 0, lost, won, key)
-
-        return partial(self._found, work, prune)
-
-    def _found(
-        self, work: Any, search: Callable[[int], float], rules: Duel, root: Position, *, depth: int, limit: Limit
+    def _look(
+        self,
+        state: Any,
+        scale: Any,
+        work: Any,
+        algorithm: Algorithm,
+        rules: Duel,
+        root: Position,
+        *,
+        depth: int,
+        limit: Limit,
     ) -> Found[Action]:
         """One search `depth` plies deep. Raises `Stop`."""
         begin(work, limit.left)
-        value = search(depth)
+        arrays = self._board, state, scale, work
+        if algorithm == "expectiminimax":
+            value = tree.expect(*arrays, depth, 0)
+        else:
+            value = pruning.prune(*arrays, *self._memory, depth, 0, -tree.INFINITY, tree.INFINITY, self._searches)
         charge(work, limit)
         return found(work, value, self._line(root, work), depth)
 
