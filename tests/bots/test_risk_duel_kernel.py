@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import subprocess
-import sys
 import time
 from functools import cache
 from typing import Any
@@ -265,14 +261,5 @@ def answers() -> list[Any]:
     return found
 
 
-def test_plain_python_finds_the_same_to_the_bit() -> None:
-    script = f"import sys, json; sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
-    script += "from test_risk_duel_kernel import answers; print(json.dumps(answers()))"
-    plain = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "ARENA_PLAIN": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(plain.stdout) == json.loads(json.dumps(answers()))
+def test_plain_python_finds_the_same_to_the_bit(without_numba: Any) -> None:
+    assert without_numba(answers) == answers()
