@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from bots.search.base import Evaluate
 from bots.search.kernels import EQUAL
 from protocol.games.base import Game
 from protocol.games.risk.board import Board
@@ -23,11 +21,6 @@ def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[flo
     """The weighted mean of `measure`, which is between 0 and 1, stretched to −1 and 1."""
     mean = sum(weight * feature for weight, feature in zip(weights, measure(rules, state, seat), strict=True))
     return WITHIN * (2 * mean / (sum(weights) or 1.0) - 1)
-
-
-def weighted(weights: Sequence[float]) -> Evaluate:
-    """`features` with these weights."""
-    return partial(features, weights=weights)
 
 
 def measure(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float, float, float]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bots.evaluation import evaluation, names_of
-from bots.evaluation.risk import features, measure, score, unam, walk, weighted
+from bots.evaluation.risk import features, measure, score, unam, walk
 from bots.search.risk.sums import MODES, board_values, estimate, scale_values, state_of
 from protocol.compiled import floats, ints
 from protocol.games.risk.board import named
@@ -48,8 +48,8 @@ def test_a_seat_without_territories_has_nothing() -> None:
 
 
 def test_weights_choose_among_the_features() -> None:
-    assert weighted((1, 0, 0, 0))(RULES, MIXED, 0) == 0
-    assert weighted((0, 5, 0, 0))(RULES, MIXED, 0) == pytest.approx(0.999 * 2 / 3)
+    assert features(RULES, MIXED, 0, (1, 0, 0, 0)) == 0
+    assert features(RULES, MIXED, 0, (0, 5, 0, 0)) == pytest.approx(0.999 * 2 / 3)
     assert features(RULES, MIXED, 0) == pytest.approx(sum(features(RULES, MIXED, 0, row) for row in UNITS) / 4)
 
 
