@@ -13,10 +13,12 @@ import pytest
 
 from bots.alphabeta import AlphaBeta
 from bots.bot import Bot, Choice, Turn, seeded
+from bots.evaluation import evaluation
 from bots.greedy import Greedy
 from bots.minimax import Minimax
 from bots.perfect import Perfect, theory_of
 from bots.random_bot import RandomBot
+from bots.search.base import Tree
 from protocol.compiled import FAST
 from protocol.dice import Dice
 from protocol.errors import UsageFault
@@ -206,6 +208,25 @@ def test_a_bot_whose_time_is_up_answers_at_once(bot: Bot, game: str, preset: str
     assert chosen.nodes < (1000 if game in COMPILED else 100)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_greedy_expects_of_a_campaign_what_the_rules_say_its_best_move_brings(seed: int) -> None:
+    rules = load("risk-campaign", {"map": "africa", "initial_units": 4, "deal": f"{seed:032x}"})
+    state = drafted(rules, rules.initial(Dice(b"", 0))[0])
+    tree = Tree(rules, state, evaluate=evaluation("risk-campaign"))
+    expected = {
+        move: sum(float(chance) * tree.estimate(drafted(rules, after)) for chance, after in rules.outcomes(state, move))
+        for move in rules.legal_moves(state)
+    }
+    chosen = Greedy("g").choose(turn(rules, state))
+    assert chosen.value == pytest.approx(max(expected.values()), rel=1e-6)
+    assert chosen.value == pytest.approx(expected[rules.decode_move(chosen.move)], rel=1e-6)
+
+
+def drafted(rules: Game[Any, Any], state: Any) -> Any:
+    """The position after the draft rule's draft, where one is due."""
+    return rules.outcomes(state, rules.legal_moves(state)[0])[0][1] if state.phase == "draft" else state
+
+
 def test_a_bot_waits_for_numba_only_where_a_kernel_is_played() -> None:
     script = "import sys; from bots.alphabeta import AlphaBeta; from bots.greedy import Greedy; "
     script += "from protocol.games import load; bots = AlphaBeta('a'), Greedy('g')\n"
@@ -246,8 +267,7 @@ def test_a_way_to_throw_battles_that_there_is_not_is_refused() -> None:
 
 def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:
     rules = load("risk-campaign", {"map": "africa", "initial_units": 3})
-    state = rules.initial(Dice(bytes(32), 0))[0]
-    state = rules.apply(state, rules.legal_moves(state)[0], Dice(bytes(32), 1))[0]
+    state = drafted(rules, rules.initial(Dice(bytes(32), 0))[0])
     values = [
         AlphaBeta("bot", depth=1, battles=battles).choose(turn(rules, state)).value or 0.0
         for battles in ("sure", "means", "dice")
