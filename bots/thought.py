@@ -32,7 +32,7 @@ class SearchingBot(Bot):
         "eval": EVAL,
         "nodes": "positions to visit a move instead of time, 1 or more: the same moves on every machine",
         "weights": WEIGHTS,
-        "battles": "of a campaign in the search: means, dice or sure (docs/theory.md)",
+        "battles": "of a campaign in the search: means, dice or sure (docs/writing-a-bot.md)",
     }
     algorithm: ClassVar[Algorithm]
     """What the bot runs on a compiled kernel."""
