@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bots.bot import Bot, Choice, Turn
-from protocol.games.base import Game
-from protocol.games.nim import Nim
-from protocol.games.theory.heaps import SPLIT, Heap, taking
+from protocol.games.theory.heap_games import theory_of
 from protocol.games.theory.impartial import Move, hardest_moves, winning_moves
 
 
@@ -26,11 +22,6 @@ class Perfect(Bot):
         winning = winning_moves(heaps, rule, misere=misere)
         move = winning[0] if winning else longest(hardest_moves(heaps, rule, misere=misere))
         return Choice(as_sent(heaps, move), value=1.0 if winning else -1.0)
-
-
-def theory_of(rules: Game[Any, Any]) -> tuple[Heap, bool]:
-    """The rule for one heap of a nim or Grundy game, and whether it is misère."""
-    return (taking(rules.take), rules.misere) if isinstance(rules, Nim) else (SPLIT, False)
 
 
 def longest(moves: list[Move]) -> Move:

@@ -110,10 +110,10 @@ def _judge_of_duel(game: Duel) -> Judge:
 
 
 def _judge_of_heaps(game: Nim | Grundy) -> Judge:
-    from protocol.games.theory.heaps import SPLIT, taking
+    from protocol.games.theory.heap_games import theory_of
     from protocol.games.theory.impartial import outcome
 
-    rule, misere = (taking(game.take), game.misere) if isinstance(game, Nim) else (SPLIT, False)
+    rule, misere = theory_of(game)
 
     def worth(state: Any, move: Any) -> float:
         after, _ = game.apply(state, move, NO_DICE)

@@ -16,7 +16,7 @@ from bots.bot import Bot, Choice, Turn, seeded
 from bots.evaluation import evaluation
 from bots.greedy import Greedy
 from bots.minimax import Minimax
-from bots.perfect import Perfect, theory_of
+from bots.perfect import Perfect
 from bots.random_bot import RandomBot
 from bots.search.base import Tree
 from protocol.compiled import FAST
@@ -25,6 +25,7 @@ from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
 from protocol.games.base import Game
 from protocol.games.nim import Position
+from protocol.games.theory.heap_games import theory_of
 from protocol.games.theory.impartial import outcome
 from protocol.games.tictactoe import Grid
 
