@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,18 +17,36 @@ from protocol.games.base import Game
 PATIENCE = 120.0
 """Seconds to wait for the others: fewer than a tournament waits for a bot, should one of them never be done."""
 LOOK_AGAIN = 0.02
+SLOW = 1.0
+"""Seconds after which a warm-up says that it is one."""
 
 
 def warm_up(bot: Bot, game: Game[Any, Any] | None, lock: Path) -> None:
-    """Call the bot's `warm_up`, if it has one, while no other process of this user calls one, or after `PATIENCE`."""
+    """Call the bot's `warm_up`, if it has one, while no other process of this user calls one, or after `PATIENCE`.
+
+    If all that takes longer than `SLOW`, a line on standard error says so.
+    """
     if type(bot).warm_up is not Bot.warm_up:
-        with _alone(lock):
+        what = "" if game is None else f" for {game.name}"
+        with _told(f"{bot.name}: warming up{what}, which takes longest the first time…"), _alone(lock):
             bot.warm_up(game)
 
 
 def default_lock() -> Path:
     """`warm-up.lock` in the user's cache folder."""
     return cache_folder() / "warm-up.lock"
+
+
+@contextlib.contextmanager
+def _told(line: str) -> Iterator[None]:
+    """Print `line` if what is done inside is slow."""
+    timer = threading.Timer(SLOW, print, [line], {"file": sys.stderr, "flush": True})
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 @contextlib.contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import io
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,44 @@ def test_a_bot_whose_warm_up_never_ends_does_not_keep_the_others_for_ever(tmp_pa
 def test_a_bot_without_a_warm_up_leaves_no_lock(tmp_path: Path) -> None:
     warm_up(Bot("plain"), None, tmp_path / "cache" / "warm-up.lock")
     assert not (tmp_path / "cache").exists()
+
+
+class Heard(io.StringIO):
+    """Text that can be waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = threading.Event()
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        if "\n" in text:
+            self.line.set()
+        return written
+
+
+@pytest.mark.parametrize(("game", "what"), [(load("nim"), " for nim"), (None, "")])
+def test_a_long_warm_up_is_told_while_it_lasts(
+    game: Game[Any, Any] | None, what: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    class Slow(Bot):
+        def warm_up(self, game: Game[Any, Any] | None) -> None:
+            assert heard.line.wait(10)
+
+    heard = Heard()
+    monkeypatch.setattr("sys.stderr", heard)
+    monkeypatch.setattr(warm_ups, "SLOW", 0.0)
+    warm_up(Slow("slow"), game, tmp_path / "warm-up.lock")
+    assert heard.getvalue() == f"slow: warming up{what}, which takes longest the first time…\n"
+
+
+def test_a_quick_warm_up_says_nothing_and_leaves_no_thread(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setattr(warm_ups, "SLOW", 60.0)
+    threads = threading.active_count()
+    bot = Warm(tmp_path / "warm-up.lock")
+    warm_up(bot, None, bot.lock)
+    assert threading.active_count() == threads
+    assert capsys.readouterr().err == ""
 
 
 def test_the_game_of_the_warm_up_is_the_one_that_is_played(script: Any) -> None:
