@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,8 @@ MOST_HEAPS = 64
 LARGEST_NIM_HEAP = 1_000_000
 LARGEST_GRUNDY_HEAP = 10_000
 _SHOWN_MOVES = 12
+_MANY_POSITIONS = 200_000
+"""More than these are solved in more than a few seconds."""
 
 analyze = typer.Typer(
     name="analyze",
@@ -72,6 +75,7 @@ def duel(
     """Bounded Risk on a small map, solved: the value of the empty board and of each first move."""
     from bots.duel_facts import duel_facts
     from protocol.games.risk.board import from_argument
+    from protocol.games.theory.duel import shape_of
 
     if not 3 <= max_troops <= 100:
         raise UsageFault(f"--max-troops is {max_troops}: 3 to 100")
@@ -79,6 +83,10 @@ def duel(
         board = from_argument(map_)
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
+    positions = shape_of(board, max_troops).positions
+    if positions > _MANY_POSITIONS:
+        then = ", and more for best play" if play else ""
+        print(f"arena-bot: solving {positions:,} positions: up to some 20 s a million{then}", file=sys.stderr)
     facts = duel_facts(board, max_troops, play=play)
     if json_:
         print(json.dumps(facts))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board, named
 from protocol.games.risk.duel import ARMY, Duel, Position
-from protocol.games.theory.duel import Table, shape_of, solve
+from protocol.games.theory.duel import Table, solve
 
 _NEGLIGIBLE = 1e-12
 
@@ -33,7 +33,6 @@ def duel_facts(board: Board, max_troops: int, *, play: bool = False) -> dict[str
 
     Raises `UsageFault` where the map is too large or numba is not there.
     """
-    shape_of(board, max_troops)
     solve(named("south-america"), ARMY)  # compiles
     began = time.perf_counter()
     table = solve(board, max_troops)

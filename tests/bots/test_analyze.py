@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bots import analyze
 from bots.analyze import position_facts
 from bots.cli import main
 from bots.comparison import Comparison, Measured, measure_extent
@@ -262,6 +263,16 @@ def test_analyze_duel_prints_a_narrow_table(capsys: pytest.CaptureFixture[str]) 
     assert "invade New Guinea" in out
     assert "then any" in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+@needs_numba
+def test_analyze_duel_says_before_a_long_wait_how_many_positions_it_solves(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analyze, "_MANY_POSITIONS", 2400)
+    code, out, err = run(capsys, "analyze", "duel", "australia", "--max-troops", "3", "--json")
+    assert (code, json.loads(out)["positions"]) == (0, 2401)
+    assert err == "arena-bot: solving 2,401 positions: up to some 20 s a million\n"
 
 
 @needs_numba
