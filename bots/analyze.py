@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from protocol.errors import BadConfig, UnknownGame, UsageFault
+from protocol.games import NAMES
 
 if TYPE_CHECKING:
     from bots.comparison import Comparison
@@ -95,7 +96,7 @@ def duel(
 
 
 def compare(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="nim, grundy or tictactoe, from its first position.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"From its first position: {', '.join(NAMES)}.")],
     depth: Annotated[int | None, typer.Option(help="Plies, 1 to 64; else the whole game if that is feasible.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A config key.")] = None,
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
@@ -259,10 +260,17 @@ def _show_contest(heaps: Sequence[int], rule: Heap, misere: bool, as_json: bool)
 
 
 def _print_comparison(game: str, comparison: Comparison) -> None:
+    from bots.comparison import WITHOUT_CHANCE
     from bots.search import ENDLESS
 
-    depth = "the whole game" if comparison.depth == ENDLESS else f"{comparison.depth} plies"
-    print(f"{game}, {depth}; deepening is star1+table, ply by ply; status keeps every label it found\n")
+    depth = "1 ply" if comparison.depth == 1 else f"{comparison.depth} plies"
+    names = {search.algorithm for search in comparison.searches}
+    left_out = [name for name in WITHOUT_CHANCE if name not in names]
+    print(f"{game}, {'the whole game' if comparison.depth == ENDLESS else depth}")
+    print(f"deepening is star1+table, ply by ply{'; status keeps every label it found' if 'status' in names else ''}")
+    if left_out:
+        print(f"left out, as there is chance: {', '.join(left_out)}")
+    print()
     rows = [
         (
             search.algorithm,

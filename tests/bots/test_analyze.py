@@ -18,7 +18,7 @@ from bots.comparison import Comparison, Measured, measure_extent
 from bots.contest import ABOUT, Contest, TooLarge
 from protocol.compiled import FAST
 from protocol.dice import Dice
-from protocol.games import load
+from protocol.games import NAMES, load
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import named
 from protocol.games.theory.difficulty import Difficulty
@@ -135,9 +135,36 @@ def test_compare_agrees_on_tic_tac_toe(capsys: pytest.CaptureFixture[str]) -> No
 def test_compare_to_a_depth_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "compare", "nim", "--set", "heaps=3,4", "--depth", "3")
     assert code == 0
-    assert "3 plies" in out
+    assert out.startswith("nim, 3 plies\n")
     assert "branching" in out
-    assert max(map(len, out.splitlines())) <= 100
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("args", "depth", "labelled", "chance"),
+    [
+        (["nim", "--set", "heaps=1,2"], "the whole game", True, False),
+        (["nim", "--depth", "1"], "1 ply", False, False),
+        (["risk-duel", "--depth", "6"], "6 plies", False, True),
+        (["risk-campaign", "--depth", "1"], "1 ply", False, True),
+    ],
+)
+def test_compare_explains_the_rows_that_it_prints_and_those_that_it_does_not(
+    args: list[str], depth: str, labelled: bool, chance: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capsys, "compare", *args)
+    notes, rows = out.split("\n\n", 1)
+    assert code == 0
+    assert notes.startswith(f"{args[0]}, {depth}\n")
+    assert ("status keeps" in notes) == ("status" in rows) == labelled
+    assert ("chance: minimax, negamax, alphabeta, alphabeta+table" in notes) == ("negamax" not in rows) == chance
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_compare_names_the_games_that_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "compare", "--help")
+    assert code == 0
+    assert all(game in out for game in NAMES)
 
 
 @pytest.mark.parametrize(
