@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -248,15 +249,17 @@ def _show_contest(heaps: Sequence[int], rule: Heap, misere: bool, as_json: bool)
     if as_json:
         print(json.dumps({"positions": len(starts), "shares": shares, "pair": pair._asdict() if pair else None}))
         return
-    print(f"Wins in % of the row, which begins in a lost position ({len(starts)} of them), against the column:\n")
+    count = "1 position" if len(starts) == 1 else f"{len(starts)} positions"
+    print(f"Wins in % of the row, which begins lost ({count}), against the column:\n")
     _print_table(["", *ABOUT], [(row, *(f"{100 * share:.1f}" for share in of.values())) for row, of in shares.items()])
     print()
     _print_table(["", ""], list(ABOUT.items()), header=False)
     if pair:
-        print(
-            f"\nEqual value {pair.value:.3f}, unequal difficulty: {list(pair.easier)} errs in "
+        told = (
+            f"Equal value {pair.value:.3f}, unequal difficulty: {list(pair.easier)} errs in "
             f"{pair.easier_difficulty:.1%}, {list(pair.harder)} in {pair.harder_difficulty:.1%}."
         )
+        print(f"\n{textwrap.fill(told, 80)}")
 
 
 def _print_comparison(game: str, comparison: Comparison) -> None:
