@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bots.bot import Bot, Choice, Turn
-from bots.evaluation import check_name
+from bots.evaluation import NAMES
 from bots.purse import purse
 from bots.search.base import Tree
 from bots.search.kernels import one_ply_for
-from bots.thought import EVAL, evaluation_for, name_for, once_a_match
+from bots.thought import EVAL, evaluation_for, name_for, once_a_match, read_one
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Start
@@ -23,7 +23,7 @@ class Greedy(Bot):
 
     def __init__(self, name: str, version: str = "", *, eval: str | None = None) -> None:  # noqa: A002
         super().__init__(name, version)
-        self._evaluation = None if eval is None else check_name(eval)
+        self._evaluation = None if eval is None else read_one("greedy", "eval", eval, NAMES)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         if game is not None and (kernel := one_ply_for(game)) is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from bots.bot import Bot, Choice, Turn
-from bots.evaluation import check_name, evaluation, names_of
+from bots.evaluation import NAMES, evaluation, names_of
 from bots.purse import purse
 from bots.search.base import Evaluate, Found
 from bots.search.deepening import DEEPEST, deepen
@@ -54,7 +54,7 @@ class SearchingBot(Bot):
         self.nodes = read_number(kind, "nodes", nodes, 10**9)
         self.battles = read_one(kind, "battles", battles, BATTLES)
         self.weights = EQUAL if weights is None else read_weights(kind, weights)
-        self._evaluation = None if eval is None else check_name(eval)
+        self._evaluation = None if eval is None else read_one(kind, "eval", eval, NAMES)
 
     def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
         """The search for games without a kernel."""

@@ -17,13 +17,7 @@ _WHERE: Mapping[str, Mapping[str, str]] = {
 }
 """By game, the best first: it is the default."""
 NAMES = tuple(dict.fromkeys([*(name for names in _WHERE.values() for name in names), "none"]))
-
-
-def check_name(name: str) -> str:
-    """`name`, if some game has an evaluation of that name. Raises `UsageFault`, listing those there are."""
-    if name not in NAMES:
-        raise UsageFault(f"there is no evaluation {name[:40]!r}: one of {', '.join(NAMES)}")
-    return name
+"""The evaluations that some game has."""
 
 
 def names_of(game: str) -> tuple[str, ...]:

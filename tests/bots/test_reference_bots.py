@@ -279,7 +279,8 @@ def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:
 
 @pytest.mark.parametrize("cls", [Greedy, Minimax, AlphaBeta])
 def test_an_evaluation_that_no_game_has_is_refused(cls: Any) -> None:
-    with pytest.raises(UsageFault, match="there is no evaluation 'wild': one of parity, lines, features, unam, none"):
+    says = f"{cls.__name__.lower()}: eval is 'wild': one of parity, lines, features, unam, none"
+    with pytest.raises(UsageFault, match=says):
         cls("bot", eval="wild")
 
 
