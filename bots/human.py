@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -32,14 +33,14 @@ class Human(Bot):
             print(before(turn), flush=True)
             while True:
                 try:
-                    text = input("your move: ").strip()
+                    text = input("your move (Ctrl-D resigns): ").strip()
                 except EOFError:
                     print("\nyou give up")
                     raise GiveUp from None
                 move = read_move(turn, text)
                 if move is not None:
                     return move
-                print(f"{text!r} is no move here; one from the list, or JSON like {json.dumps(turn.legal[0])}")
+                print(_folded(f"{text!r} is no move here; one from the list, or {_example(turn)}"))
 
     def ended(self, end: End) -> None:
         rules = self._rules.pop(end.match, None)
@@ -91,8 +92,16 @@ def _choices(turn: Turn) -> list[str]:
     if len(listed) > MOST_SHOWN:
         lines.append(f"and {len(listed) - MOST_SHOWN} more")
     if turn.options is not None:
-        lines.append("and others, as JSON")
+        lines.append(_folded(f"and others, as {_example(turn)}"))
     return lines
+
+
+def _example(turn: Turn) -> str:
+    return f"JSON like {json.dumps(turn.legal[0])}"
+
+
+def _folded(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _notation(turn: Turn, move: Mapping[str, Any]) -> str:

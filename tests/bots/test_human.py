@@ -9,6 +9,7 @@ import pytest
 
 from bots.bot import GiveUp, Turn, seeded
 from bots.human import Human, before, read_move
+from protocol.dice import Dice
 from protocol.games import load
 from protocol.messages import End, Event, Player
 
@@ -76,8 +77,29 @@ def test_where_moves_are_numbers_themselves_they_are_typed_as_they_are() -> None
 
 def test_moves_beyond_the_list_are_given_as_json() -> None:
     turn = turn_of("nim", {"heaps": [600], "ply": 0, "to_move": 0})
-    assert before(turn).endswith("and others, as JSON")
+    assert before(turn).endswith('and others, as JSON like {"heap": 0, "take": 1}')
     assert read_move(turn, '{"heap": 0, "take": 600}') == {"heap": 0, "take": 600}
+
+
+def test_a_draft_shows_the_json_that_it_takes_however_long() -> None:
+    rules = load("risk-campaign")
+    state = rules.initial(Dice(bytes(32), 0))[0]
+    turn = turn_of("risk-campaign", dict(rules.encode_state(state)))
+    seen = before(turn)
+    example = " ".join(seen[seen.rindex("JSON like ") + len("JSON like ") :].split())
+    assert max(map(len, seen.splitlines()[-3:])) <= 80
+    assert read_move(turn, example) == turn.legal[0]
+
+
+@pytest.mark.parametrize("text", ["", "?", "help"])
+def test_who_asks_is_told_what_can_be_typed(
+    text: str, nim: Turn, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed(monkeypatch, f"{text}\n2\n")
+    Human("me").choose(nim)
+    told = capsys.readouterr().out
+    assert 'one from the list, or JSON like {"heap": 0, "take": 1}' in told
+    assert told.count("Ctrl-D resigns") == 2
 
 
 def test_a_person_is_asked_until_there_is_a_move(nim: Turn, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
