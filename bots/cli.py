@@ -30,7 +30,9 @@ def _commands() -> None:
 
 @app.command("run")
 def run_bot(
-    bot: Annotated[str, typer.Argument(metavar="NAME", help="random, greedy, minimax, alphabeta, perfect, human, …")],
+    bot: Annotated[
+        str, typer.Argument(metavar="NAME", help="random, greedy, minimax, alphabeta, perfect, oracle, human, …")
+    ],
     url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,
     token: Annotated[str | None, typer.Option(help="Its token; else a saved or new one [ARENA_TOKEN].")] = None,
     name: Annotated[str | None, typer.Option(help="The name to play under [ARENA_BOT].")] = None,

@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 import time
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
-from bots.cli import choose_settings
+from bots.cli import GROUP, choose_settings
 from protocol.errors import UsageFault
 
 REPOSITORY = Path(__file__).parents[2]
@@ -26,6 +27,14 @@ def test_help_names_the_commands() -> None:
     done = arena_bot("--help")
     assert done.returncode == 0
     assert all(command in done.stdout for command in ("run", "analyze", "compare"))
+
+
+def test_help_names_the_bots_that_come_with_the_package() -> None:
+    done = arena_bot("run", "--help")
+    assert done.returncode == 0
+    ours = [bot.name for bot in entry_points(group=GROUP) if bot.value.startswith("bots.")]
+    assert "oracle" in ours
+    assert [name for name in ours if f" {name}," not in done.stdout] == []
 
 
 def test_help_loads_neither_sockets_nor_search() -> None:
