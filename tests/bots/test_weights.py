@@ -1,0 +1,76 @@
+"""Sets of weights: by name, from a file, as text, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bots.weights import GAMES, NAMES, read_weights
+from protocol.errors import UsageFault
+
+
+@pytest.mark.parametrize("text", ["1,2.5,.5,0", "1/2.5/.5/0"])
+def test_four_numbers_hold_for_both_games(text: str) -> None:
+    assert read_weights("ga", text) == dict.fromkeys(GAMES, (1.0, 2.5, 0.5, 0.0))
+
+
+def test_equal_weights_have_a_name() -> None:
+    assert read_weights("ga", "equal") == dict.fromkeys(GAMES, (1.0, 1.0, 1.0, 1.0))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_named_set_has_four_weights_for_each_game(name: str) -> None:
+    found = read_weights("ga", name)
+    assert tuple(found) == GAMES
+    assert all(len(weights) == 4 and min(weights) >= 0 < max(weights) for weights in found.values())
+
+
+def test_a_file_gives_its_weights_to_both_games(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('game = "risk-duel"\nweights = [1, 2.5, 0.125, 0]\n')
+    assert read_weights("ga", f"@{file}") == dict.fromkeys(GAMES, (1.0, 2.5, 0.125, 0.0))
+
+
+@pytest.mark.parametrize("text", ["1,2,3", "1,2,3,-4", "0/0/0/0", "inf,1,1,1", "nan,1,1,1", "best", "", "../equal"])
+def test_what_are_no_weights_is_refused_with_all_that_would_be_right(text: str) -> None:
+    with pytest.raises(UsageFault) as refused:
+        read_weights("ga", text)
+    right = "four numbers from 0 up, like 1,1,1,1, one above 0; or @FILE, a tuning; or one of " + ", ".join(NAMES)
+    assert str(refused.value) == f"ga: weights is {text!r}: {right}"
+
+
+@pytest.mark.parametrize(
+    "weights", ["[1, 2, 3]", "[1, 2, 3, -4]", "[0, 0, 0, 0]", '"1,2,3,4"', "[1, 1, 1, true]", "[1, 1, 1, inf]", "4"]
+)
+def test_a_file_with_other_weights_is_refused_by_its_name(weights: str, tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    file.write_text(f"weights = {weights}\n")
+    with pytest.raises(UsageFault, match=r"^ga: in .*: weights is not four numbers from 0 up, like \[1, 1, 1, 1\]"):
+        read_weights("ga", f"@{file}")
+
+
+def test_a_number_too_large_for_a_float_is_no_weight(tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    file.write_text(f"weights = [1, 1, 1, 0x{'f' * 5000}]\n")
+    with pytest.raises(UsageFault, match="weights is not four numbers"):
+        read_weights("ga", f"@{file}")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('map = "world"', "there is no key weights: it is a file of arena-bot tune"),
+        ("[running]\nnumber = 1", "there is no key weights: the tuning has no finished generation yet"),
+    ],
+)
+def test_a_file_without_weights_is_refused_by_its_name(text: str, why: str, tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    file.write_text(text)
+    with pytest.raises(UsageFault, match=f"^ga: in .*w.toml': {why}$"):
+        read_weights("ga", f"@{file}")
+
+
+def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(UsageFault, match=r"gone\.toml' can't be read: No such file"):
+        read_weights("ga", f"@{tmp_path}/gone.toml")
