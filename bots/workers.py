@@ -1,0 +1,208 @@
+"""Where work is done: by processes of this machine or a Dask cluster, both through `concurrent.futures.Executor`.
+
+`with processes(2) as crew: …`; what the work is, and what its tasks are, is the caller's.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from multiprocessing import get_context, parent_process
+from typing import TypeVar
+
+from protocol.errors import ArenaFault, UsageFault
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+IN_FLIGHT = 3
+"""Tasks handed out to each worker: one under way, the next ones at hand."""
+LOSSES = 3
+"""Times in a row that workers may be lost without a result in between."""
+CHUNK_SECONDS = 0.3
+"""What a chunk of many tasks takes: long beside the way there and back, short beside the whole."""
+
+
+class Crew(ABC):
+    """Workers, as long as the `with` lasts that gave them. One `run` at a time."""
+
+    size: int
+    """How many tasks are worked on at once."""
+
+    def run(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[int, R]]:
+        """The result of every task, once, as they come in, each with the number of its task from 0.
+
+        Tasks are taken in order, when workers are about to need them. `work` is imported by the workers; what it raises
+        is raised here. Raises `ArenaFault` when the workers are lost for good.
+        """
+        waiting = enumerate(tasks)
+        flying: dict[Future[R], tuple[int, T]] = {}
+        again: list[tuple[int, T]] = []
+        suspects: set[int] = set()
+        losses = 0
+        try:
+            while True:
+                # What was lost flies alone: a task that brings its workers down is then found out soon.
+                due = again if suspects else islice(waiting, IN_FLIGHT * self.size - len(flying))
+                flying.update((self._hand_out(work, task), (number, task)) for number, task in due)
+                if not flying:
+                    return
+                again = []
+                for future in self._landed(flying):
+                    number, task = flying.pop(future)
+                    if _is_lost(future):
+                        again.append((number, task))
+                        continue
+                    losses = 0
+                    suspects.discard(number)
+                    yield number, future.result()
+                if again:
+                    losses += 1
+                    if losses == LOSSES:
+                        raise self._hopeless()
+                    again.sort()
+                    suspects.update(number for number, _ in again)
+        finally:
+            if flying:
+                self._stop()
+
+    def _hand_out(self, work: Callable[[T], R], task: T) -> Future[R]:
+        try:
+            return self._submit(work, task)
+        except BrokenExecutor as error:
+            lost: Future[R] = Future()
+            lost.set_exception(error)
+            return lost
+
+    def _landed(self, flying: Iterable[Future[R]]) -> set[Future[R]]:
+        """Those that are done, at least one; all of them once workers were lost."""
+        done = wait(flying, return_when=FIRST_COMPLETED).done
+        if any(_is_lost(future) for future in done):
+            self._stop()
+            done = wait(flying).done
+        return done
+
+    @abstractmethod
+    def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
+        """Hand out one task."""
+
+    @abstractmethod
+    def _stop(self) -> None:
+        """End what was handed out; the next task begins with new workers."""
+
+    @abstractmethod
+    def _hopeless(self) -> ArenaFault:
+        """What to say when workers are lost again and again."""
+
+
+class _Processes(Crew):
+    def __init__(self, jobs: int) -> None:
+        self.size = jobs
+        self._pool: ProcessPoolExecutor | None = None
+
+    def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), _begin)
+        try:
+            with _unheard():
+                return self._pool.submit(work, task)
+        except OSError as error:
+            raise ArenaFault(f"cannot start {self.size} worker processes: {error}; try a lower --jobs") from error
+
+    def _stop(self) -> None:
+        if self._pool is not None:
+            # Cancelling is the pool's own business: one that breaks trips over futures that others cancelled.
+            for process in list((self._pool._processes or {}).values()):
+                process.kill()
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def _hopeless(self) -> ArenaFault:
+        return ArenaFault(
+            f"worker processes ended {LOSSES} times in a row without a result: is there memory enough for "
+            f"{self.size}? Try a lower --jobs"
+        )
+
+
+@contextmanager
+def processes(jobs: int) -> Iterator[Crew]:
+    """So many processes of this machine. They start with the first tasks and end with the `with`, or with this process.
+
+    A worker that is killed costs time, no results. Raises `UsageFault`.
+    """
+    if jobs < 1:
+        raise UsageFault(f"jobs is {jobs}: 1 or more")
+    crew = _Processes(jobs)
+    try:
+        yield crew
+    finally:
+        crew._stop()
+
+
+def spread(crew: Crew, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+    """The result of every item, once, as they come in, each with the number of its item from 0.
+
+    `work` gives a result for each item of a chunk. Chunks grow to about `CHUNK_SECONDS`; near the end they shrink, for
+    all workers to be done together. Raises what `Crew.run` raises.
+    """
+    starts: list[int] = []
+    length = 1
+
+    def chunks() -> Iterator[Sequence[T]]:
+        at = 0
+        while at < len(items):
+            share = math.ceil((len(items) - at) / (2 * crew.size))
+            chunk = items[at : at + min(length, share)]
+            starts.append(at)
+            at += len(chunk)
+            yield chunk
+
+    for number, (seconds, results) in crew.run(partial(_timed, work), chunks()):
+        length = max(1, min(2 * len(results), int(len(results) * CHUNK_SECONDS / max(seconds, 1e-9))))
+        yield from enumerate(results, starts[number])
+
+
+def _timed(work: Callable[[T], R], task: T) -> tuple[float, R]:
+    begin = time.perf_counter()
+    result = work(task)
+    return time.perf_counter() - begin, result
+
+
+def _is_lost(future: Future[R]) -> bool:
+    return isinstance(future.exception(), BrokenExecutor)
+
+
+def _begin() -> None:
+    """What a worker process does first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Keep Ctrl-C from processes that start meanwhile, also before they can ignore it."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
