@@ -186,7 +186,7 @@ def without_numba() -> Callable[[Callable[[], Any]], Any]:
 
     def call(function: Callable[[], Any]) -> Any:
         file = Path(function.__code__.co_filename)
-        script = f"import sys, json; sys.path.insert(0, {str(file.parent)!r})\n"
+        script = f"import sys, json; sys.path[:0] = {[str(file.parent), str(HERE.parent)]!r}\n"
         script += f"from {file.stem} import {function.__name__}; print(json.dumps({function.__name__}()))"
         plain = {**os.environ, "ARENA_PLAIN": "1"}
         done = subprocess.run([sys.executable, "-c", script], env=plain, capture_output=True, text=True, check=True)
