@@ -1,4 +1,4 @@
-"""A bot's warm-up before it connects, one process at a time: bots that start together compile the same code once."""
+"""A warm-up before bots play, one process at a time: those that start together compile the same code once."""
 
 from __future__ import annotations
 
@@ -22,14 +22,21 @@ SLOW = 1.0
 
 
 def warm_up(bot: Bot, game: Game[Any, Any] | None, lock: Path) -> None:
-    """Call the bot's `warm_up`, if it has one, while no other process of this user calls one, or after `PATIENCE`.
+    """Call the bot's `warm_up`, if it has one, as `warming_up` has it."""
+    if type(bot).warm_up is not Bot.warm_up:
+        with warming_up(bot.name, game, lock):
+            bot.warm_up(game)
+
+
+@contextlib.contextmanager
+def warming_up(name: str, game: Game[Any, Any] | None, lock: Path) -> Iterator[None]:
+    """Warm up inside, while no other process of this user does, or after `PATIENCE`.
 
     If all that takes longer than `SLOW`, a line on standard error says so.
     """
-    if type(bot).warm_up is not Bot.warm_up:
-        what = "" if game is None else f" for {game.name}"
-        with _told(f"{bot.name}: warming up{what}, which takes longest the first time…"), _alone(lock):
-            bot.warm_up(game)
+    what = "" if game is None else f" for {game.name}"
+    with _told(f"{name}: warming up{what}, which takes longest the first time…"), _alone(lock):
+        yield
 
 
 def default_lock() -> Path:
