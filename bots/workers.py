@@ -5,20 +5,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 import signal
 import sys
 import threading
 import time
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from itertools import islice
 from multiprocessing import get_context, parent_process
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from protocol.errors import ArenaFault, UsageFault
 
@@ -31,6 +42,14 @@ LOSSES = 3
 """Times in a row that workers may be lost without a result in between."""
 CHUNK_SECONDS = 0.3
 """What a chunk of many tasks takes: long beside the way there and back, short beside the whole."""
+LOOK_AFTER = 5.0
+"""Seconds without a result after which to see whether there are workers."""
+ANSWER_WITHIN = 8.0
+"""Seconds in which a scheduler must answer."""
+WORKERS_WITHIN = 60.0
+"""Seconds to wait for a cluster to have workers."""
+LOOK_AGAIN = 0.5
+_LIBRARY_LOGS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
 
 
 class Crew(ABC):
@@ -65,11 +84,14 @@ class Crew(ABC):
                         continue
                     losses = 0
                     suspects.discard(number)
-                    yield number, future.result()
+                    yield number, self._result(future)
                 if again:
                     losses += 1
                     if losses == LOSSES:
-                        raise self._hopeless()
+                        raise ArenaFault(
+                            f"workers ended {LOSSES} times in a row before they gave a result: is there memory enough "
+                            f"for {self.size}? Try a lower --jobs"
+                        )
                     again.sort()
                     suspects.update(number for number, _ in again)
         finally:
@@ -84,25 +106,29 @@ class Crew(ABC):
             lost.set_exception(error)
             return lost
 
-    def _landed(self, flying: Iterable[Future[R]]) -> set[Future[R]]:
+    def _landed(self, flying: Collection[Future[R]]) -> Collection[Future[R]]:
         """Those that are done, at least one; all of them once workers were lost."""
-        done = wait(flying, return_when=FIRST_COMPLETED).done
+        while not (done := wait(flying, LOOK_AFTER, FIRST_COMPLETED).done):
+            self._look()
         if any(_is_lost(future) for future in done):
             self._stop()
             done = wait(flying).done
         return done
 
+    def _result(self, future: Future[R]) -> R:
+        return future.result()
+
     @abstractmethod
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
-        """Hand out one task."""
+        """Hand out a task. Raises `BrokenExecutor` if the workers are lost, `ArenaFault` if there can be none."""
+
+    @abstractmethod
+    def _look(self) -> None:
+        """See whether there are workers, as there are no results. Raises `ArenaFault`."""
 
     @abstractmethod
     def _stop(self) -> None:
-        """End what was handed out; the next task begins with new workers."""
-
-    @abstractmethod
-    def _hopeless(self) -> ArenaFault:
-        """What to say when workers are lost again and again."""
+        """End what was handed out. The next task finds workers again."""
 
 
 class _Processes(Crew):
@@ -111,27 +137,72 @@ class _Processes(Crew):
         self._pool: ProcessPoolExecutor | None = None
 
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), _begin)
         try:
+            if self._pool is None:
+                self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), _begin)
             with _unheard():
                 return self._pool.submit(work, task)
         except OSError as error:
             raise ArenaFault(f"cannot start {self.size} worker processes: {error}; try a lower --jobs") from error
 
+    def _look(self) -> None:
+        """Nothing to see: a pool that loses a worker breaks."""
+
     def _stop(self) -> None:
         if self._pool is not None:
-            # Cancelling is the pool's own business: one that breaks trips over futures that others cancelled.
+            # Cancelling is left to the pool: one that breaks trips over futures that others cancelled.
             for process in list((self._pool._processes or {}).values()):
                 process.kill()
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
-    def _hopeless(self) -> ArenaFault:
-        return ArenaFault(
-            f"worker processes ended {LOSSES} times in a row without a result: is there memory enough for "
-            f"{self.size}? Try a lower --jobs"
-        )
+
+class _Cluster(Crew):
+    def __init__(self, address: str, client: Any) -> None:
+        self.size = _wait_for_threads(address)
+        self._address = address
+        self._client = client
+        self._executor: Executor | None = None
+
+    def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
+        self._check()
+        if self._executor is None:
+            self._executor = self._client.get_executor(pure=False)
+        return self._executor.submit(work, task)
+
+    def _result(self, future: Future[R]) -> R:
+        from distributed import KilledWorker
+
+        try:
+            return future.result()
+        except CancelledError as error:
+            raise _lost_scheduler(self._address) from error
+        except KilledWorker as error:
+            raise ArenaFault(
+                f"the cluster at {self._address}: {error.allowed_failures + 1} workers died of the same work: "
+                "is there memory enough for each?"
+            ) from error
+        except (ImportError, AttributeError, RuntimeError) as error:
+            if _is_foreign(error):
+                raise ArenaFault(
+                    f"the cluster at {self._address} does not know the work: its scheduler and its workers need the "
+                    f"bot-arena that runs here ({str(error).splitlines()[0]})"
+                ) from error
+            raise
+
+    def _look(self) -> None:
+        self._check()
+        _wait_for_threads(self._address)
+
+    def _check(self) -> None:
+        if self._client.status != "running":
+            raise _lost_scheduler(self._address)
+
+    def _stop(self) -> None:
+        if self._executor is not None and self._client.status == "running":
+            with suppress(OSError):
+                self._executor.shutdown(wait=False)
+        self._executor = None
 
 
 @contextmanager
@@ -147,6 +218,28 @@ def processes(jobs: int) -> Iterator[Crew]:
         yield crew
     finally:
         crew._stop()
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Crew]:
+    """The workers of the Dask scheduler at `address`, like `tcp://host:8786`; all that it has when this begins.
+
+    The scheduler hands out again what a killed worker had. Waits up to `WORKERS_WITHIN` for workers. Raises
+    `UsageFault` and `ArenaFault`.
+    """
+    Client = _import_client()  # noqa: N806
+    _threads(address)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of other versions there than here: that is what the work itself checks
+        client = Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
+    crew = None
+    try:
+        crew = _Cluster(address, client)
+        yield crew
+    finally:
+        if crew is not None:
+            crew._stop()
+        client.close()
 
 
 def spread(crew: Crew, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
@@ -179,7 +272,7 @@ def _timed(work: Callable[[T], R], task: T) -> tuple[float, R]:
 
 
 def _is_lost(future: Future[R]) -> bool:
-    return isinstance(future.exception(), BrokenExecutor)
+    return not future.cancelled() and isinstance(future.exception(), BrokenExecutor)
 
 
 def _begin() -> None:
@@ -206,3 +299,67 @@ def _unheard() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _import_client() -> Any:
+    """`distributed.Client`, which logs nothing unless Dask's own configuration says so. Raises `UsageFault`."""
+    try:
+        import dask.config
+
+        dask.config.update_defaults({"logging": dict.fromkeys(_LIBRARY_LOGS, "critical")})
+        from distributed import Client
+    except ImportError as error:
+        raise UsageFault(f"for a Dask cluster, pip install 'bot-arena[cluster]' ({error})") from error
+    return Client
+
+
+def _wait_for_threads(address: str) -> int:
+    """The threads of a cluster that has some, or gets some soon. Raises `ArenaFault`."""
+    patient_until = time.monotonic() + WORKERS_WITHIN
+    told = False
+    while not (threads := _threads(address)):
+        if time.monotonic() >= patient_until:
+            raise ArenaFault(
+                f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"
+            )
+        if not told:
+            print(f"the cluster at {address} has no workers: waiting {WORKERS_WITHIN:.0f} s for some", file=sys.stderr)
+            told = True
+        time.sleep(LOOK_AGAIN)
+    return threads
+
+
+def _threads(address: str) -> int:
+    """The threads of all workers, asked over a connection of its own, as a client waits without end where another
+    program answers. Raises `UsageFault` and `ArenaFault`.
+    """
+    try:
+        workers = asyncio.run(_ask(address))
+    except ValueError as error:
+        raise UsageFault(f"the cluster's address is {address!r}: one like tcp://host:8786 ({error})") from error
+    except Exception as error:
+        raise ArenaFault(f"no Dask scheduler answers at {address} within {ANSWER_WITHIN:.0f} s") from error
+    return sum(workers.values())
+
+
+async def _ask(address: str) -> dict[str, int]:
+    core: Any = import_module("distributed.core")
+    security: Any = import_module("distributed.security").Security()
+    async with asyncio.timeout(ANSWER_WITHIN):
+        async with core.rpc(address, connection_args=security.get_connection_args("client")) as scheduler:
+            workers = await scheduler.ncores(workers=None)
+    if not isinstance(workers, dict):
+        raise TypeError("not a scheduler")
+    return workers
+
+
+def _lost_scheduler(address: str) -> ArenaFault:
+    return ArenaFault(f"lost the Dask scheduler at {address}: is it running?")
+
+
+def _is_foreign(error: Exception) -> bool:
+    """Whether the cluster could not load the work, rather than do it."""
+    message = str(error)
+    return isinstance(error, ImportError) or message.startswith(
+        ("Error during deserialization of the task graph", "Can't get attribute")
+    )
