@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -157,6 +158,19 @@ class _Processes(Crew):
             self._pool = None
 
 
+class _Errand:
+    """Pickled, work and its task; loaded again, their result.
+
+    Loading it is the task: what Dask itself loads must be known to the scheduler, and ends a worker that lacks it.
+    """
+
+    def __init__(self, work: Callable[[T], R], task: T) -> None:
+        self._call = work, (task,)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any]]:
+        return self._call
+
+
 class _Cluster(Crew):
     def __init__(self, address: str, client: Any) -> None:
         self.size = _wait_for_threads(address)
@@ -168,7 +182,7 @@ class _Cluster(Crew):
         self._check()
         if self._executor is None:
             self._executor = self._client.get_executor(pure=False)
-        return self._executor.submit(work, task)
+        return self._executor.submit(pickle.loads, pickle.dumps(_Errand(work, task)))
 
     def _result(self, future: Future[R]) -> R:
         from distributed import KilledWorker
@@ -182,11 +196,10 @@ class _Cluster(Crew):
                 f"the cluster at {self._address}: {error.allowed_failures + 1} workers died of the same work: "
                 "is there memory enough for each?"
             ) from error
-        except (ImportError, AttributeError, RuntimeError) as error:
-            if _is_foreign(error):
+        except (ImportError, AttributeError) as error:
+            if isinstance(error, ImportError) or str(error).startswith("Can't get attribute"):
                 raise ArenaFault(
-                    f"the cluster at {self._address} does not know the work: its scheduler and its workers need the "
-                    f"bot-arena that runs here ({str(error).splitlines()[0]})"
+                    f"the cluster at {self._address}: a worker lacks the bot-arena that runs here ({error})"
                 ) from error
             raise
 
@@ -337,8 +350,10 @@ def _threads(address: str) -> int:
         workers = asyncio.run(_ask(address))
     except ValueError as error:
         raise UsageFault(f"the cluster's address is {address!r}: one like tcp://host:8786 ({error})") from error
+    except TimeoutError as error:
+        raise ArenaFault(f"no Dask scheduler answers at {address} in {ANSWER_WITHIN:.0f} s: is it running?") from error
     except Exception as error:
-        raise ArenaFault(f"no Dask scheduler answers at {address} within {ANSWER_WITHIN:.0f} s") from error
+        raise ArenaFault(f"no Dask scheduler to talk to at {address}: {error}") from error
     return sum(workers.values())
 
 
@@ -355,11 +370,3 @@ async def _ask(address: str) -> dict[str, int]:
 
 def _lost_scheduler(address: str) -> ArenaFault:
     return ArenaFault(f"lost the Dask scheduler at {address}: is it running?")
-
-
-def _is_foreign(error: Exception) -> bool:
-    """Whether the cluster could not load the work, rather than do it."""
-    message = str(error)
-    return isinstance(error, ImportError) or message.startswith(
-        ("Error during deserialization of the task graph", "Can't get attribute")
-    )
