@@ -25,7 +25,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from itertools import islice
@@ -143,7 +143,7 @@ class _Processes(Crew):
                 self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), _begin)
             with _unheard():
                 return self._pool.submit(work, task)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # the latter for more than Windows can wait for
             raise ArenaFault(f"cannot start {self.size} worker processes: {error}; try a lower --jobs") from error
 
     def _look(self) -> None:
@@ -172,8 +172,8 @@ class _Errand:
 
 
 class _Cluster(Crew):
-    def __init__(self, address: str, client: Any) -> None:
-        self.size = _wait_for_threads(address)
+    def __init__(self, address: str, size: int, client: Any) -> None:
+        self.size = size
         self._address = address
         self._client = client
         self._executor: Executor | None = None
@@ -235,24 +235,18 @@ def processes(jobs: int) -> Iterator[Crew]:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Crew]:
-    """The workers of the Dask scheduler at `address`, like `tcp://host:8786`; all that it has when this begins.
+    """The workers of the Dask scheduler at `address`, like `tcp://host:8786`; its size is their threads at the start.
 
-    The scheduler hands out again what a killed worker had. Waits up to `WORKERS_WITHIN` for workers. Raises
-    `UsageFault` and `ArenaFault`.
+    The scheduler hands out again what a killed worker had. Without workers a line on standard error says so, and some
+    have `WORKERS_WITHIN` to come. Raises `UsageFault` and `ArenaFault`.
     """
-    Client = _import_client()  # noqa: N806
-    _threads(address)
+    connect = _client_class()
+    size = _wait_for_threads(address)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of other versions there than here: that is what the work itself checks
-        client = Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
-    crew = None
-    try:
-        crew = _Cluster(address, client)
-        yield crew
-    finally:
-        if crew is not None:
-            crew._stop()
-        client.close()
+        warnings.simplefilter("ignore")  # of other versions there than here, which the work knows better
+        client = connect(address, timeout=ANSWER_WITHIN, set_as_default=False)
+    with closing(client):
+        yield _Cluster(address, size, client)
 
 
 def spread(crew: Crew, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
@@ -314,12 +308,16 @@ def _unheard() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _import_client() -> Any:
-    """`distributed.Client`, which logs nothing unless Dask's own configuration says so. Raises `UsageFault`."""
+def _client_class() -> Any:
+    """`distributed.Client`; it logs nothing where Dask's own configuration does not say what to log.
+
+    Raises `UsageFault`.
+    """
     try:
         import dask.config
 
-        dask.config.update_defaults({"logging": dict.fromkeys(_LIBRARY_LOGS, "critical")})
+        if not dask.config.config.keys() & {"logging", "logging-file-config"}:
+            dask.config.set({"logging": dict.fromkeys(_LIBRARY_LOGS, "critical")})
         from distributed import Client
     except ImportError as error:
         raise UsageFault(f"for a Dask cluster, pip install 'bot-arena[cluster]' ({error})") from error

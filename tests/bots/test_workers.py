@@ -1,0 +1,160 @@
+"""Work spread over processes: every result once, whatever happens to workers; none of them outlives its crew."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from operator import length_hint
+from pathlib import Path
+
+import pytest
+
+import chores
+from bots.workers import CHUNK_SECONDS, IN_FLIGHT, Crew, processes, spread
+from protocol.errors import ArenaFault, UsageFault
+
+TESTS = Path(__file__).parents[1]
+ENDS_WITHIN = 30.0
+SCRIPT = """
+import os, signal, sys, chores
+from bots.workers import processes
+try:
+    with processes(2) as crew:
+        for done in crew.run(chores.strike, [None, (%s, signal.%s), (os.getpid(), 0)]):
+            pass
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Crew]:
+    with processes(2) as crew:
+        yield crew
+    assert not multiprocessing.active_children()
+
+
+def test_every_task_has_its_result_once(crew: Crew) -> None:
+    results = list(crew.run(chores.square, range(100)))
+    assert sorted(results) == [(number, number**2) for number in range(100)]
+
+
+def test_every_item_of_spread_work_has_its_result_once(crew: Crew) -> None:
+    results = list(spread(crew, chores.squares, range(1000)))
+    assert sorted(results) == [(number, number**2) for number in range(1000)]
+
+
+def test_no_tasks_have_no_results(crew: Crew) -> None:
+    assert (list(crew.run(chores.square, [])), list(spread(crew, chores.squares, []))) == ([], [])
+
+
+def test_only_a_few_tasks_are_taken_before_workers_need_them(crew: Crew) -> None:
+    left = iter(range(50))
+    ahead = [50 - length_hint(left) - done for done, _ in enumerate(crew.run(chores.square, left))]
+    assert max(ahead) == IN_FLIGHT * crew.size
+
+
+def test_chunks_grow_while_they_are_quick_and_shrink_at_the_end(crew: Crew) -> None:
+    lengths = [length for _, length in sorted(spread(crew, chores.lengths, [0.0] * 500))]
+    assert (lengths[0], lengths[-1]) == (1, 1)
+    assert max(lengths) > 20
+
+
+def test_chunks_of_slow_items_stay_short(crew: Crew) -> None:
+    lengths = [length for _, length in spread(crew, chores.lengths, [CHUNK_SECONDS / 2] * 12)]
+    assert max(lengths) <= 2
+
+
+def test_a_fault_of_the_work_arrives_as_it_is_and_the_crew_goes_on(crew: Crew) -> None:
+    with pytest.raises(ArenaFault, match=r"^three is refused$"):
+        list(crew.run(chores.refuse, range(10)))
+    assert list(crew.run(chores.square, [7])) == [(0, 49)]
+
+
+def test_work_left_alone_is_ended(crew: Crew, tmp_path: Path) -> None:
+    os.mkfifo(gate := tmp_path / "gate")
+    results = crew.run(chores.wait_for, [None, *[gate] * 10])
+    assert next(results) == (0, None)
+    results.close()
+    assert list(crew.run(chores.square, [7])) == [(0, 49)]
+
+
+def test_a_killed_worker_costs_no_result_and_none_is_worked_out_twice(tmp_path: Path) -> None:
+    with processes(1) as crew:
+        results = list(crew.run(chores.killed_once, [(tmp_path, number) for number in range(20)]))
+    times = [(tmp_path / str(number)).read_text().count("\n") for number in range(20)]
+    assert sorted(results) == [(number, number) for number in range(20)]
+    assert (times[:5], times[5]) == ([1] * 5, 2)
+
+
+def test_a_worker_killed_between_two_runs_is_replaced(crew: Crew) -> None:
+    before = {pid for _, pid in crew.run(chores.own_process, range(10))}
+    for worker in multiprocessing.active_children():
+        worker.kill()
+        worker.join()
+    after = {pid for _, pid in crew.run(chores.own_process, range(10))}
+    assert after
+    assert not after & before
+
+
+def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
+    before = multiprocessing.active_children()
+    with processes(2) as crew, pytest.raises(ArenaFault) as caught:
+        list(crew.run(chores.die, range(10)))
+    assert str(caught.value) == (
+        "workers ended 3 times in a row before they gave a result: is there memory enough for 2? Try a lower --jobs"
+    )
+    assert set(multiprocessing.active_children()) <= set(before)
+
+
+def test_one_task_that_kills_its_workers_is_found_out_among_many() -> None:
+    results: list[tuple[int, int]] = []
+    with processes(2) as crew, pytest.raises(ArenaFault, match=r"^workers ended 3 times in a row"):
+        results.extend(crew.run(chores.die_at_three, range(10**6)))
+    assert len(results) < 100
+
+
+def test_ctrl_c_stops_the_work_at_once_and_without_a_word_from_workers() -> None:
+    out, err, code = run_script("-os.getpid()", "SIGINT")
+    assert (out, err, code) == ("stopped\n", "", 0)
+
+
+def test_no_worker_hears_of_ctrl_c_from_its_start_on(crew: Crew) -> None:
+    heard = [heard for _, heard in crew.run(chores.hears_ctrl_c, range(10))]
+    assert heard == [False] * 10
+
+
+def test_workers_end_when_the_main_process_is_killed() -> None:
+    out, _, code = run_script("os.getpid()", "SIGKILL")
+    assert (out, code) == ("", -9)
+
+
+def test_an_exception_does_not_wait_for_work_that_never_ends(tmp_path: Path) -> None:
+    os.mkfifo(gate := tmp_path / "gate")
+    before = multiprocessing.active_children()
+    with pytest.raises(ZeroDivisionError), processes(2) as crew:
+        sum(1 / number for number, _ in crew.run(chores.wait_for, [None, *[gate] * 10]))
+    assert set(multiprocessing.active_children()) <= set(before)
+
+
+@pytest.mark.parametrize("jobs", [0, -1])
+def test_fewer_than_one_process_is_refused(jobs: int) -> None:
+    with pytest.raises(UsageFault, match=rf"^jobs is {jobs}: 1 or more$"), processes(jobs):
+        pass
+
+
+def run_script(who: str, signal: str) -> tuple[str, str, int]:
+    """What a crew prints in whose second task a worker sends the signal, and its exit code.
+
+    The output ends with the last of the workers, as they have it open too.
+    """
+    command = [sys.executable, "-c", SCRIPT % (who, signal)]
+    environ = {**os.environ, "PYTHONPATH": str(TESTS)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, start_new_session=True
+    ) as script:
+        out, err = script.communicate(timeout=ENDS_WITHIN)
+    return out, err, script.returncode

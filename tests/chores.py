@@ -1,0 +1,75 @@
+"""Work for the tests of `bots.workers`: in a module of its own, as workers import it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from protocol.errors import ArenaFault
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def squares(numbers: Sequence[int]) -> list[int]:
+    return [square(number) for number in numbers]
+
+
+def own_process(_: object) -> int:
+    return os.getpid()
+
+
+def lengths(chunk: Sequence[float]) -> list[int]:
+    """For every item how long its chunk is; an item takes so many seconds."""
+    time.sleep(sum(chunk))
+    return [len(chunk)] * len(chunk)
+
+
+def killed_once(task: tuple[Path, int]) -> int:
+    """The task's number, and a line in its file for every time; number 5 kills its worker the first time."""
+    folder, number = task
+    with (folder / str(number)).open("a") as done:
+        done.write(f"{os.getpid()}\n")
+    if number == 5 and (folder / "5").read_text().count("\n") == 1:
+        die(number)
+    return number
+
+
+def die(_: object) -> NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("not reached")
+
+
+def die_at_three(number: int) -> int:
+    return die(number) if number == 3 else number
+
+
+def refuse(number: int) -> int:
+    if number == 3:
+        raise ArenaFault("three is refused")
+    return number
+
+
+def strike(blow: tuple[int, int] | None) -> None:
+    """Send a process, or with a negative number its group, a signal, and never be done; at once for None."""
+    if blow is not None:
+        os.kill(*blow)
+        while True:
+            signal.pause()
+
+
+def wait_for(gate: Path | None) -> None:
+    """Be done when somebody writes to the pipe; at once for None."""
+    if gate is not None:
+        gate.read_bytes()
+
+
+def hears_ctrl_c(_: object) -> bool:
+    """Whether it could have reached the worker since it was started, or can now."""
+    blocked = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return not blocked or signal.getsignal(signal.SIGINT) != signal.SIG_IGN
