@@ -30,12 +30,12 @@ def lengths(chunk: Sequence[float]) -> list[int]:
     return [len(chunk)] * len(chunk)
 
 
-def killed_once(task: tuple[Path, int]) -> int:
-    """The task's number, and a line in its file for every time; number 5 kills its worker the first time."""
+def killed_twice(task: tuple[Path, int]) -> int:
+    """The task's number, and a line in its file for every time; number 5 kills its worker the first two times."""
     folder, number = task
     with (folder / str(number)).open("a") as done:
         done.write(f"{os.getpid()}\n")
-    if number == 5 and (folder / "5").read_text().count("\n") == 1:
+    if number == 5 and (folder / "5").read_text().count("\n") <= 2:
         die(number)
     return number
 

@@ -82,12 +82,12 @@ def test_work_left_alone_is_ended(crew: Crew, tmp_path: Path) -> None:
     assert list(crew.run(chores.square, [7])) == [(0, 49)]
 
 
-def test_a_killed_worker_costs_no_result_and_none_is_worked_out_twice(tmp_path: Path) -> None:
+def test_killed_workers_cost_no_result_and_none_is_worked_out_twice(tmp_path: Path) -> None:
     with processes(1) as crew:
-        results = list(crew.run(chores.killed_once, [(tmp_path, number) for number in range(20)]))
+        results = list(crew.run(chores.killed_twice, [(tmp_path, number) for number in range(20)]))
     times = [(tmp_path / str(number)).read_text().count("\n") for number in range(20)]
     assert sorted(results) == [(number, number) for number in range(20)]
-    assert (times[:5], times[5]) == ([1] * 5, 2)
+    assert (times[:5], times[5]) == ([1] * 5, 3)
 
 
 def test_a_worker_killed_between_two_runs_is_replaced(crew: Crew) -> None:
