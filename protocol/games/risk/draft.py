@@ -18,9 +18,8 @@ def draft_rule(
     pressure shares the units in that proportion, rounded, at least 1 each while units last; what rounding leaves goes
     around one by one. `seat` owns a territory, and `units` is 1 or more.
     """
-    own = [at for at, held in enumerate(owner) if held == seat]
-    pressure = {at: sum(troops[to] for to in neighbours[at] if owner[to] != seat) / troops[at] for at in own}
-    kept = sorted(own, key=lambda at: (-pressure[at], at))[: (len(own) + 1) // 2]
+    pressure = by_pressure(neighbours, owner, troops, seat)
+    kept = list(pressure)[: (len(pressure) + 1) // 2]
     total = 0.0
     for at in kept:  # added one by one, for sum() rounds in its own way and a compiled copy could not follow
         total += pressure[at]
@@ -33,3 +32,12 @@ def draft_rule(
     for turn in range(left):
         placed[kept[turn % len(kept)]] += 1
     return tuple(sorted((at, count) for at, count in placed.items() if count))
+
+
+def by_pressure(
+    neighbours: Sequence[Sequence[int]], owner: Sequence[int], troops: Sequence[int], seat: int
+) -> dict[int, float]:
+    """The seat's territories and the pressure on each (see `draft_rule`), most first, of equals the lowest index."""
+    own = [at for at, held in enumerate(owner) if held == seat]
+    pressure = {at: sum(troops[to] for to in neighbours[at] if owner[to] != seat) / troops[at] for at in own}
+    return {at: pressure[at] for at in sorted(own, key=lambda at: (-pressure[at], at))}
