@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
 from bots.search.base import Found, Limit
@@ -12,6 +12,10 @@ from protocol.games.base import Game
 Algorithm = Literal["expectiminimax", "alphabeta"]
 Battles = Literal["means", "dice", "sure"]
 BATTLES: tuple[Battles, ...] = get_args(Battles)
+Horizon = Literal["turns", "plies", "calm"]
+HORIZONS: tuple[Horizon, ...] = get_args(Horizon)
+Drafting = Literal["rule", "greedy", "random", "front"]
+DRAFTS: tuple[Drafting, ...] = get_args(Drafting)
 EQUAL = (1.0, 1.0, 1.0, 1.0)
 
 _WHERE = {
@@ -40,11 +44,16 @@ class Kernel(Protocol):
         evaluation: str = "features",
         weights: Sequence[float] = EQUAL,
         battles: Battles = "means",
+        horizon: Horizon = "turns",
+        draft: Drafting = "rule",
+        below: Callable[[int], int] | None = None,
         limit: Limit,
     ) -> Found[Any]:
         """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
 
-        `battles` is how those are thrown that a game fights to the end.
+        The rest is for a game that has it. `battles` is how those are thrown that are fought to the end. At the
+        `horizon` are so many turns, or plies, or plies and the attacks after them that are sure to win (`calm`).
+        `draft` is how the units of a draft are placed, a random one drawn with `below` as in `Game.sample`.
         """
 
     def perft(self, position: Any, depth: int) -> int:

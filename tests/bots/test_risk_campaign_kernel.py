@@ -96,16 +96,15 @@ class Plain:
         self,
         rules: Campaign,
         *,
-        by_turns: bool,
         battles: str,
+        horizon: str,
         candidates: bool,
-        quiescence: bool,
         evaluation: str,
     ) -> None:
         self.rules = Campaign({**rules.config, "battle": "deterministic"}) if battles == "sure" else rules
-        self.by_turns, self.means = by_turns, battles == "means" and rules.battle == "dice"
+        self.horizon, self.means = horizon, battles == "means" and rules.battle == "dice"
         self.certain = Campaign({**rules.config, "battle": "deterministic"})
-        self.candidates, self.quiescence, self.evaluation = candidates, quiescence, evaluation
+        self.candidates, self.evaluation = candidates, evaluation
         self.attacks = min(3, rules.max_attacks) if candidates else rules.max_attacks
         self.ends: Counter[str] = Counter()
 
@@ -126,14 +125,14 @@ class Plain:
         if state.phase == "draft":
             state, attacks = drafted(self.rules, state), self.attacks
         if depth == 0:
-            return self.calm(state, min(3, attacks) if self.quiescence else 0, ply)
+            return self.calm(state, min(3, attacks) if self.horizon == "calm" else 0, ply)
         best = max if state.seat == self.seat else min
         found = []
         moves: list[Move] = [*self.attacks_of(state, self.candidates), End()]
         for move in moves:
             mean = 0.0
             for chance, after in self.results(state, move):
-                deeper = not self.by_turns or after.seat != state.seat or attacks == 1
+                deeper = self.horizon != "turns" or after.seat != state.seat or attacks == 1
                 mean += chance * self.value(after, attacks - 1, depth - deeper, ply + 1)
             found.append(mean)
         return best(found)
@@ -206,10 +205,9 @@ def searches(seed: int, count: int, maps: tuple[str, ...]) -> Iterator[tuple[Cam
         )
         state = drafted(search.rules, next(positions(search.rules, rng, 1, moves=40)))
         how = {
-            "by_turns": rng.random() < 0.3,
             "battles": rng.choice(("sure", "means", "dice")),
+            "horizon": rng.choice(("turns", "plies", "calm", "calm")),
             "candidates": rng.random() < 0.7,
-            "quiescence": rng.random() < 0.7,
             "evaluation": rng.choice(("features", "features", "unam", "none")),
         }
         yield search, state, how
@@ -220,7 +218,7 @@ def test_the_tree_is_that_of_the_rules() -> None:
     for i, (search, state, how) in enumerate(searches(1, 150, SMALL[:4])):
         thrown = how["battles"] != "sure" and search.rules.battle == "dice"
         depth = 2 if thrown or not how["candidates"] else 2 + i % 2
-        if how["by_turns"]:
+        if how["horizon"] == "turns":
             how |= {"candidates": True, "battles": "sure" if how["battles"] == "dice" else how["battles"]}
             depth = 1
         found = search.search(
@@ -246,7 +244,7 @@ def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: 
 def test_a_narrow_window_gives_the_value_or_a_sound_bound() -> None:
     rng = random.Random(6)
     for search, state, how in searches(6, 200, SMALL[:4]):
-        how |= {"evaluation": "features", "battles": "dice", "by_turns": False}
+        how |= {"evaluation": "features", "battles": "dice", "horizon": rng.choice(("plies", "calm"))}
         whole = search.search(state, depth=2, algorithm="expectiminimax", limit=Limit(nodes=30_000), **how)
         value, depth = whole.value, whole.depth
         for _ in range(5):
@@ -265,7 +263,7 @@ def pruned(
     search: CampaignSearch, state: Position, depth: int, alpha: float, beta: float, how: dict[str, Any]
 ) -> float:
     """Alpha-beta by features with this window."""
-    play = search._play(state, depth, how["battles"], how["candidates"], how["quiescence"])
+    play = search._play(state, depth, how["battles"], how["candidates"], how["horizon"])
     begin(play, None)
     scale = floats(scale_values(search.rules.map, (1, 1, 1, 1), opinion(search.rules)))
     arrays = (

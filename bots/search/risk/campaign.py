@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, get_args
 
 from bots.search.base import WIN, Found, Limit, opinion
 from bots.search.deepening import deepen
-from bots.search.kernels import EQUAL, Algorithm, Battles
+from bots.search.kernels import EQUAL, Algorithm, Battles, Drafting, Horizon
 from bots.search.risk import campaign_play as flat
 from bots.search.risk import campaign_tree as tree
 from bots.search.risk.campaign_battle import DICE, MEANS, SURE, room_for
+from bots.search.risk.drafting import drafted
 from bots.search.risk.sums import INDEX, MODES, NONE, estimate, scale_values, state_of
 from bots.search.risk.work import AT_ONCE, begin, best_line, charge, found, stopping
 from protocol.compiled import FAST, floats, ints, zeros
@@ -55,23 +56,25 @@ class CampaignSearch:
         algorithm: Algorithm,
         evaluation: str = "features",
         weights: Sequence[float] = EQUAL,
-        by_turns: bool = True,
         battles: Battles = "means",
+        horizon: Horizon = "turns",
+        draft: Drafting = "rule",
+        below: Callable[[int], int] | None = None,
         candidates: bool = True,
-        quiescence: bool = False,
         limit: Limit,
     ) -> Found[Move]:
-        """The best move, one turn deeper each time up to `depth`, within `limit`; a legal one whatever happens.
+        """The best move, one turn or ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
 
-        Depth is counted in turns, or else in plies: a horizon in the middle of a turn makes it look good to end one at
-        once, as the next draft comes sooner. The tree has the `candidates` or else every attack with the most units. A
-        battle has two results, won or lost with what is left on average (`means`), or all that the dice may give
-        (`dice`), or one, a bigger army wins with the difference (`sure`). With `quiescence` the seat to move at the
-        horizon goes on with candidates that are sure to win, as long as it gains; it is for plies, as at the end of a
-        turn nothing hangs. A draft is the draft rule's, without a search.
+        Depth is counted in `turns`, or else in `plies`: a horizon in the middle of a turn makes it look good to end one
+        at once, as the next draft comes sooner. `calm` is plies, and then the seat to move goes on with candidates that
+        are sure to win, as long as it gains. A battle has two results, won or lost with what is left on average
+        (`means`), or all that the dice may give (`dice`), or one, a bigger army wins with the difference (`sure`). The
+        tree has the `candidates` or else every attack with the most units; its drafts are the draft rule's. At its own
+        draft the position is answered without a search, by `draft` (see drafting.py).
         """
         rules = self.rules
         attacks = min(rules.max_attacks, tree.MOST_ATTACKS) if candidates else rules.max_attacks
+        by_turns = horizon == "turns"
         step = attacks if by_turns else 1
         depth = min(depth, DEEPEST // step)
         if rules.to_move(position) is None:
@@ -79,10 +82,10 @@ class CampaignSearch:
         units = sum(position.troops) + DEEPEST * self._most_income
         scale = floats(scale_values(rules.map, weights, opinion(rules), units // len(rules.map) + 1))
         if position.phase == "draft":
-            return self._drafted(position, MODES[evaluation], scale, limit)
+            return self._drafted(position, draft, below, MODES[evaluation], scale, limit)
         if limit.left is not None and limit.left < LEAST_NODES:
             return self._at_once(position, limit)
-        play = self._play(position, depth * step, battles, candidates, quiescence)
+        play = self._play(position, depth * step, battles, candidates, horizon)
         state = state_of(self._board, position, position.seat, MODES[evaluation])
         look = partial(self._look, state, play, scale, units, step)
         before = limit.spent
@@ -103,17 +106,17 @@ class CampaignSearch:
             depth=1,
             algorithm="expectiminimax",
             evaluation=evaluation,
-            by_turns=False,
             battles="dice",
+            horizon="plies",
             candidates=False,
             limit=limit,
         )
 
-    def _play(self, position: Position, depth: int, battles: Battles, candidates: bool, quiescence: bool) -> Any:
+    def _play(self, position: Position, depth: int, battles: Battles, candidates: bool, horizon: Horizon) -> Any:
         """Room for a search of this kind."""
         rules = self.rules
         play = flat.play_array(self._values, position, depth)
-        play[flat.EVERY], play[flat.CALM] = not candidates, quiescence
+        play[flat.EVERY], play[flat.CALM] = not candidates, horizon == "calm"
         play[flat.FIGHT] = _THROWN[battles] if rules.battle == "dice" else SURE
         play[flat.NEAR] = position.round + depth >= rules.max_rounds
         if candidates:
@@ -158,9 +161,18 @@ class CampaignSearch:
         map_ = self.rules.map
         return len(map_) + LEAST_CLASSIC + sum(continent.bonus for continent in map_.continents)
 
-    def _drafted(self, position: Position, mode: int, scale: Any, limit: Limit) -> Found[Move]:
-        """The draft rule's draft, and what the position after it looks like."""
-        move = self.rules.legal_moves(position)[0]
+    def _drafted(
+        self,
+        position: Position,
+        draft: Drafting,
+        below: Callable[[int], int] | None,
+        mode: int,
+        scale: Any,
+        limit: Limit,
+    ) -> Found[Move]:
+        """The draft, and what the position after it looks like."""
+        state = state_of(self._board, position, position.seat, mode)
+        move = drafted(self.rules, position, draft, below, self._board, state, scale)
         after = self.rules.outcomes(position, move)[0][1]
         limit.charge(1)
         value = estimate(self._board, state_of(self._board, after, position.seat, mode), scale)
@@ -230,5 +242,6 @@ class CampaignSearch:
             return
         start = self.rules.initial(Dice(bytes(32), 0))[0]
         position = self.rules.outcomes(start, self.rules.legal_moves(start)[0])[0][1]
+        self.search(start, depth=1, algorithm="alphabeta", draft="greedy", limit=Limit())
         for algorithm in get_args(Algorithm):
             self.search(position, depth=1, algorithm=algorithm, limit=Limit(nodes=LEAST_NODES))

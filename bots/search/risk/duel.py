@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, get_args
 
 from bots.search.base import Found, Limit, opinion
 from bots.search.deepening import DEEPEST, deepen
-from bots.search.kernels import EQUAL, Algorithm, Battles
+from bots.search.kernels import EQUAL, Algorithm, Battles, Drafting, Horizon
 from bots.search.risk import duel_pruning as pruning
 from bots.search.risk import duel_tree as tree
 from bots.search.risk.sums import INDEX, MODES, NONE, scale_values, state_of
@@ -47,12 +47,15 @@ class DuelSearch:
         evaluation: str = "features",
         weights: Sequence[float] = EQUAL,
         battles: Battles = "means",
+        horizon: Horizon = "turns",
+        draft: Drafting = "rule",
+        below: Callable[[int], int] | None = None,
         limit: Limit,
     ) -> Found[Action]:
         """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
 
         Nodes run over by fewer than one position has results. The line ends early where the table knew the rest. An
-        attack is one throw, whatever `battles` says.
+        attack is one throw and a turn one ply, without a draft, whatever `battles`, `horizon` and `draft` say.
         """
         rules = self.rules
         if rules.to_move(position) is None:
