@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -12,7 +10,9 @@ from bots.evaluation import NAMES, evaluation, names_of
 from bots.purse import purse
 from bots.search.base import Evaluate, Found
 from bots.search.deepening import DEEPEST, deepen
-from bots.search.kernels import BATTLES, EQUAL, Algorithm, Kernel, kernel_for
+from bots.search.kernels import BATTLES, DRAFTS, EQUAL, HORIZONS, Algorithm, Kernel, kernel_for
+from bots.weights import NAMES as WEIGHT_NAMES
+from bots.weights import read_weights
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
@@ -21,18 +21,22 @@ from protocol.messages import Start
 K = TypeVar("K", bound=Kernel | None)
 Name = TypeVar("Name", bound=str)
 EVAL = "the evaluation: features, unam, lines, parity or none; a game without it uses its own"
-WEIGHTS = "of the four features of Risk, like 1,1,1,1 or 1/1/1/1"
+WEIGHTS = (
+    f"of the four features of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
+)
 
 
 class SearchingBot(Bot):
     """A bot that plays what its `search` finds. Settings come as text or numbers; raises `UsageFault` for bad ones."""
 
     settings: ClassVar[Mapping[str, str]] = {
-        "depth": "plies (in a campaign turns) to look ahead, 1 to 64; then the clock is not looked at",
+        "depth": "plies (in a campaign as horizon says) to look ahead, 1 to 64; then the clock is not looked at",
         "eval": EVAL,
         "nodes": "positions to visit a move instead of time, 1 or more: the same moves on every machine",
         "weights": WEIGHTS,
         "battles": "of a campaign in the search: means, dice or sure (docs/writing-a-bot.md)",
+        "horizon": "of a campaign: depth is in turns, or in plies, or in plies and then attacks sure to win (calm)",
+        "draft": "of a campaign: units go by the rule, greedy by the evaluation, at random, or all to the front",
     }
     algorithm: ClassVar[Algorithm]
     """What the bot runs on a compiled kernel."""
@@ -45,15 +49,20 @@ class SearchingBot(Bot):
         depth: int | str | None = None,
         eval: str | None = None,  # noqa: A002
         nodes: int | str | None = None,
-        weights: str | None = None,
+        weights: str = "equal",
         battles: str = BATTLES[0],
+        horizon: str = HORIZONS[0],
+        draft: str = DRAFTS[0],
     ) -> None:
         super().__init__(name, version)
         kind = type(self).__name__.lower()
         self.depth = read_number(kind, "depth", depth, 64)
         self.nodes = read_number(kind, "nodes", nodes, 10**9)
         self.battles = read_one(kind, "battles", battles, BATTLES)
-        self.weights = EQUAL if weights is None else read_weights(kind, weights)
+        self.horizon = read_one(kind, "horizon", horizon, HORIZONS)
+        self.draft = read_one(kind, "draft", draft, DRAFTS)
+        self.weights = read_weights(kind, weights)
+        """By the name of the game."""
         self._evaluation = None if eval is None else read_one(kind, "eval", eval, NAMES)
 
     def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
@@ -86,8 +95,11 @@ class SearchingBot(Bot):
                 depth=depth,
                 algorithm=self.algorithm,
                 evaluation=name_for(game, self._evaluation),
-                weights=self.weights,
+                weights=self.weights.get(game, EQUAL),
                 battles=self.battles,
+                horizon=self.horizon,
+                draft=self.draft,
+                below=turn.random.randrange,
                 limit=limit,
             )
         assert found.move is not None
@@ -109,17 +121,6 @@ def read_one(bot: str, key: str, text: str, of: Sequence[Name]) -> Name:
         if name == text:
             return name
     raise UsageFault(f"{bot}: {key} is {text[:40]!r}: one of {', '.join(of)}")
-
-
-def read_weights(bot: str, text: str) -> tuple[float, ...]:
-    """Four numbers, none negative and not all 0. Raises `UsageFault`."""
-    try:
-        weights = tuple(float(part) for part in re.split("[,/]", text))
-    except ValueError:
-        weights = ()
-    if len(weights) != len(EQUAL) or not all(0 <= weight < math.inf for weight in weights) or not any(weights):
-        raise UsageFault(f"{bot}: weights is {text[:40]!r}: four numbers from 0 up, like 1,1,1,1, one above 0")
-    return weights
 
 
 def read_number(bot: str, key: str, value: object, most: int) -> int | None:

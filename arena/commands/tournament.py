@@ -36,7 +36,7 @@ from protocol.messages import MAX_SLOTS
 from protocol.values import read_value
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
-BOT_SETTINGS = ("battles", "depth", "eval", "nodes", "weights")
+BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "weights")
 """Keys of `--set` that are not the game's but the reference bots': each takes those it knows."""
 WIDEST_CROSS_TABLE = 8
 MOST_ROUNDS = 100_000

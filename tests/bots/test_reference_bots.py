@@ -6,13 +6,12 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from bots.alphabeta import AlphaBeta
-from bots.bot import Bot, Choice, Turn, seeded
+from bots.bot import Bot, Choice
 from bots.evaluation import evaluation
 from bots.greedy import Greedy
 from bots.minimax import Minimax
@@ -28,47 +27,11 @@ from protocol.games.nim import Position
 from protocol.games.theory.heap_games import theory_of
 from protocol.games.theory.impartial import outcome
 from protocol.games.tictactoe import Grid
+from turns import move_of, play, turn
 
 SHORTER = {"risk-campaign": {"max_rounds": 3}}
 COMPILED = ("risk-duel", "risk-campaign")
 PRESETS = [(game, preset) for game in NAMES for preset in game_class(game).presets]
-
-
-def turn(rules: Game[Any, Any], state: Any, *, seed: str = "s", bank_ms: int = 60_000, received: float = 1e15) -> Turn:
-    """`state` as a bot gets it. `received` in the far future keeps a slow machine from cutting the thought short."""
-    seat = rules.to_move(state)
-    assert seat is not None
-    legal, options = rules.offer(state)
-    return Turn(
-        match="m-1",
-        seat=seat,
-        ply=rules.ply(state),
-        state=rules.encode_state(state),
-        legal=legal,
-        options=options,
-        events=[],
-        players=[],
-        clock_ms=[bank_ms] * rules.seats,
-        increment_ms=0,
-        rules=rules,
-        position=state,
-        random=seeded(seed, "m-1", rules.ply(state)),
-        received=received,
-    )
-
-
-def move_of(chosen: Mapping[str, Any] | Choice) -> Mapping[str, Any]:
-    return chosen.move if isinstance(chosen, Choice) else chosen
-
-
-def play(rules: Game[Any, Any], bots: Sequence[Bot], state: Any, seed: str = "s") -> tuple[Any, list[Any]]:
-    """The finished state and the moves; an illegal move raises."""
-    moves = []
-    while (seat := rules.to_move(state)) is not None:
-        move = rules.decode_move(move_of(bots[seat].choose(turn(rules, state, seed=seed))))
-        moves.append(move)
-        state = rules.apply(state, move, Dice(b"", rules.ply(state)))[0]
-    return state, moves
 
 
 def every_bot() -> list[Bot]:
@@ -277,6 +240,55 @@ def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:
     assert len(set(values)) == 3
 
 
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [("horizon", "one of turns, plies, calm"), ("draft", "one of rule, greedy, random, front")],
+)
+def test_a_horizon_or_a_draft_that_there_is_not_is_refused(key: str, says: str) -> None:
+    with pytest.raises(UsageFault, match=f"alphabeta: {key} is 'wild': {says}"):
+        AlphaBeta("bot", **{key: "wild"})  # type: ignore[arg-type]
+
+
+def test_the_horizon_is_as_many_turns_or_plies_away_or_behind_the_attacks_after_them() -> None:
+    rules = load("risk-campaign", {"map": "africa", "initial_units": 3, "deal": "1" * 32})
+    state = drafted(rules, rules.initial(Dice(bytes(32), 0))[0])
+    values = [
+        AlphaBeta("bot", depth=1, horizon=horizon).choose(turn(rules, state)).value or 0.0
+        for horizon in ("turns", "plies", "calm")
+    ]
+    assert len(set(values)) == 3
+    assert values[2] > values[1], "the mover gains by what a calm horizon looks at"
+
+
+def test_a_bot_places_its_draft_as_it_is_set_and_draws_a_random_one_with_its_seed() -> None:
+    rules = load("risk-campaign", {"deal": "1" * 32})
+    state = rules.initial(Dice(bytes(32), 0))[0]
+
+    def places(draft: str, seed: str = "s") -> list[list[int]]:
+        units: list[list[int]] = move_of(AlphaBeta("b", draft=draft).choose(turn(rules, state, seed=seed)))["units"]
+        return units
+
+    assert places("rule") == rules.encode_move(rules.legal_moves(state)[0])["units"]
+    assert len(places("front")) == 1
+    assert places("random") == places("random") != places("random", "other")
+    assert places("greedy") == places("greedy", "other") not in (places("rule"), places("front"))
+
+
+def test_weights_are_those_of_the_game_that_is_played() -> None:
+    bot = Minimax("bot", depth=1)
+    bot.weights = {"risk-duel": (1, 0, 0, 0), "risk-campaign": (0, 0, 0, 1)}
+    for game, same in (("risk-duel", "1/0/0/0"), ("risk-campaign", "0/0/0/1")):
+        rules = load(game)
+        state = rules.initial(Dice(bytes(32), 0))[0]
+        for _ in range(4):
+            state = rules.apply(state, rules.legal_moves(state)[0], Dice(bytes(32), rules.ply(state)))[0]
+        values = [
+            each.choose(turn(rules, state)).value
+            for each in (bot, Minimax("bot", depth=1, weights=same), Minimax("bot", depth=1))
+        ]
+        assert values[0] == values[1] != values[2]
+
+
 @pytest.mark.parametrize("cls", [Greedy, Minimax, AlphaBeta])
 def test_an_evaluation_that_no_game_has_is_refused(cls: Any) -> None:
     says = f"{cls.__name__.lower()}: eval is 'wild': one of parity, lines, features, unam, none"
@@ -286,7 +298,8 @@ def test_an_evaluation_that_no_game_has_is_refused(cls: Any) -> None:
 
 @pytest.mark.parametrize("cls", [Greedy, Minimax, AlphaBeta, RandomBot, Perfect])
 def test_every_setting_can_be_given_as_text(cls: Any) -> None:
-    values = {"depth": "2", "nodes": "100", "eval": "none", "weights": "1/2/3/4", "battles": "sure"}
+    values = {"depth": "2", "nodes": "100", "eval": "none", "weights": "1/2/3/4"}
+    values |= {"battles": "sure", "horizon": "calm", "draft": "front"}
     bot = cls("bot", **{key: values[key] for key in cls.settings})
     rules = load("nim")
     assert bot.choose(turn(rules, rules.initial(Dice(b"", 0))[0]))
