@@ -1,0 +1,164 @@
+"""Games in process: those that the bots would play, the same everywhere, scored by the rules."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import pytest
+
+from bots.alphabeta import AlphaBeta
+from bots.selfplay import KEPT, Seats, Setup, check, play, play_all, ready
+from bots.workers import processes
+from protocol import VERSION
+from protocol.dice import Dice
+from protocol.errors import ArenaFault, UsageFault
+from turns import play as play_bots
+
+ONE, OTHER = (1.0, 0.0, 2.5, 0.0), (0.125, 3.0, 0.0, 1.0)
+DUEL = Setup("risk-duel", '{"max_plies": 60}', depth=2)
+CAMPAIGN = Setup("risk-campaign", '{"map": "africa", "initial_units": 3, "max_rounds": 6}', nodes=500)
+SETUPS = [
+    DUEL,
+    DUEL._replace(depth=None, nodes=200),
+    Setup("risk-duel", '{"preset": "africa", "max_plies": 40}', depth=3, nodes=5000),
+    CAMPAIGN,
+    CAMPAIGN._replace(config='{"map": "europe", "max_rounds": 4, "battle": "deterministic"}', depth=1, nodes=None),
+    CAMPAIGN._replace(battles="dice", horizon="plies"),
+    CAMPAIGN._replace(battles="sure", horizon="calm", draft="front"),
+    CAMPAIGN._replace(draft="greedy", depth=1),
+    CAMPAIGN._replace(draft="random"),
+]
+
+
+def key_of(start: str) -> bytes:
+    return hashlib.sha256(start.encode()).digest()
+
+
+def bot(setup: Setup, weights: tuple[float, ...]) -> AlphaBeta:
+    return AlphaBeta(
+        "bot",
+        depth=setup.depth,
+        nodes=setup.nodes,
+        weights="/".join(map(str, weights)),
+        battles=setup.battles,
+        horizon=setup.horizon,
+        draft=setup.draft,
+    )
+
+
+def answers() -> list[Any]:
+    """What is played where it is compiled and where it is not."""
+    setups = [DUEL._replace(nodes=60), CAMPAIGN._replace(nodes=60, draft="random")]
+    return [[str(game.moves), game.score] for setup in setups for game in [play(setup, Seats(ONE, OTHER, "start"))]]
+
+
+@pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: "-".join(str(value) for value in setup if value))
+def test_a_game_goes_move_for_move_as_between_two_bots_with_the_same_settings(setup: Setup) -> None:
+    rules = check(setup)
+    bots = bot(setup, ONE), bot(setup, OTHER)
+    for start in ("a", "b"):
+        state = rules.initial(Dice(key_of(start), 0))[0]
+        _, moves = play_bots(rules, bots, state, start, key_of(start))
+        assert play(setup, Seats(ONE, OTHER, start)).moves == tuple(moves)
+
+
+@pytest.mark.parametrize("setup", [DUEL, CAMPAIGN], ids=lambda setup: setup.game)
+def test_the_score_is_seat_0_s_by_the_ranks_of_the_rules(setup: Setup) -> None:
+    rules = check(setup)
+    scores = {}
+    for start in map(str, range(12)):
+        game = play(setup, Seats(ONE, OTHER, start))
+        state = rules.initial(Dice(key_of(start), 0))[0]
+        for move in game.moves:
+            state = rules.apply(state, move, Dice(key_of(start), rules.ply(state)))[0]
+        assert rules.to_move(state) is None
+        scores[rules.ranks(state)] = game.score
+    assert scores.items() <= {(1, 2): 1.0, (1, 1): 0.5, (2, 1): 0.0}.items()
+    assert len(scores) > 1
+
+
+def test_a_draw_is_half_a_point() -> None:
+    setup = DUEL._replace(config='{"max_plies": 3}')
+    assert play_all(setup, [Seats(ONE, OTHER, "a")], VERSION) == [0.5]
+
+
+@pytest.mark.parametrize("setup", [DUEL, CAMPAIGN._replace(draft="random")], ids=lambda setup: setup.game)
+def test_the_start_settles_all_chance(setup: Setup) -> None:
+    games = [play(setup, Seats(ONE, ONE, start)).moves for start in ("a", "a", "b")]
+    assert games[0] == games[1] != games[2]
+
+
+def test_games_do_not_depend_on_those_played_before() -> None:
+    games = [(setup, Seats(ONE, OTHER, start)) for start in "ab" for setup in SETUPS[: KEPT + 1]]
+    played = [play(*game) for game in games]
+    assert [play(*game) for game in reversed(games)] == played[::-1]
+
+
+def test_a_thread_keeps_a_search_of_its_own() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        theirs = [pool.submit(ready, DUEL).result() for _ in range(2)]
+    assert theirs[0] is theirs[1]
+    assert theirs[0][1] is not ready(DUEL)[1]
+
+
+def test_threads_play_the_same_games_as_one() -> None:
+    games = [(setup, Seats(ONE, OTHER, str(start))) for start in range(8) for setup in (DUEL, CAMPAIGN)]
+    with ThreadPoolExecutor(4) as pool:
+        played = list(pool.map(lambda game: play(*game), games))
+    assert played == [play(*game) for game in games]
+
+
+def test_workers_play_what_is_played_here_and_what_they_refuse_is_told_here() -> None:
+    games = [[Seats(ONE, OTHER, "a")], [Seats(ONE, OTHER, "b"), Seats(OTHER, ONE, "b")]]
+    with processes(1) as crew:
+        scores = dict(crew.run(partial(play_all, CAMPAIGN, version=VERSION), games))
+        with pytest.raises(UsageFault, match="risk-campaign: depth is '0': an integer from 1 to 64"):
+            list(crew.run(partial(play_all, CAMPAIGN._replace(depth=0), version=VERSION), games))
+    assert [scores[i] for i in range(2)] == [play_all(CAMPAIGN, some, VERSION) for some in games]
+
+
+def test_another_version_is_refused_naming_both_also_from_afar() -> None:
+    with pytest.raises(ArenaFault) as refused:
+        play_all(DUEL, [], "9.9")
+    assert str(refused.value) == f"a worker has bot-arena {VERSION}, the tuning 9.9: all of it needs the same version"
+    travelled = pickle.loads(pickle.dumps(refused.value))
+    assert (type(travelled), str(travelled)) == (ArenaFault, str(refused.value))
+
+
+def test_plain_python_plays_the_same_games(without_numba: Any) -> None:
+    assert without_numba(answers) == answers()
+
+
+@pytest.mark.parametrize(
+    ("setup", "says"),
+    [
+        (DUEL._replace(game="nim"), "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
+        (DUEL._replace(depth=0), "risk-duel: depth is '0': an integer from 1 to 64"),
+        (DUEL._replace(nodes=10**10), "risk-duel: nodes is '10000000000': an integer from 1 to 1000000000"),
+        (
+            DUEL._replace(depth=None),
+            "risk-duel: a search has no end without depth (1 to 64) or nodes (1 to 1,000,000,000)",
+        ),
+        (DUEL._replace(battles="all"), "risk-duel: battles is 'all': one of means, dice, sure"),
+        (DUEL._replace(horizon="far"), "risk-duel: horizon is 'far': one of turns, plies, calm"),
+        (DUEL._replace(draft="none"), "risk-duel: draft is 'none': one of rule, greedy, random, front"),
+        (DUEL._replace(config="{"), "risk-duel: config is '{': a map in JSON"),
+        (DUEL._replace(config="[]"), "risk-duel: config is '[]': a map in JSON"),
+        (DUEL._replace(config="[" * 10**6), "risk-duel: config is '" + "[" * 36 + "...: a map in JSON"),
+        (DUEL._replace(config='{"max_plies": 0}'), "risk-duel: max_plies is 0: it is an integer from 1 to 10000"),
+        (
+            CAMPAIGN._replace(config=json.dumps({"players": 3})),
+            "risk-campaign: players is 3: 2, as weights are tuned one against one",
+        ),
+    ],
+    ids=lambda value: value[:40] if isinstance(value, str) else "",
+)
+def test_a_setup_that_cannot_be_played_is_refused_in_one_line(setup: Setup, says: str) -> None:
+    with pytest.raises(UsageFault) as refused:
+        check(setup)
+    assert str(refused.value) == says
