@@ -63,6 +63,13 @@ def strike(blow: tuple[int, int] | None) -> None:
             signal.pause()
 
 
+def strike_and_wait(blow: tuple[int, int, Path]) -> None:
+    """The same, but done when somebody writes to the pipe."""
+    pid, number, gate = blow
+    os.kill(pid, number)
+    wait_for(gate)
+
+
 def wait_for(gate: Path | None) -> None:
     """Be done when somebody writes to the pipe; at once for None."""
     if gate is not None:

@@ -1,0 +1,178 @@
+"""Work spread over a Dask cluster: real schedulers and workers, some of them killed, and addresses without one."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
+from types import ModuleType
+
+import pytest
+
+import chores
+from bots import workers
+from bots.workers import Crew, cluster, processes, spread
+from protocol.errors import ArenaFault, UsageFault
+
+distributed = pytest.importorskip("distributed")
+TESTS = Path(__file__).parents[1]
+ENDS_WITHIN = 60.0
+KILLS_ITS_SCHEDULER = """
+import chores, signal, sys
+from bots.workers import cluster
+from protocol.errors import ArenaFault
+address, pid = sys.argv[1:]
+try:
+    with cluster(address) as crew:
+        print(crew.size)
+        list(crew.run(chores.strike, [None, (int(pid), signal.SIGKILL)]))
+except ArenaFault as fault:
+    print(fault)
+"""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Two workers of one thread, which come back when they are killed."""
+    options = {"threads_per_worker": 1, "dashboard_address": None, "scheduler_kwargs": {"allowed_failures": 2}}
+    with distributed.LocalCluster(n_workers=2, **options) as local:
+        yield local.scheduler_address
+
+
+@pytest.fixture
+def crew(address: str) -> Iterator[Crew]:
+    with cluster(address) as crew:
+        yield crew
+
+
+def test_a_cluster_gives_the_results_of_processes(crew: Crew) -> None:
+    with processes(2) as other:
+        expected = sorted(spread(other, chores.squares, range(1000)))
+    assert sorted(spread(crew, chores.squares, range(1000))) == expected
+
+
+def test_the_size_of_a_cluster_is_its_threads(crew: Crew) -> None:
+    assert crew.size == 2
+
+
+def test_a_killed_worker_costs_no_result(crew: Crew, tmp_path: Path) -> None:
+    results = list(crew.run(chores.killed_twice, [(tmp_path, number) for number in range(20)]))
+    assert sorted(results) == [(number, number) for number in range(20)]
+    assert (tmp_path / "5").read_text().count("\n") == 3
+
+
+def test_work_that_kills_every_worker_is_given_up_in_one_line(crew: Crew, address: str) -> None:
+    with pytest.raises(ArenaFault) as caught:
+        list(crew.run(chores.die, [0]))
+    assert str(caught.value) == (
+        f"the cluster at {address}: 3 workers died of the same work: is there memory enough for each?"
+    )
+
+
+def test_a_fault_of_the_work_arrives_as_it_is_and_the_crew_goes_on(crew: Crew) -> None:
+    with pytest.raises(ArenaFault, match=r"^three is refused$"):
+        list(crew.run(chores.refuse, range(10)))
+    assert list(crew.run(chores.square, [7])) == [(0, 49)]
+
+
+def test_work_that_the_workers_do_not_have_is_refused_and_they_live_on(
+    crew: Crew, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = ModuleType("elsewhere")
+    exec("def double(number): return 2 * number", vars(elsewhere))
+    monkeypatch.setitem(sys.modules, "elsewhere", elsewhere)
+    with pytest.raises(ArenaFault) as caught:
+        list(crew.run(elsewhere.double, range(10)))
+    assert str(caught.value) == (
+        f"the cluster at {address}: a worker lacks the bot-arena that runs here (No module named 'elsewhere')"
+    )
+    assert list(crew.run(chores.square, [7])) == [(0, 49)]
+
+
+def test_ctrl_c_does_not_wait_for_what_the_workers_are_at(address: str, tmp_path: Path) -> None:
+    os.mkfifo(gate := tmp_path / "gate")
+    with pytest.raises(KeyboardInterrupt), cluster(address) as crew:
+        list(crew.run(chores.strike_and_wait, [(os.getpid(), signal.SIGINT, gate)]))
+    gate.write_bytes(b"")
+    with cluster(address) as crew:
+        assert list(crew.run(chores.square, [7])) == [(0, 49)]
+
+
+def test_a_lost_scheduler_is_named_and_the_library_says_nothing() -> None:
+    with scheduler() as (address, pid):
+        command = [sys.executable, "-c", KILLS_ITS_SCHEDULER, address, str(pid)]
+        with Popen(command, stdout=PIPE, stderr=PIPE, text=True, env=environ()) as script:
+            assert script.stderr is not None
+            assert script.stderr.readline() == f"the cluster at {address} has no workers: waiting 60 s for some\n"
+            with dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"):
+                out, err = script.communicate(timeout=ENDS_WITHIN)
+    assert (out, err) == (f"1\nlost the Dask scheduler at {address}: is it running?\n", "")
+
+
+def test_a_cluster_that_gets_no_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "WORKERS_WITHIN", 0.1)
+    with scheduler() as (address, _), pytest.raises(ArenaFault) as caught, cluster(address):
+        pass
+    assert str(caught.value) == (
+        f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"
+    )
+
+
+@pytest.mark.parametrize("listening", [True, False], ids=["another program", "nobody"])
+def test_an_address_without_a_scheduler_is_named(listening: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "ANSWER_WITHIN", 0.5)
+    with closing(socket.socket()) as other:
+        other.bind(("127.0.0.1", 0))
+        if listening:
+            other.listen()
+        address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
+        with pytest.raises(ArenaFault, match=rf"^no Dask scheduler answers at {address} in \d s: "), cluster(address):
+            pass
+
+
+@pytest.mark.parametrize("address", ["", "localhost", "here:there", "http://127.0.0.1:8787", "inproc://x"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    pattern = rf"^the cluster's address is '{address}': one like tcp://host:8786 \("
+    with pytest.raises(UsageFault, match=pattern), cluster(address):
+        pass
+
+
+def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(UsageFault, match=r"pip install 'bot-arena\[cluster\]'"), cluster("tcp://127.0.0.1:8786"):
+        pass
+
+
+@contextmanager
+def scheduler() -> Iterator[tuple[str, int]]:
+    """The address and the process number of a scheduler without workers."""
+    with dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard") as process:
+        assert process.stderr is not None
+        found = None
+        while not found:
+            line = process.stderr.readline()
+            assert line, "the scheduler ended"
+            found = re.search(r"Scheduler at: *(tcp://\S+)", line)
+        yield found[1], process.pid
+
+
+@contextmanager
+def dask(what: str, *options: str) -> Iterator[Popen[str]]:
+    """A process of the cluster, killed at the end."""
+    command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *options]
+    stderr = PIPE if what == "scheduler" else DEVNULL
+    with Popen(command, stdout=DEVNULL, stderr=stderr, text=True, env=environ()) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def environ() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(TESTS)}
