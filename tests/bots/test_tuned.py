@@ -1,0 +1,219 @@
+"""A tuning on disk: what is written is read back, and anything else is refused in one line."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bots.selfplay import Setup
+from bots.tuned import NotKept, Running, Tuning, command, config_text, read, write
+from bots.tuner import under_way
+from bots.tuning import Generation, Method, fittest
+from bots.weights import GAMES, read_weights
+from protocol.errors import UsageFault
+
+METHOD = Method(genes=4, tournaments=2, starts=3, best=1, children=2, mutants=1, generations=2)
+SEED = "s"
+
+
+def tuning(finished: int, scores: str = "") -> Tuning:
+    """So many finished generations, of the next the first games played."""
+    generations: tuple[Generation, ...] = ()
+    for number in range(1, finished + 1):
+        running = under_way(METHOD, SEED, generations)
+        assert running is not None
+        generations += (Generation(number, running.genes, (0.333333, 0.5, 0.833333, 0.333333)),)
+    running = under_way(METHOD, SEED, generations)
+    if running is not None:
+        known = tuple({"1": 1.0, "0": 0.0, "=": 0.5}[score] for score in scores)
+        running = Running(running.genes, known + running.scores[len(known) :])
+    setup = Setup("risk-duel", config_text({"max_troops": 5, "map": "africa"}), depth=3)
+    return Tuning(
+        preset="quick",
+        seed=SEED,
+        version="0.1.0",
+        method=METHOD,
+        setup=setup,
+        generations=generations,
+        running=running,
+    )
+
+
+STAGES = [tuning(0), tuning(0, "10="), tuning(1), tuning(1, "10=101"), tuning(2)]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_what_is_written_is_read_back(stage: Tuning, tmp_path: Path) -> None:
+    write(stage, tmp_path / "w.toml")
+    assert read(str(tmp_path / "w.toml")) == stage
+
+
+def test_a_map_in_the_config_is_read_back(tmp_path: Path) -> None:
+    from protocol.games import load
+
+    stage = tuning(1)
+    stage = replace(stage, setup=stage.setup._replace(config=config_text({"map": load("risk-duel").config["map"]})))
+    write(stage, tmp_path / "w.toml")
+    assert read(str(tmp_path / "w.toml")) == stage
+
+
+def test_the_same_tuning_is_the_same_bytes(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
+    write(tuning(1, "10="), one)
+    write(read(str(one)), other)
+    assert other.read_bytes() == one.read_bytes()
+
+
+def test_the_weights_are_the_fittest_of_the_last_generation(tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    write(tuning(2), file)
+    last = tuning(2).generations[-1]
+    assert read_weights("ga", f"@{file}") == dict.fromkeys(GAMES, last.genes[fittest(last)])
+    assert tomllib.loads(file.read_text())["provenance"]["fitness"] == 0.833333
+
+
+def test_before_a_generation_is_finished_there_are_no_weights(tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    write(tuning(0, "10="), file)
+    with pytest.raises(UsageFault, match="the tuning has no finished generation yet"):
+        read_weights("ga", f"@{file}")
+
+
+def test_the_games_played_so_far_are_counted() -> None:
+    assert [stage.games for stage in STAGES] == [0, 3, 6, 12, 12]
+
+
+def test_the_first_line_is_the_command(tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    write(tuning(0), file)
+    sets = ["genes=4", "starts=3", "best=1", "children=2", "mutants=1", "generations=2", "depth=3"]
+    words = " ".join(f"--set {word}" for word in sets)
+    expected = f"# arena-bot tune risk-duel --preset quick {words} --config map=africa --config max_troops=5 --seed s"
+    assert file.read_text().splitlines()[0] == expected
+
+
+def test_a_word_of_the_command_is_quoted_for_a_shell() -> None:
+    stage = tuning(0)
+    setup = Setup("risk-campaign", config_text({"deal": "1" * 32, "battle": "dice"}), nodes=1000)
+    said = command(replace(stage, seed="it's", setup=setup))
+    assert said.endswith(
+        """--config battle=dice --config 'deal="11111111111111111111111111111111"' --seed 'it'"'"'s'"""
+    )
+
+
+def test_every_gene_of_a_generation_is_a_line_of_a_table(tmp_path: Path) -> None:
+    write(tuning(1), tmp_path / "w.toml")
+    table = tomllib.loads((tmp_path / "w.toml").read_text())["generations"][0]
+    rows = [tuple(map(float, line.split())) for line in table["population"].splitlines()]
+    generation = tuning(1).generations[0]
+    assert rows == [(*gene, share) for gene, share in zip(generation.genes, generation.fitness, strict=True)]
+    assert (table["number"], table["best"], table["median"]) == (1, 0.833333, 0.416666)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "why"),
+    [
+        ('game = "risk-duel"', 'game = "nim"', "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
+        ('game = "risk-duel"', "", "Object missing required field game"),
+        ("genes = 4", 'genes = "4"', "Expected int, got str - at method.genes"),
+        ("genes = 4", "genes = 5", "tournaments is 2: a number that divides genes, 5"),
+        ("tournaments = 2", "tournaments = 0", "tournaments is 0: an integer from 1 to 2"),
+        ("genes = 4", "genes = 6", "population of generation 1 has 4 lines: one for each of 6 genes"),
+        ("starts = 3", "starts = 2", "scores of running has 6 characters: one for each of 4 games"),
+        ("generations = 2\nhighest", "generations = 1\nhighest", "1 generations are finished, the method has 1"),
+        ('seats = "drawn"', 'seats = "both "', "Invalid enum value 'both ' - at method.seats"),
+        ("depth = 3", "", "a search has no end without depth"),
+        ("depth = 3", "depth = 65", "depth is '65': an integer from 1 to 64"),
+        ("max_troops = 5", "max_troops = 1", "max_troops is 1"),
+        ("max_troops = 5", "max_troops = 1979-05-27", "max_troops is '1979-05-27'"),
+        ("max_troops = 5", "troops = 5", "risk-duel has no config key 'troops'"),
+        ('preset = "quick"', 'preset = "best"', "there is no preset 'best': one of paper, paired, quick"),
+        ('seed = "s"', 'seed = ""', "seed is '': 1 to 64 printable characters"),
+        ("finished = false", "finished = true", "finished is True: the rest of the file says False"),
+        ("games = 9", "games = 10", "provenance.games is 10: the rest of the file says 9"),
+        ("fitness = 0.833333", "fitness = 0.9", "provenance.fitness is 0.9: the rest of the file says 0.833333"),
+        ("best = 0.833333", "best = 1.0", "generations 1.best is 1.0: the rest of the file says 0.833333"),
+        ("number = 2", "number = 3", "running.number is 3: the rest of the file says 2"),
+        ("highest = 10.0", "highest = 0.5", "population of generation 1, line 1 is"),
+        ("  0.833333", "  1.833333", "four weights from 0 to 10 and a fitness from 0 to 1"),
+        ("  0.833333", "", "four weights from 0 to 10 and a fitness from 0 to 1"),
+        ("10=...", "10-...", "scores of running has the character '-': one of 1 0 = ."),
+        ("[search]", "[search]\nspeed = 1", "there is a key 'search.speed' that no tuning has"),
+        ("[running]", "[run]", "1 generations are finished, the method has 2"),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused_by_its_key(right: str, wrong: str, why: str, tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    write(tuning(1, "10="), file)
+    text = file.read_text()
+    assert right in text
+    file.write_text(text.replace(right, wrong, 1))
+    with pytest.raises(UsageFault) as refused:
+        read(str(file))
+    assert "w.toml' is no sound tuning: " in str(refused.value)
+    assert why in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("content", [b"", b"weights = [1, 1, 1, 1]", b"# arena-bot\n[method]", b"\xff\x00", b"x"])
+def test_a_foreign_file_is_refused_by_its_name(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    file.write_bytes(content)
+    with pytest.raises(UsageFault, match=r"^the file '.*w\.toml' is "):
+        read(str(file))
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("tuned") / "sound.toml"
+    write(tuning(1, "10="), file)
+    return file
+
+
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_a_damaged_file_is_read_whole_or_refused_in_one_line(sound: Path, data: st.DataObject) -> None:
+    text = sound.read_text()
+    begin = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(begin, min(len(text), begin + data.draw(st.sampled_from([0, 1, 3, 2000])))))
+    patch = st.sampled_from(["", "0", "9", "-", "nan", "1e400", "true", '"', "\n", "[", "[x]\n", f"0x{'f' * 5000}"])
+    file = sound.with_name("damaged.toml")
+    file.write_text(text[:begin] + data.draw(patch | st.text(max_size=3)) + text[end:], encoding="utf-8")
+    try:
+        held = read(str(file))
+    except UsageFault as refused:
+        assert "damaged.toml' is " in str(refused)  # noqa: PT017
+        assert str(refused).isprintable()  # noqa: PT017
+    else:
+        write(held, file)
+        assert read(str(file)) == held
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    write(tuning(1), file)
+    before = file.read_bytes()
+    (tmp_path / "w.toml.part").symlink_to("/dev/full")
+    with pytest.raises(NotKept) as refused:
+        write(tuning(2), file)
+    kept = f"{file} keeps what it held, and --resume goes on from there"
+    assert str(refused.value) == f"{file} can't be written: No space left on device; {kept}"
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotKept, match=r"gone/w\.toml can't be written: No such file or directory$"):
+        write(tuning(0), tmp_path / "gone" / "w.toml")
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "link.toml").symlink_to(tmp_path / "w.toml")
+    write(tuning(1), tmp_path / "link.toml")
+    assert (tmp_path / "link.toml").is_symlink()
+    assert read(str(tmp_path / "w.toml")) == tuning(1)
