@@ -1,9 +1,9 @@
-"""The `arena-bot` command: play a bot by name, analyse positions, compare searches. Imports what a command needs."""
+"""The `arena-bot` command: play bots, tune them, analyse positions, compare searches. Imports what a command needs."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, NoReturn
 
@@ -15,7 +15,7 @@ GROUP = "bot_arena.bots"
 
 app = typer.Typer(
     name="arena-bot",
-    help="Play bots in an arena, analyse positions, compare searches.",
+    help="Play bots in an arena, tune them, analyse positions, compare searches.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -25,13 +25,13 @@ _DELEGATED = {"allow_extra_args": True, "ignore_unknown_options": True, "help_op
 
 @app.callback()
 def _commands() -> None:
-    """Play bots in an arena, analyse positions, compare searches."""
+    """Play bots in an arena, tune them, analyse positions, compare searches."""
 
 
 @app.command("run")
 def run_bot(
     bot: Annotated[
-        str, typer.Argument(metavar="NAME", help="random, greedy, minimax, alphabeta, perfect, oracle, human, …")
+        str, typer.Argument(metavar="NAME", help="random, greedy, minimax, alphabeta, ga, perfect, oracle, human, …")
     ],
     url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,
     token: Annotated[str | None, typer.Option(help="Its token; else a saved or new one [ARENA_TOKEN].")] = None,
@@ -75,6 +75,14 @@ def run_bot(
 
 
 @app.command(context_settings=_DELEGATED)
+def tune(context: typer.Context) -> None:
+    """Evolve the weights of Risk's evaluation."""
+    from bots.tune import tune
+
+    _run(tune, context.args, "arena-bot tune")
+
+
+@app.command(context_settings=_DELEGATED)
 def analyze(context: typer.Context) -> None:
     """Exact facts about a position: nim, grundy, duel."""
     from bots.analyze import analyze
@@ -87,9 +95,13 @@ def compare(context: typer.Context) -> None:
     """Minimax beside alpha-beta: nodes, leaves, time and value."""
     from bots.analyze import compare
 
+    _run(compare, context.args, "arena-bot compare")
+
+
+def _run(function: Callable[..., None], args: Sequence[str], name: str) -> None:
     command = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-    command.command()(compare)
-    command(context.args, prog_name="arena-bot compare")
+    command.command()(function)
+    command(args, prog_name=name)
 
 
 def find(name: str) -> EntryPoint:

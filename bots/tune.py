@@ -1,0 +1,242 @@
+"""`arena-bot tune`: what the command line says of a tuning, from its options to the table at the end."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import fields, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from bots.presets import PRESETS
+from bots.selfplay import Setup, ready
+from bots.settings import read_config, read_pairs
+from bots.tuned import SEARCH, NotKept, Tuning, check_tuning, config_text, middle, numbers, read
+from bots.tuner import Tuner, pace, under_way
+from bots.tuning import Method
+from bots.tuning_plot import check_plot, plot
+from bots.warm_up import default_lock, warming_up
+from bots.weights import GAMES
+from bots.workers import Crew, cluster, processes
+from protocol import VERSION
+from protocol.errors import ArenaFault, BadConfig, UsageFault
+from protocol.games import load
+from protocol.games.base import shown
+
+MOST_JOBS = 1024
+STOPPED = 130
+"""The exit code of a program that was interrupted."""
+_PRESET = "paper"
+_MAY_BE_NONE = ("depth", "nodes")
+_METHOD: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}
+_SHOWN = 20
+"""Generations in the table at the end."""
+
+
+class Given(NamedTuple):
+    """What the command line says of a tuning; None is not said."""
+
+    game: str
+    preset: str | None
+    sets: Mapping[str, str]
+    config: Mapping[str, Any]
+    seed: str | None
+
+
+def tune(
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(GAMES)}.")],
+    preset: Annotated[str | None, typer.Option(help=f"{', '.join(PRESETS)} [{_PRESET}].")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A number of the method or the search.")
+    ] = None,
+    config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes [one a core].")] = None,
+    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler instead of --jobs.")] = None,
+    seed: Annotated[str | None, typer.Option(help="The same seed gives the same weights.")] = None,
+    out: Annotated[str, typer.Option(metavar="FILE", help="Where the tuning is kept.")] = "weights.toml",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the tuning that is in the file.")] = False,
+    plot_: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw it: .svg, .png or .pdf.")] = None,
+) -> None:
+    """Evolve the weights of Risk's evaluation: genes play each other, the best breed."""
+    given = Given(game, preset, read_pairs(set_ or (), "--set"), read_config(config or (), None) or {}, seed)
+    path = Path(os.path.expanduser(out))
+    picture = None if plot_ is None else Path(os.path.expanduser(plot_))
+    crew = _crew(jobs, dask)
+    _check_place(path, resume=resume)
+    if picture is not None:
+        check_plot(picture)
+    tuning = _resumed(given, path) if resume else fresh(given)
+    if tuning.running is None:
+        print(f"arena-bot: {path} is finished: there is nothing to play", file=sys.stderr)
+        _print(tuning, path, "")
+    else:
+        tuner = Tuner(tuning, path)
+        _play(tuner, path, crew, compile_=dask is None)
+        tuning = tuner.tuning
+        _print(tuning, path, _spent(tuner))
+    if picture is not None:
+        plot(tuning, picture)
+
+
+def _crew(jobs: int | None, dask: str | None) -> AbstractContextManager[Crew]:
+    if jobs is not None and dask is not None:
+        raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise UsageFault(f"--jobs is {jobs}: 1 to {MOST_JOBS}")
+    return processes(jobs or os.cpu_count() or 1) if dask is None else cluster(dask)
+
+
+def _check_place(path: Path, *, resume: bool) -> None:
+    """Raises `UsageFault` where no tuning could be kept. That a disk is full shows when the first is, with no games."""
+    if path.suffix != ".toml":
+        raise UsageFault(f"--out {path}: a tuning is a TOML file, like weights.toml")
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageFault(f"--out {path} can't be written: name a file in a folder that is there")
+    if path.exists() and not resume:
+        raise UsageFault(f"{path} exists: --resume goes on with it, or name another --out")
+
+
+def fresh(given: Given) -> Tuning:
+    """A tuning from its preset and what is given. Raises `UsageFault`."""
+    preset = given.preset or _PRESET
+    if preset not in PRESETS:
+        raise UsageFault(f"there is no preset {shown(preset)}: one of {', '.join(PRESETS)}")
+    if given.game not in PRESETS[preset]:
+        raise UsageFault(f"{shown(given.game)} has no weights to tune: one of {', '.join(PRESETS[preset])}")
+    seed = secrets.token_hex(4) if given.seed is None else given.seed
+    method, setup = PRESETS[preset][given.game]
+    tuning = Tuning(preset=preset, seed=seed, version=VERSION, method=method, setup=setup)
+    config = {**tuning.config, **given.config}
+    try:
+        load(given.game, config)
+    except BadConfig as exc:
+        raise UsageFault(str(exc)) from exc
+    method, setup = _changed(method, setup._replace(config=config_text(config)), given.sets)
+    tuning = replace(tuning, method=method, setup=setup)
+    check_tuning(tuning)
+    return replace(tuning, running=under_way(method, seed, ()))
+
+
+def _changed(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple[Method, Setup]:
+    """Method and search with what `--set` says."""
+    for key, text in sets.items():
+        if key in _METHOD:
+            method = replace(method, **{key: _read(key, text, _METHOD[key])})
+        elif key in SEARCH:
+            kind = int if key in _MAY_BE_NONE else str
+            value: Any = None if text == "none" and kind is int else _read(key, text, kind)
+            setup = setup._replace(**{key: value})
+        else:
+            raise UsageFault(f"--set has no {shown(key)}: one of {', '.join((*_METHOD, *SEARCH))}")
+    return method, setup
+
+
+def _read(key: str, text: str, kind: type) -> Any:
+    try:
+        return kind(text)
+    except ValueError as exc:
+        right = "an integer" if kind is int else "a number"
+        also = ", or none" if key in _MAY_BE_NONE else ""
+        raise UsageFault(f"{key} is {shown(text)}: {right}{also}") from exc
+
+
+def _resumed(given: Given, path: Path) -> Tuning:
+    """The tuning in the file, if nothing that is given contradicts it."""
+    tuning = read(str(path))
+    held = numbers(tuning.method, tuning.setup)
+    asked = numbers(*_changed(tuning.method, tuning.setup, given.sets))
+    said: list[tuple[str, Any, Any]] = [("GAME", given.game, tuning.setup.game)]
+    said += [("--preset", given.preset or tuning.preset, tuning.preset)]
+    said += [("--seed", tuning.seed if given.seed is None else given.seed, tuning.seed)]
+    said += [(f"--set {key}", asked[key], held[key]) for key in given.sets]
+    said += [(f"--config {key}", value, tuning.config.get(key)) for key, value in given.config.items()]
+    for option, value, here in said:
+        if value != here:
+            raise UsageFault(
+                f"{option} is {_shown(value)}, but in {path} it is {_shown(here)}: leave it out, or name another --out"
+            )
+    if tuning.running is not None and tuning.version != VERSION:
+        raise UsageFault(
+            f"{path} is of bot-arena {shown(tuning.version)}, this is {VERSION}, which may play otherwise: "
+            "go on with that version, or begin anew with another --out"
+        )
+    return tuning
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else shown(value)
+
+
+def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[Crew], *, compile_: bool) -> None:
+    """Play what is missing. Raises `SystemExit` when stopped by a signal."""
+    setup = tuner.tuning.setup
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        if compile_:
+            _compile(setup)
+        with crew as workers:
+            print(f"arena-bot: {setup.game}, preset {tuner.tuning.preset}, seed {tuner.tuning.seed}", file=sys.stderr)
+            tuner.run(workers)
+    except KeyboardInterrupt:
+        print(f"arena-bot: {_stopped(tuner.tuning, path)}", file=sys.stderr)
+        raise SystemExit(STOPPED) from None
+    except NotKept:
+        raise
+    except ArenaFault as fault:
+        kept = f"; the games played are kept in {path}: --resume goes on" if path.exists() else ""
+        raise ArenaFault(f"{fault}{kept}") from fault
+
+
+def _compile(setup: Setup) -> None:
+    """Once, before many workers would."""
+    rules, kernel = ready(setup)
+    with warming_up("arena-bot", rules, default_lock()):
+        kernel.warm_up()
+
+
+def _stopped(tuning: Tuning, path: Path) -> str:
+    if not path.exists():
+        return "stopped before the first game"
+    if tuning.running is None:
+        return "stopped after the last game; the same command with --resume shows the result"
+    number, total = len(tuning.generations) + 1, tuning.method.total
+    where = f"in generation {number} after {tuning.games:,} of {total:,} games"
+    return f"stopped {where}; the same command with --resume goes on"
+
+
+def _spent(tuner: Tuner) -> str:
+    """How long the games of this session took."""
+    before = tuner.tuning.games - tuner.played
+    now = f", {tuner.played:,} of them now" if before else ""
+    return f"{now} in {timedelta(seconds=round(tuner.seconds))}, {pace(tuner.played, tuner.seconds)}"
+
+
+def _print(tuning: Tuning, path: Path, spent: str) -> None:
+    """The finished generations, and what came out."""
+    best = tuning.best
+    assert best is not None
+    print("generation   best  median  fittest weights")
+    earlier = len(tuning.generations) - _SHOWN
+    if earlier > 0:
+        print(f"       1-{earlier:<4} are in the file")
+    for generation in tuning.generations[-_SHOWN:]:
+        at = max(generation.fitness)
+        weights = generation.genes[generation.fitness.index(at)]
+        print(f"{generation.number:>10}  {at:.3f}   {middle(generation):.3f}  {_text(weights)}")
+    print(f"\nweights  {_text(best[0])}")
+    print(f"games    {tuning.games:,}{spent}")
+    print(f"seed     {tuning.seed}")
+    print(f"file     {path}")
+    print(f"play it  {shlex.join(['arena-bot', 'run', 'ga', '--set', f'weights=@{path}'])}")
+
+
+def _text(weights: tuple[float, ...]) -> str:
+    return ", ".join(f"{weight:g}" for weight in weights)

@@ -1,0 +1,241 @@
+"""`arena-bot tune`: what it makes and shows, and what it refuses before the first game."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from bots.cli import main
+from bots.presets import PRESETS
+from bots.tune import Given, fresh
+from bots.tuned import check_tuning, read, write
+from bots.tuning import Method
+from bots.weights import GAMES, read_weights
+from commands import run
+
+TINY = ["genes=4", "tournaments=2", "best=1", "children=1", "mutants=1", "generations=2", "depth=1"]
+SETS = [word for pair in TINY for word in ("--set", pair)]
+COMMAND = ["tune", "risk-duel", "--preset", "quick", *SETS, "--config", "max_troops=5", "--seed", "s"]
+PLAIN = {"ARENA_PLAIN": "1"}
+
+
+class Made:
+    """A tuning that was played to its end on one worker, by compiled code."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file, self.picture = folder / "w.toml", folder / "w.svg"
+        where = ["--out", str(self.file), "--plot", str(self.picture), "--jobs", "1"]
+        done = run("arena-bot", *COMMAND, *where)
+        assert done.returncode == 0, done.stderr
+        self.out, self.err, self.bytes = done.stdout, done.stderr, self.file.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return Made(tmp_path_factory.mktemp("tune"))
+
+
+def test_a_tuning_makes_weights_for_a_bot(made: Made) -> None:
+    tuning = read(str(made.file))
+    assert tuning.running is None
+    assert [generation.number for generation in tuning.generations] == [1, 2]
+    assert tuning.best is not None
+    assert read_weights("ga", f"@{made.file}") == dict.fromkeys(GAMES, tuning.best[0])
+
+
+def test_two_workers_without_a_compiler_make_the_same_bytes(made: Made, tmp_path: Path) -> None:
+    done = run("arena-bot", *COMMAND, "--jobs", "2", "--out", str(tmp_path / "w.toml"), **PLAIN)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "w.toml").read_bytes() == made.bytes
+
+
+def test_the_command_in_the_file_makes_the_file(made: Made, tmp_path: Path) -> None:
+    words = shlex.split(made.bytes.decode().splitlines()[0].removeprefix("# "))
+    assert run(*words, "--jobs", "1", "--out", str(tmp_path / "w.toml"), **PLAIN).returncode == 0
+    assert (tmp_path / "w.toml").read_bytes() == made.bytes
+
+
+def test_every_generation_is_told_in_a_line_where_there_is_no_terminal(made: Made) -> None:
+    lines = [line for line in made.err.splitlines() if line.startswith("generation")]
+    first, second = read(str(made.file)).generations
+    assert lines[0].startswith(f"generation 1 of 2: best {max(first.fitness):.3f}, median ")
+    assert lines[1].startswith(f"generation 2 of 2: best {max(second.fitness):.3f}, median ")
+    assert all("; 2 games, " in line and line.endswith(" games/s") for line in lines)
+    assert "\x1b" not in made.err
+
+
+def test_the_result_is_shown_within_80_columns(made: Made) -> None:
+    best = read(str(made.file)).best
+    assert best is not None
+    weights = ", ".join(f"{weight:g}" for weight in best[0])
+    lines = made.out.splitlines()
+    assert lines[0] == "generation   best  median  fittest weights"
+    assert lines[2].endswith(weights)
+    assert f"weights  {weights}" in lines
+    assert lines[-1] == f"play it  arena-bot run ga --set weights=@{made.file}"
+    assert max(len(line) for line in lines if str(made.file) not in line) <= 80
+
+
+def test_a_finished_tuning_is_shown_again(made: Made, tmp_path: Path) -> None:
+    picture = tmp_path / "again.svg"
+    done = run("arena-bot", "tune", "risk-duel", "--resume", "--out", str(made.file), "--plot", str(picture))
+    assert (done.returncode, done.stderr) == (0, f"arena-bot: {made.file} is finished: there is nothing to play\n")
+    assert done.stdout.splitlines()[:5] == made.out.splitlines()[:5]
+    assert made.file.read_bytes() == made.bytes
+    assert picture.read_bytes() == made.picture.read_bytes()
+
+
+def test_the_picture_has_a_dot_for_every_gene(made: Made) -> None:
+    svg = ElementTree.parse(made.picture)
+    groups = [group for group in svg.iter() if group.get("id", "").startswith("PathCollection_")]
+    dots = [len(list(group.iter("{http://www.w3.org/2000/svg}use"))) for group in groups]
+    assert dots == [4, 4, 1]  # two generations and the legend
+
+
+@pytest.mark.parametrize(("form", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("PNG", b"\x89PNG")])
+def test_a_picture_is_of_the_form_that_its_name_says(form: str, begins: bytes, made: Made, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["tune", "risk-duel", "--resume", "--out", str(made.file), "--plot", str(tmp_path / f"p.{form}")])
+    assert stop.value.code == 0
+    assert (tmp_path / f"p.{form}").read_bytes().startswith(begins)
+
+
+def test_a_picture_that_cannot_be_finished_leaves_none(made: Made, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "p.svg.part").symlink_to("/dev/full")
+    with pytest.raises(SystemExit) as stop:
+        main(["tune", "risk-duel", "--resume", "--out", str(made.file), "--plot", str(tmp_path / "p.svg")])
+    assert stop.value.code == 1
+    assert capsys.readouterr().err.endswith(f"{tmp_path}/p.svg can't be written: No space left on device\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_drawn_seed_is_shown(tmp_path: Path) -> None:
+    where = ["--out", str(tmp_path / "w.toml"), "--jobs", "1"]
+    done = run("arena-bot", "tune", "risk-duel", "--preset", "quick", *SETS, *where, **PLAIN)
+    seed = read(str(tmp_path / "w.toml")).seed
+    assert len(seed) == 8
+    assert f", seed {seed}\n" in done.stderr
+    assert f"seed     {seed}\n" in done.stdout
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_can_be_played_and_kept(preset: str, game: str) -> None:
+    tuning = fresh(Given(game, preset, {}, {}, "s"))
+    check_tuning(tuning)
+    assert (tuning.method, tuning.setup) == PRESETS[preset][game]
+    assert tuning.running is not None
+    assert len(tuning.running.scores) == tuning.method.games
+
+
+def test_the_preset_paper_is_the_method_of_the_report() -> None:
+    method = PRESETS["paper"]["risk-campaign"].method
+    assert (method, method.games, method.total) == (Method(), 450, 1800)
+
+
+REFUSED = [
+    (["nim"], "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
+    (["risk-duel", "--preset", "best"], "there is no preset 'best': one of paper, paired, quick"),
+    (["risk-duel", "--set", "speed=1"], "--set has no 'speed': one of genes, tournaments, "),
+    (["risk-duel", "--set", "genes"], "--set 'genes': it is key=value"),
+    (["risk-duel", "--set", "genes=many"], "genes is 'many': an integer"),
+    (["risk-duel", "--set", "genes=1"], "genes is 1: an integer from 2 to 1000"),
+    (["risk-duel", "--set", "genes=99"], "tournaments is 10: a number that divides genes, 99"),
+    (["risk-duel", "--set", "highest=x"], "highest is 'x': a number"),
+    (["risk-duel", "--set", "highest=nan"], "highest is nan: a number above 0"),
+    (["risk-duel", "--set", "seats=all"], "seats is 'all': one of drawn, both"),
+    (["risk-duel", "--set", "generations=200"], "genes times generations is 20,000: at most 15,000"),
+    (["risk-duel", "--set", "starts=300"], "a generation has 135,000 games: at most 100,000"),
+    (["risk-duel", "--set", "depth=0"], "risk-duel: depth is '0': an integer from 1 to 64"),
+    (["risk-duel", "--set", "depth=deep"], "depth is 'deep': an integer, or none"),
+    (["risk-duel", "--set", "depth=none"], "risk-duel: a search has no end without depth"),
+    (["risk-campaign", "--set", "battles=x"], "risk-campaign: battles is 'x': one of means, dice, sure"),
+    (["risk-campaign", "--config", "players=3"], "risk-campaign: players is 3: 2, as"),
+    (["risk-campaign", "--config", "troops=3"], "risk-campaign has no config key 'troops': one of map, "),
+    (["risk-campaign", "--config", "map=@gone.toml"], "the file 'gone.toml' can't be read: No such file"),
+    (["risk-campaign", "--config", "map=@map.toml"], "risk-campaign: in 'map.toml': map has no name"),
+    (["risk-campaign", "--config", "max_rounds=NaN"], "risk-campaign: max_rounds is nan"),
+    (["risk-duel", "--jobs", "0"], "--jobs is 0: 1 to 1024"),
+    (["risk-duel", "--jobs", "2", "--dask", "tcp://x:1"], "--jobs is of this machine, --dask of a cluster: give one"),
+    (["risk-duel", "--dask", "nowhere"], "the cluster's address is 'nowhere': one like tcp://"),
+    (["risk-duel", "--seed", ""], "seed is '': 1 to 64 printable characters"),
+    (["risk-duel", "--seed", "a\nb"], "seed is 'a\\nb': 1 to 64 printable characters"),
+    (["risk-duel", "--out", "w.json"], "--out w.json: a tuning is a TOML file, like weights.toml"),
+    (["risk-duel", "--out", "folder.toml"], "--out folder.toml can't be written: name a file in a folder"),
+    (["risk-duel", "--out", "gone/w.toml"], "--out gone/w.toml can't be written: name a file in a folder"),
+    (["risk-duel", "--out", "map.toml"], "map.toml exists: --resume goes on with it, or name another --out"),
+    (["risk-duel", "--resume"], "the file 'weights.toml' can't be read: No such file or directory"),
+    (["risk-duel", "--resume", "--out", "map.toml"], "the file 'map.toml' is no sound tuning: "),
+    (["risk-duel", "--plot", "w.gif"], "--plot w.gif: the name of a picture ends in .svg, .png, .pdf"),
+    (["risk-duel", "--plot", "gone/w.svg"], "--plot gone/w.svg can't be written: name a file in a folder"),
+]
+
+
+@pytest.mark.parametrize(("args", "says"), REFUSED)
+def test_wrong_usage_is_one_line_before_the_first_game(
+    args: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("map.toml").write_text("speed = 1\n")
+    Path("folder.toml").mkdir()
+    with pytest.raises(SystemExit) as stop:
+        main(["tune", *args])
+    said = capsys.readouterr()
+    assert (stop.value.code, said.out) == (2, "")
+    assert said.err.startswith(f"arena-bot: {says}")
+    assert said.err.count("\n") == 1
+    assert sorted(os.listdir()) == ["folder.toml", "map.toml"]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["risk-campaign"], "GAME is 'risk-campaign', but in w.toml it is 'risk-duel'"),
+        (["risk-duel", "--preset", "paper"], "--preset is 'paper', but in w.toml it is 'quick'"),
+        (["risk-duel", "--seed", "t"], "--seed is 't', but in w.toml it is 's'"),
+        (["risk-duel", "--set", "genes=4", "--set", "best=2"], "--set best is 2, but in w.toml it is 1"),
+        (["risk-duel", "--set", "nodes=100"], "--set nodes is 100, but in w.toml it is none"),
+        (["risk-duel", "--set", "depth=none"], "--set depth is none, but in w.toml it is 1"),
+        (["risk-duel", "--config", "max_troops=6"], "--config max_troops is 6, but in w.toml it is 5"),
+    ],
+)
+def test_what_differs_from_the_file_is_refused_by_its_option(
+    args: list[str], says: str, made: Made, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(made.file.parent)
+    with pytest.raises(SystemExit) as stop:
+        main(["tune", *args, "--resume", "--out", "w.toml"])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == f"arena-bot: {says}: leave it out, or name another --out\n"
+
+
+def test_what_is_as_in_the_file_may_be_given_again(made: Made, capsys: Any) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([*COMMAND, "--resume", "--out", str(made.file)])
+    assert (stop.value.code, capsys.readouterr().out.splitlines()[:5]) == (0, made.out.splitlines()[:5])
+
+
+def test_another_versions_games_are_not_mixed_with_these(tmp_path: Path, capsys: Any) -> None:
+    old = replace(fresh(Given("risk-duel", "quick", {}, {}, "s")), version="0.0.1")
+    write(old, tmp_path / "w.toml")
+    with pytest.raises(SystemExit) as stop:
+        main(["tune", "risk-duel", "--resume", "--out", str(tmp_path / "w.toml")])
+    assert stop.value.code == 2
+    assert "w.toml is of bot-arena '0.0.1', this is " in capsys.readouterr().err
+
+
+def test_without_matplotlib_a_picture_is_refused_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bots.tuning_plot.find_spec", lambda name: None)
+    with pytest.raises(SystemExit) as stop:
+        main(["tune", "risk-duel", "--plot", "w.svg"])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == "arena-bot: --plot needs matplotlib: pip install 'bot-arena[plot]'\n"

@@ -1,0 +1,186 @@
+"""`arena-bot tune` that is stopped, killed, left by its workers or without space: it goes on where it was."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from distributed import LocalCluster
+
+from bots.tuned import Tuning, read
+from commands import children, run, started
+from protocol.errors import UsageFault
+
+SETS = ["genes=8", "tournaments=2", "starts=4", "best=2", "children=2", "mutants=1", "generations=2", "depth=2"]
+GAMES = 48
+COMMAND = [
+    "arena-bot",
+    "tune",
+    "risk-duel",
+    "--preset",
+    "quick",
+    *(w for s in SETS for w in ("--set", s)),
+    "--seed",
+    "s",
+]
+PLAIN = {"ARENA_PLAIN": "1"}
+"""Nothing is compiled: that begins sooner, and plays slowly enough to be stopped."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """What is in the file when nothing happens."""
+    file = tmp_path_factory.mktemp("whole") / "w.toml"
+    done = run(*COMMAND, "--jobs", "2", "--out", str(file), **PLAIN)
+    assert done.returncode == 0, done.stderr
+    return file.read_bytes()
+
+
+@contextmanager
+def tuning(file: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    with started(*COMMAND, "--out", str(file), *(options or ("--jobs", "2")), **PLAIN) as process:
+        yield process
+
+
+def resumed(file: Path) -> bytes:
+    """What is in the file when the tuning has gone on to its end, without playing what it had kept."""
+    missing = 2 * GAMES - read(str(file)).games
+    done = run(*COMMAND, "--resume", "--jobs", "2", "--out", str(file), **PLAIN)
+    assert done.returncode == 0, done.stderr
+    assert f"games    {2 * GAMES}, {missing} of them now in " in done.stdout
+    return file.read_bytes()
+
+
+def line(process: subprocess.Popen[str], words: str) -> str:
+    """The next line on standard error that begins so."""
+    assert process.stderr is not None
+    said = []
+    for text in process.stderr:
+        said.append(text)
+        if text.startswith(words):
+            return text
+    raise AssertionError("it ended: " + "".join(said))
+
+
+def kept(file: Path, when: Callable[[Tuning], bool]) -> Tuning:
+    """The first that is found in the file for which that holds."""
+    patient_until = time.monotonic() + 30
+    while time.monotonic() < patient_until:
+        try:
+            held = read(str(file))
+        except UsageFault:  # there is none yet
+            continue
+        if when(held):
+            return held
+    raise AssertionError(f"{file} does not come to hold that")
+
+
+def in_the_middle(held: Tuning) -> bool:
+    return held.games % GAMES > 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_tuning_that_is_stopped_says_where_and_goes_on_from_there(
+    how: signal.Signals, whole: bytes, tmp_path: Path
+) -> None:
+    file = tmp_path / "w.toml"
+    with tuning(file) as process:
+        kept(file, in_the_middle)
+        process.send_signal(how)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    stopped = re.fullmatch(
+        r"arena-bot: stopped in generation (\d) after (\d+) of 96 games; the same command with --resume goes on",
+        err.splitlines()[-1],
+    )
+    assert stopped, err
+    held = read(str(file))
+    assert (len(held.generations) + 1, held.games) == (int(stopped[1]), int(stopped[2]))
+    assert resumed(file) == whole
+
+
+def test_a_tuning_that_is_stopped_between_generations_goes_on_with_the_next(whole: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    with tuning(file) as process:
+        line(process, "generation 1 of 2: ")
+        assert len(read(str(file)).generations) == 1
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert resumed(file) == whole
+
+
+def test_a_tuning_that_is_killed_goes_on_with_the_games_it_had_kept(whole: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    with tuning(file) as process:
+        kept(file, in_the_middle)
+        process.kill()
+        process.communicate(timeout=30)
+    assert in_the_middle(read(str(file)))
+    assert resumed(file) == whole
+
+
+def test_a_worker_that_is_killed_changes_nothing(whole: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    with tuning(file) as process:
+        kept(file, in_the_middle)
+        os.kill(max(children(process.pid)), signal.SIGKILL)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert file.read_bytes() == whole
+
+
+def test_a_file_that_can_no_longer_be_written_is_told_and_stays_as_it_was(whole: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    with tuning(file) as process:
+        kept(file, in_the_middle)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (100, 100))
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 1
+    still = f"{file} keeps what it held, and --resume goes on from there"
+    assert err.splitlines()[-1] == f"arena-bot: {file} can't be written: File too large; {still}"
+    assert list(tmp_path.iterdir()) == [file]
+    assert resumed(file) == whole
+
+
+def test_a_disk_that_is_full_from_the_beginning_is_told_before_the_first_game(tmp_path: Path) -> None:
+    (tmp_path / "w.toml.part").symlink_to("/dev/full")
+    done = run(*COMMAND, "--jobs", "1", "--out", str(tmp_path / "w.toml"), **PLAIN)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"arena-bot: {tmp_path}/w.toml can't be written: No space left on device\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def scheduler() -> Iterator[LocalCluster]:
+    """Two workers in processes of their own, and their scheduler in this one."""
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50, env=PLAIN) as cluster:
+        yield cluster
+
+
+def test_a_dask_cluster_makes_the_same_bytes(whole: bytes, scheduler: LocalCluster, tmp_path: Path) -> None:
+    done = run(*COMMAND, "--dask", scheduler.scheduler_address, "--out", str(tmp_path / "w.toml"), **PLAIN)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "w.toml").read_bytes() == whole
+
+
+def test_without_its_scheduler_a_tuning_ends_and_goes_on_without_one(
+    whole: bytes, scheduler: LocalCluster, tmp_path: Path
+) -> None:
+    file = tmp_path / "w.toml"
+    with tuning(file, "--dask", scheduler.scheduler_address) as process:
+        kept(file, in_the_middle)
+        scheduler.close()
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 1
+    lost = f"lost the Dask scheduler at {scheduler.scheduler_address}: is it running?"
+    assert err.splitlines()[-1] == f"arena-bot: {lost}; the games played are kept in {file}: --resume goes on"
+    assert "Traceback" not in err
+    assert resumed(file) == whole
