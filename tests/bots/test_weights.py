@@ -6,8 +6,17 @@ from pathlib import Path
 
 import pytest
 
+import bots.weights
+from bots.alphabeta import AlphaBeta
+from bots.ga import Ga
+from bots.tuned import read
 from bots.weights import GAMES, NAMES, read_weights
+from protocol.dice import Dice
 from protocol.errors import UsageFault
+from protocol.games import load
+from turns import turn
+
+FOLDER = Path(bots.weights.__file__).parent
 
 
 @pytest.mark.parametrize("text", ["1,2.5,.5,0", "1/2.5/.5/0"])
@@ -74,3 +83,30 @@ def test_a_file_without_weights_is_refused_by_its_name(text: str, why: str, tmp_
 def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match=r"gone\.toml' can't be read: No such file"):
         read_weights("ga", f"@{tmp_path}/gone.toml")
+
+
+SHIPPED = [(game, name) for game in GAMES for name in NAMES if name != "equal"]
+
+
+@pytest.mark.parametrize(("game", "name"), SHIPPED)
+def test_weights_that_come_with_the_package_are_a_finished_tuning(game: str, name: str) -> None:
+    tuning = read(str(FOLDER / game / f"{name}.toml"))
+    assert (tuning.setup.game, tuning.preset, tuning.running) == (game, name, None)
+    assert tuning.best is not None
+    assert read_weights("ga", name)[game] == tuning.best[0]
+
+
+def test_ga_plays_the_paired_weights_of_each_game_unless_told_otherwise() -> None:
+    assert Ga("mine").weights == read_weights("ga", "paired")
+    assert Ga("mine", weights="1/2/3/4").weights == dict.fromkeys(GAMES, (1.0, 2.0, 3.0, 4.0))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_ga_moves_as_alphabeta_does_with_the_same_weights(game: str) -> None:
+    rules = load(game)
+    state = rules.initial(Dice(bytes(32), 0))[0]
+    while rules.to_move(state) is not None and rules.ply(state) < 40:
+        players = Ga("mine", nodes=200), AlphaBeta("mine", nodes=200, weights="paired")
+        one, other = (bot.choose(turn(rules, state)) for bot in players)
+        assert one == other
+        state = rules.apply(state, rules.decode_move(one.move), Dice(bytes(32), rules.ply(state)))[0]
