@@ -67,8 +67,8 @@ def tune(
 ) -> None:
     """Evolve the weights of Risk's evaluation: genes play each other, the best breed."""
     given = Given(game, preset, read_pairs(set_ or (), "--set"), read_config(config or (), None) or {}, seed)
-    path = Path(os.path.expanduser(out))
-    picture = None if plot_ is None else Path(os.path.expanduser(plot_))
+    path = _path("--out", out)
+    picture = None if plot_ is None else _path("--plot", plot_)
     crew = _crew(jobs, dask)
     _check_place(path, resume=resume)
     if picture is not None:
@@ -94,19 +94,25 @@ def _crew(jobs: int | None, dask: str | None) -> AbstractContextManager[Crew]:
     return processes(jobs or os.cpu_count() or 1) if dask is None else cluster(dask)
 
 
+def _path(option: str, name: str) -> Path:
+    if not name.isprintable():
+        raise UsageFault(f"{option} {shown(name)}: the name of a file, in printable characters")
+    return Path(os.path.expanduser(name))
+
+
 def _check_place(path: Path, *, resume: bool) -> None:
-    """Raises `UsageFault` where no tuning could be kept. That a disk is full shows when the first is, with no games."""
+    """Raises `UsageFault` where no tuning can be kept. A full disk shows with the first write, before any game."""
     if path.suffix != ".toml":
         raise UsageFault(f"--out {path}: a tuning is a TOML file, like weights.toml")
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
+    if os.path.isdir(path) or not os.access(path.parent, os.W_OK):
         raise UsageFault(f"--out {path} can't be written: name a file in a folder that is there")
-    if path.exists() and not resume:
+    if os.path.exists(path) and not resume:
         raise UsageFault(f"{path} exists: --resume goes on with it, or name another --out")
 
 
 def fresh(given: Given) -> Tuning:
     """A tuning from its preset and what is given. Raises `UsageFault`."""
-    preset = given.preset or _PRESET
+    preset = _PRESET if given.preset is None else given.preset
     if preset not in PRESETS:
         raise UsageFault(f"there is no preset {shown(preset)}: one of {', '.join(PRESETS)}")
     if given.game not in PRESETS[preset]:
@@ -154,7 +160,7 @@ def _resumed(given: Given, path: Path) -> Tuning:
     held = numbers(tuning.method, tuning.setup)
     asked = numbers(*_changed(tuning.method, tuning.setup, given.sets))
     said: list[tuple[str, Any, Any]] = [("GAME", given.game, tuning.setup.game)]
-    said += [("--preset", given.preset or tuning.preset, tuning.preset)]
+    said += [("--preset", tuning.preset if given.preset is None else given.preset, tuning.preset)]
     said += [("--seed", tuning.seed if given.seed is None else given.seed, tuning.seed)]
     said += [(f"--set {key}", asked[key], held[key]) for key in given.sets]
     said += [(f"--config {key}", value, tuning.config.get(key)) for key, value in given.config.items()]
@@ -191,7 +197,7 @@ def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[Crew], *, compi
     except NotKept:
         raise
     except ArenaFault as fault:
-        kept = f"; the games played are kept in {path}: --resume goes on" if path.exists() else ""
+        kept = f"; the games played are kept in {path}: --resume goes on" if os.path.exists(path) else ""
         raise ArenaFault(f"{fault}{kept}") from fault
 
 
@@ -203,7 +209,7 @@ def _compile(setup: Setup) -> None:
 
 
 def _stopped(tuning: Tuning, path: Path) -> str:
-    if not path.exists():
+    if not os.path.exists(path):
         return "stopped before the first game"
     if tuning.running is None:
         return "stopped after the last game; the same command with --resume shows the result"
@@ -226,7 +232,7 @@ def _print(tuning: Tuning, path: Path, spent: str) -> None:
     print("generation   best  median  fittest weights")
     earlier = len(tuning.generations) - _SHOWN
     if earlier > 0:
-        print(f"       1-{earlier:<4} are in the file")
+        print(f"{f'1-{earlier}':>10}  are in the file")
     for generation in tuning.generations[-_SHOWN:]:
         at = max(generation.fitness)
         weights = generation.genes[generation.fitness.index(at)]

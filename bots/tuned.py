@@ -118,7 +118,7 @@ def write(tuning: Tuning, path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as exc:
-        still = f"; {path} keeps what it held, and --resume goes on from there" if path.exists() else ""
+        still = f"; {path} keeps what it held, and --resume goes on from there" if os.path.exists(path) else ""
         raise NotKept(f"{path} can't be written: {exc.strerror}{still}") from exc
 
 

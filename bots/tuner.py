@@ -60,7 +60,7 @@ class Tuner:
         return monotonic() - self._began
 
     def run(self, crew: Crew) -> None:
-        """Play to the end. Raises what prevents that; what was played by then is kept, but where that is `NotKept`."""
+        """Play to the end. Whatever ends it before, what was played is kept, unless it is `NotKept`."""
         self._began = monotonic()
         self._keep()
         try:

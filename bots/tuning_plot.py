@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _UNDATED: Mapping[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 """By form, what keeps the time out of a picture: the same tuning gives the same bytes."""
 _INCHES = (6.4, 4.0)
-_STEP = 0.03
+_STEP = 0.05
 _WIDEST = 0.8
 """From one dot to the next of the same fitness, and from first to last; generations are 1 apart."""
 
@@ -27,7 +27,7 @@ def check_plot(path: Path) -> None:
     """Raises `UsageFault` where no picture could be written."""
     if _form(path) not in _UNDATED:
         raise UsageFault(f"--plot {path}: the name of a picture ends in .{', .'.join(_UNDATED)}")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+    if os.path.isdir(path) or not os.access(path.parent, os.W_OK):
         raise UsageFault(f"--plot {path} can't be written: name a file in a folder that is there")
     if find_spec("matplotlib") is None:
         raise UsageFault("--plot needs matplotlib: pip install 'bot-arena[plot]'")
@@ -58,7 +58,7 @@ def _draw(tuning: Tuning, axes: Axes) -> None:
     for generation in tuning.generations:
         places = [generation.number + offset for offset in _offsets(generation.fitness)]
         label = "every gene" if generation.number == 1 else None
-        axes.scatter(places, generation.fitness, s=9, color="0.5", linewidths=0, zorder=3, label=label)
+        axes.scatter(places, generation.fitness, s=5, color="0.5", linewidths=0, label=label)
     numbers = [generation.number for generation in tuning.generations]
     best = [max(generation.fitness) for generation in tuning.generations]
     medians = [middle(generation) for generation in tuning.generations]

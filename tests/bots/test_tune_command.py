@@ -15,7 +15,8 @@ from bots.cli import main
 from bots.presets import PRESETS
 from bots.tune import Given, fresh
 from bots.tuned import check_tuning, read, write
-from bots.tuning import Method
+from bots.tuner import under_way
+from bots.tuning import Generation, Method
 from bots.weights import GAMES, read_weights
 from commands import run
 
@@ -82,6 +83,30 @@ def test_the_result_is_shown_within_80_columns(made: Made) -> None:
     assert max(len(line) for line in lines if str(made.file) not in line) <= 80
 
 
+def test_of_many_generations_the_last_are_shown(tmp_path: Path, capsys: Any) -> None:
+    given = {"genes": "2", "tournaments": "1", "best": "1", "children": "0", "mutants": "1", "generations": "120"}
+    tuning = fresh(Given("risk-duel", "quick", given, {}, "s"))
+    while tuning.running is not None:
+        number, genes = len(tuning.generations) + 1, tuning.running.genes
+        generations = (*tuning.generations, Generation(number, genes, (0.25, 0.75)))
+        tuning = replace(tuning, generations=generations, running=under_way(tuning.method, "s", generations))
+    write(tuning, tmp_path / "w.toml")
+    with pytest.raises(SystemExit):
+        main(["tune", "risk-duel", "--resume", "--out", str(tmp_path / "w.toml")])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "     1-100  are in the file"
+    assert [int(line.split()[0]) for line in lines[2:22]] == list(range(101, 121))
+    assert lines[22] == ""
+
+
+def test_a_name_that_is_too_long_is_told_before_the_first_game(tmp_path: Path) -> None:
+    name = "x" * 300 + ".toml"
+    done = run("arena-bot", *COMMAND, "--jobs", "1", "--out", str(tmp_path / name), **PLAIN)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"/{name} can't be written: File name too long\n")
+    assert "Traceback" not in done.stderr
+
+
 def test_a_finished_tuning_is_shown_again(made: Made, tmp_path: Path) -> None:
     picture = tmp_path / "again.svg"
     done = run("arena-bot", "tune", "risk-duel", "--resume", "--out", str(made.file), "--plot", str(picture))
@@ -141,6 +166,7 @@ def test_the_preset_paper_is_the_method_of_the_report() -> None:
 
 REFUSED = [
     (["nim"], "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
+    (["risk-duel", "--preset", ""], "there is no preset '': one of paper, paired, quick"),
     (["risk-duel", "--preset", "best"], "there is no preset 'best': one of paper, paired, quick"),
     (["risk-duel", "--set", "speed=1"], "--set has no 'speed': one of genes, tournaments, "),
     (["risk-duel", "--set", "genes"], "--set 'genes': it is key=value"),
@@ -168,6 +194,7 @@ REFUSED = [
     (["risk-duel", "--seed", "a\nb"], "seed is 'a\\nb': 1 to 64 printable characters"),
     (["risk-duel", "--out", "w.json"], "--out w.json: a tuning is a TOML file, like weights.toml"),
     (["risk-duel", "--out", "folder.toml"], "--out folder.toml can't be written: name a file in a folder"),
+    (["risk-duel", "--out", "\udcff.toml"], "--out '\\udcff.toml': the name of a file, in printable characters"),
     (["risk-duel", "--out", "gone/w.toml"], "--out gone/w.toml can't be written: name a file in a folder"),
     (["risk-duel", "--out", "map.toml"], "map.toml exists: --resume goes on with it, or name another --out"),
     (["risk-duel", "--resume"], "the file 'weights.toml' can't be read: No such file or directory"),
