@@ -83,6 +83,14 @@ def tune(context: typer.Context) -> None:
 
 
 @app.command(context_settings=_DELEGATED)
+def trial(context: typer.Context) -> None:
+    """Two sets of weights against each other: who is better, and how sure that is."""
+    from bots.trial import trial
+
+    _run(trial, context.args, "arena-bot trial")
+
+
+@app.command(context_settings=_DELEGATED)
 def analyze(context: typer.Context) -> None:
     """Exact facts about a position: nim, grundy, duel."""
     from bots.analyze import analyze

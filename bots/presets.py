@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from bots.selfplay import Setup
@@ -18,19 +19,22 @@ class Preset(NamedTuple):
 
 DETERMINISTIC = '{"battle": "deterministic"}'
 _PAPER = Method()
-_PAIRED = Method(genes=40, tournaments=4, starts=2, seats="both", children=10, mutants=10, generations=8)
+_PAIRED = Method(genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8)
 _QUICK = Method(genes=20, tournaments=2, children=4, mutants=2, generations=3)
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = {
     "paper": {
         "risk-duel": Preset(_PAPER, Setup("risk-duel", depth=3)),
         "risk-campaign": Preset(
-            _PAPER, Setup("risk-campaign", DETERMINISTIC, depth=5, battles="sure", horizon="plies", draft="rule")
+            _PAPER, Setup("risk-campaign", DETERMINISTIC, depth=3, battles="sure", horizon="plies", draft="rule")
         ),
     },
     "paired": {
         "risk-duel": Preset(_PAIRED, Setup("risk-duel", depth=3)),
-        "risk-campaign": Preset(_PAIRED, Setup("risk-campaign", nodes=1000, battles="means", horizon="turns")),
+        "risk-campaign": Preset(
+            replace(_PAIRED, starts=1, generations=6),
+            Setup("risk-campaign", DETERMINISTIC, depth=3, battles="sure", horizon="calm"),
+        ),
     },
     "quick": {
         "risk-duel": Preset(_QUICK, Setup("risk-duel", depth=2)),

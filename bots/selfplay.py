@@ -77,27 +77,31 @@ def check(setup: Setup) -> Game[Any, Any]:
     return rules
 
 
-def play_all(setup: Setup, games: Sequence[Seats], version: str) -> list[float]:
-    """The score of every game. Raises `ArenaFault` unless this is bot-arena `version`, `UsageFault` as `check` does."""
+def play_all(setup: Setup, games: Sequence[Seats], version: str, second: Setup | None = None) -> list[float]:
+    """The score of every game that `play` plays. Raises `ArenaFault` unless this is bot-arena `version`, `UsageFault`
+    as `check` does.
+    """
     if version != VERSION:
         raise ArenaFault(f"a worker has bot-arena {VERSION}, the tuning {version}: all of it needs the same version")
-    return [play(setup, seats).score for seats in games]
+    return [play(setup, seats, second).score for seats in games]
 
 
-def play(setup: Setup, seats: Seats) -> Played:
-    """One game. Raises `UsageFault` as `check`."""
-    rules, kernel = ready(setup)
+def play(setup: Setup, seats: Seats, second: Setup | None = None) -> Played:
+    """One game; seat 1 may search in a way of its own, that of `second`. Raises `UsageFault` as `check`."""
+    rules = ready(setup)[0]
+    setups = setup, second or setup
+    kernels = [ready(each)[1] for each in setups]
     key = hashlib.sha256(seats.start.encode()).digest()
     weights = seats.first, seats.second
     state, moves = rules.initial(Dice(key, 0))[0], []
     while (seat := rules.to_move(state)) is not None:
         ply = rules.ply(state)
         # A generator is made only where one is drawn from: it is a tenth of what a quick search takes.
-        below = seeded(seats.start, str(seat), ply).randrange if setup.draft == "random" else None
-        moves.append(_choose(kernel, setup, state, weights[seat], below))
+        below = seeded(seats.start, str(seat), ply).randrange if setups[seat].draft == "random" else None
+        moves.append(_choose(kernels[seat], setups[seat], state, weights[seat], below))
         state = rules.apply(state, moves[-1], Dice(key, ply))[0]
-    first, second = rules.ranks(state)
-    return Played(tuple(moves), 0.5 if first == second else float(first < second))
+    one, other = rules.ranks(state)
+    return Played(tuple(moves), 0.5 if one == other else float(one < other))
 
 
 def _choose(kernel: Kernel, setup: Setup, state: Any, weights: Gene, below: Callable[[int], int] | None) -> Any:

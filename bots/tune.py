@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -17,26 +17,20 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from bots.presets import PRESETS
-from bots.selfplay import Setup, ready
 from bots.settings import read_config, read_pairs
-from bots.tuned import SEARCH, NotKept, Tuning, check_tuning, config_text, middle, numbers, read
+from bots.tuned import NotKept, Tuning, check_tuning, middle, numbers, read
 from bots.tuner import Tuner, pace, under_way
-from bots.tuning import Method
+from bots.tuning_options import compile_once, read_crew, read_preset, with_config, with_numbers
 from bots.tuning_plot import check_plot, plot
-from bots.warm_up import default_lock, warming_up
 from bots.weights import GAMES
-from bots.workers import Crew, cluster, processes
+from bots.workers import Crew
 from protocol import VERSION
-from protocol.errors import ArenaFault, BadConfig, UsageFault
-from protocol.games import load
+from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import shown
 
-MOST_JOBS = 1024
 STOPPED = 130
 """The exit code of a program that was interrupted."""
 _PRESET = "paper"
-_MAY_BE_NONE = ("depth", "nodes")
-_METHOD: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}
 _SHOWN = 20
 """Generations in the table at the end."""
 
@@ -69,7 +63,7 @@ def tune(
     given = Given(game, preset, read_pairs(set_ or (), "--set"), read_config(config or (), None) or {}, seed)
     path = _path("--out", out)
     picture = None if plot_ is None else _path("--plot", plot_)
-    crew = _crew(jobs, dask)
+    crew = read_crew(jobs, dask)
     _check_place(path, resume=resume)
     if picture is not None:
         check_plot(picture)
@@ -84,14 +78,6 @@ def tune(
         _print(tuning, path, _spent(tuner))
     if picture is not None:
         plot(tuning, picture)
-
-
-def _crew(jobs: int | None, dask: str | None) -> AbstractContextManager[Crew]:
-    if jobs is not None and dask is not None:
-        raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
-    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
-        raise UsageFault(f"--jobs is {jobs}: 1 to {MOST_JOBS}")
-    return processes(jobs or os.cpu_count() or 1) if dask is None else cluster(dask)
 
 
 def _path(option: str, name: str) -> Path:
@@ -113,52 +99,19 @@ def _check_place(path: Path, *, resume: bool) -> None:
 def fresh(given: Given) -> Tuning:
     """A tuning from its preset and what is given. Raises `UsageFault`."""
     preset = _PRESET if given.preset is None else given.preset
-    if preset not in PRESETS:
-        raise UsageFault(f"there is no preset {shown(preset)}: one of {', '.join(PRESETS)}")
-    if given.game not in PRESETS[preset]:
-        raise UsageFault(f"{shown(given.game)} has no weights to tune: one of {', '.join(PRESETS[preset])}")
+    method, setup = read_preset(preset, given.game)
+    method, setup = with_numbers(method, with_config(setup, given.config), given.sets)
     seed = secrets.token_hex(4) if given.seed is None else given.seed
-    method, setup = PRESETS[preset][given.game]
     tuning = Tuning(preset=preset, seed=seed, version=VERSION, method=method, setup=setup)
-    config = {**tuning.config, **given.config}
-    try:
-        load(given.game, config)
-    except BadConfig as exc:
-        raise UsageFault(str(exc)) from exc
-    method, setup = _changed(method, setup._replace(config=config_text(config)), given.sets)
-    tuning = replace(tuning, method=method, setup=setup)
     check_tuning(tuning)
     return replace(tuning, running=under_way(method, seed, ()))
-
-
-def _changed(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple[Method, Setup]:
-    """Method and search with what `--set` says."""
-    for key, text in sets.items():
-        if key in _METHOD:
-            method = replace(method, **{key: _read(key, text, _METHOD[key])})
-        elif key in SEARCH:
-            kind = int if key in _MAY_BE_NONE else str
-            value: Any = None if text == "none" and kind is int else _read(key, text, kind)
-            setup = setup._replace(**{key: value})
-        else:
-            raise UsageFault(f"--set has no {shown(key)}: one of {', '.join((*_METHOD, *SEARCH))}")
-    return method, setup
-
-
-def _read(key: str, text: str, kind: type) -> Any:
-    try:
-        return kind(text)
-    except ValueError as exc:
-        right = "an integer" if kind is int else "a number"
-        also = ", or none" if key in _MAY_BE_NONE else ""
-        raise UsageFault(f"{key} is {shown(text)}: {right}{also}") from exc
 
 
 def _resumed(given: Given, path: Path) -> Tuning:
     """The tuning in the file, if nothing that is given contradicts it."""
     tuning = read(str(path))
     held = numbers(tuning.method, tuning.setup)
-    asked = numbers(*_changed(tuning.method, tuning.setup, given.sets))
+    asked = numbers(*with_numbers(tuning.method, tuning.setup, given.sets))
     said: list[tuple[str, Any, Any]] = [("GAME", given.game, tuning.setup.game)]
     said += [("--preset", tuning.preset if given.preset is None else given.preset, tuning.preset)]
     said += [("--seed", tuning.seed if given.seed is None else given.seed, tuning.seed)]
@@ -187,7 +140,7 @@ def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[Crew], *, compi
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if compile_:
-            _compile(setup)
+            compile_once(setup)
         with crew as workers:
             print(f"arena-bot: {setup.game}, preset {tuner.tuning.preset}, seed {tuner.tuning.seed}", file=sys.stderr)
             tuner.run(workers)
@@ -199,13 +152,6 @@ def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[Crew], *, compi
     except ArenaFault as fault:
         kept = f"; the games played are kept in {path}: --resume goes on" if os.path.exists(path) else ""
         raise ArenaFault(f"{fault}{kept}") from fault
-
-
-def _compile(setup: Setup) -> None:
-    """Once, before many workers would."""
-    rules, kernel = ready(setup)
-    with warming_up("arena-bot", rules, default_lock()):
-        kernel.warm_up()
 
 
 def _stopped(tuning: Tuning, path: Path) -> str:
