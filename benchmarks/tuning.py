@@ -1,0 +1,89 @@
+"""Games a second of one generation of every preset of `arena-bot tune`, by one worker process and by two in turn, and
+the ratio, on a machine with two cores to spare; about five minutes. Only playing is timed: the workers are running and
+have loaded the code. With the address of a Dask scheduler its workers play as well.
+
+`python benchmarks/tuning.py [ADDRESS]`
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from itertools import islice
+
+from bots.presets import PRESETS, Preset
+from bots.selfplay import Seats, play_all
+from bots.tuning import first_genes, schedule
+from bots.workers import IN_FLIGHT, Crew, cluster, processes, spread
+from protocol import VERSION
+
+Play = Callable[[Sequence[Seats]], list[float]]
+
+SEED = "benchmark"
+SECONDS = 20.0
+"""How long each crew plays, at least: whole generations, or the first games of a slow one."""
+PROBE = 20
+"""Games that tell how long one takes."""
+ROW = "{:<9}{:<15}{:>7}  {:<12}{:>10}{:>9}"
+
+
+def main() -> None:
+    with ExitStack() as stack:
+        crews = {f"jobs {jobs}": stack.enter_context(processes(jobs)) for jobs in (1, 2)}
+        for address in sys.argv[1:2]:
+            crew = stack.enter_context(cluster(address))
+            crews[f"dask, {crew.size}"] = crew
+        print(ROW.format("preset", "game", "games", "workers", "games/s", "ratio"))
+        for name, games in PRESETS.items():
+            for game, preset in games.items():
+                report(name, game, preset, crews)
+
+
+def report(name: str, game: str, preset: Preset, crews: Mapping[str, Crew]) -> None:
+    """A line for each crew; the ratio is to the first."""
+    play = partial(play_all, preset.setup, version=VERSION)
+    games = generation(preset)
+    for crew in crews.values():
+        warm_up(crew, play, games)
+    games = games[: enough(next(iter(crews.values())), play, games)]
+    played, spent = 0, dict.fromkeys(crews, 0.0)
+    while min(spent.values()) < SECONDS:
+        played += len(games)
+        for label, crew in crews.items():
+            spent[label] += seconds(crew, play, games)
+    first = next(iter(spent.values()))
+    for label, time_spent in spent.items():
+        row = name, game, len(games), label, f"{played / time_spent:,.1f}", f"{first / time_spent:.2f}x"
+        print(ROW.format(*row), flush=True)
+
+
+def generation(preset: Preset) -> list[Seats]:
+    """The games of the first one."""
+    genes = first_genes(preset.method, SEED)
+    return [Seats(genes[p.first], genes[p.second], p.start) for p in schedule(preset.method, SEED, 1)]
+
+
+def warm_up(crew: Crew, play: Play, games: Sequence[Seats]) -> None:
+    """As many tasks at once as are handed out: while the first worker loads the code for one, the others get theirs."""
+    for _ in crew.run(play, ([game] for game in islice(games, IN_FLIGHT * crew.size))):
+        pass
+
+
+def enough(crew: Crew, play: Play, games: Sequence[Seats]) -> int:
+    """How many games keep this crew playing for `SECONDS`, or all there are."""
+    few = games[:PROBE]
+    return min(len(games), max(PROBE, int(len(few) * SECONDS / seconds(crew, play, few))))
+
+
+def seconds(crew: Crew, play: Play, games: Sequence[Seats]) -> float:
+    begin = time.perf_counter()
+    scores = sum(1 for _ in spread(crew, play, games))
+    assert scores == len(games)
+    return time.perf_counter() - begin
+
+
+if __name__ == "__main__":
+    main()
