@@ -233,7 +233,7 @@ class CampaignSearch:
         play = flat.play_array(self._values, position, depth)
         state = state_of(self._board, position, NOBODY, NONE)
         pressure = zeros(len(self.rules.map), float)
-        play[flat.DRAFTING] = position.phase == "draft"
+        play[flat.EVERY], play[flat.DRAFTING] = 1, position.phase == "draft"
         return int(flat.perft(self._board, state, play, self._keys, pressure, depth))
 
     def warm_up(self) -> None:

@@ -21,16 +21,16 @@ BORDERS, SOURCES, MOVES, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, HELD
 from; [MOVES] the number of borders; [ATTACKS] attacks a turn in the rules; [CLASSIC] and [DICE] 0 or 1; [CONTINENTS]
 where they begin, each a bonus, a count and cells, and [HELD] how many there are."""
 
-TURN, LEFT, ROUND, ACTIVE, GONE, TOP, KEY, A_TURN, ALIVE = range(OWN, OWN + 9)
+TURN, LEFT, ROUND, ACTIVE, GONE, KEPT, KEY, A_TURN, ALIVE = range(OWN, OWN + 9)
 """The position beside owners and troops, in `play`: the seat to move, the attacks it has left, the round, how many
-seats are in the game, the seat that the last attack put out (−1: none), where the log of changes ends, the search key,
+seats are in the game, the seat that the last attack put out (−1: none), where positions are kept, the search key,
 attacks a turn, and by seat whether it is in the game."""
 EVERY, FIGHT, CALM, BY_TURNS, NEAR, LISTS, HISTORY, DRAFTING = range(ALIVE + MOST_PLAYERS, ALIVE + MOST_PLAYERS + 8)
 """How to search: whether every attack is a move (1) or the candidates are (0), whether battles are thrown, leaves made
 calm, depth is counted in turns, and the round is part of the key; where the lists of moves begin, and the moves'
-history. [DRAFTING] is `perft`'s: whether the turn is at its draft."""
+history. [DRAFTING] is whether the turn is at its draft."""
 DRAFTS = DRAFTING + 1
-"""Where a draft is worked out: two slots a territory. The log of changes follows."""
+"""Where a draft is worked out: two slots a territory. The positions that are kept follow."""
 
 SPAN = 64
 """Troops enter a search key in two digits of this base."""
@@ -57,13 +57,13 @@ def campaign_board(rules: Campaign) -> list[int]:
 def play_array(board: list[int], position: Position, depth: int) -> Any:
     """`play` with the position's turn and room for `depth` plies of search."""
     count, moves, seats = board[TERRITORIES], board[MOVES], board[SEATS]
-    log = DRAFTS + 2 * count
-    lines = log + 3 * (count + 2) * (depth + 1)
+    kept = DRAFTS + 2 * count
+    lines = kept + (cell(count) + 1) * (depth + 1)
     lists = lines + (depth + 2) * (depth + 2)
     history = lists + (moves + 1) * (depth + 1)
     play = zeros(history + 2 * (moves + 1))
     play[TURN], play[LEFT], play[ROUND] = position.seat, position.attacks_left, position.round
-    play[ACTIVE], play[GONE], play[TOP], play[A_TURN] = seats - len(position.out), -1, log, board[ATTACKS]
+    play[ACTIVE], play[GONE], play[KEPT], play[A_TURN] = seats - len(position.out), -1, kept, board[ATTACKS]
     for seat in range(seats):
         play[ALIVE + seat] = seat not in position.out
     play[LINES], play[LINE], play[LISTS], play[HISTORY] = lines, depth + 2, lists, history
@@ -94,32 +94,34 @@ def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
 
 @compiled
 def place(board: Any, state: Any, play: Any, keys: Any, at: int, owner: int, troops: int) -> None:
-    """`put`, written to the log and the search key."""
-    top = play[TOP]
-    play[top], play[top + 1], play[top + 2] = at, state[at], state[at + 1]
-    play[TOP] = top + 3
+    """`put`, written to the search key."""
     play[KEY] ^= key_of(board, state, keys, at)
     put(board, state, at, owner, troops)
     play[KEY] ^= key_of(board, state, keys, at)
 
 
 @compiled
-def take_back(board: Any, state: Any, play: Any, keys: Any, mark: int) -> None:
-    """Undo what was placed since the log ended at `mark`."""
-    top = play[TOP]
-    while top > mark:
-        top -= 3
-        at = play[top]
-        play[KEY] ^= key_of(board, state, keys, at)
-        put(board, state, at, play[top + 1], play[top + 2])
-        play[KEY] ^= key_of(board, state, keys, at)
-    play[TOP] = mark
+def keep(state: Any, play: Any, ply: int) -> None:
+    """Lay the position aside, with its search key: one a ply."""
+    begin = play[KEPT] + ply * (len(state) + 1)
+    end = begin + len(state)
+    play[begin:end] = state
+    play[end] = play[KEY]
+
+
+@compiled
+def take_back(state: Any, play: Any, ply: int) -> None:
+    """Undo what was placed since the position was kept: quicker than to place it all back."""
+    begin = play[KEPT] + ply * (len(state) + 1)
+    end = begin + len(state)
+    state[:] = play[begin:end]
+    play[KEY] = play[end]
 
 
 @compiled
 def back_to(play: Any, seat: int, left: int, number: int, gone: int) -> None:
     """Give the turn back as it was, and the seat that an attack put out its place in the game."""
-    play[TURN], play[LEFT], play[ROUND] = seat, left, number
+    play[TURN], play[LEFT], play[ROUND], play[DRAFTING] = seat, left, number, 0
     if gone >= 0:
         play[ALIVE + gone] = 1
         play[ACTIVE] += 1
@@ -152,6 +154,7 @@ def draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
     `pressure` is room for a float a territory.
     """
     seat = play[TURN]
+    play[DRAFTING] = 0
     units = income(board, state, seat)
     kept = _under_pressure(board, state, play, pressure, seat)
     total = 0.0
@@ -206,27 +209,27 @@ def pass_turn(board: Any, play: Any) -> bool:
             break
     if following <= seat:
         play[ROUND] += 1
-    play[TURN], play[LEFT] = following, play[A_TURN]
+    play[TURN], play[LEFT], play[DRAFTING] = following, play[A_TURN], 1
     return play[ROUND] > board[ROUNDS]  # type: ignore[no-any-return]
 
 
 @compiled
-def next_attack(board: Any, state: Any, seat: int, every: int, move: int) -> int:
-    """The first attack from `move` on that is one of the seat's, by index; board[MOVES] if none is.
+def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
+    """Write the attacks of the seat to move, by index, and the end to `play` from `begin` on; returns where they end.
 
-    Unless `every` is 1 an attack needs two units more than the enemy has.
+    Unless play[EVERY] is 1 an attack needs two units more than the enemy has.
     """
-    while move < board[MOVES]:
-        at = board[board[SOURCES] + move]
+    seat, every, borders, end = play[TURN], play[EVERY], board[BORDERS], begin
+    for at in range(ROWS, borders, WIDTH):
         troops = state[at + 1]
-        if state[at] != seat or troops < 3 - every:
-            move = board[at + 1] - board[BORDERS]
-            continue
-        to = board[board[BORDERS] + move]
-        if state[to] != seat and (every or troops >= state[to + 1] + 2):
-            return move
-        move += 1
-    return move
+        if state[at] == seat and troops >= 3 - every:
+            for i in range(board[at], board[at + 1]):
+                to = board[i]
+                if state[to] != seat and (every or troops >= state[to + 1] + 2):
+                    play[end] = i - borders
+                    end += 1
+    play[end] = board[MOVES]
+    return end + 1
 
 
 @entry
@@ -263,31 +266,29 @@ def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: in
     """Paths of exactly `depth` plies from an unfinished position: every attack with the most units, every result."""
     if depth == 0:
         return 1
-    mark, seat, left, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
+    keep(state, play, depth)
+    seat, left, number = play[TURN], play[LEFT], play[ROUND]
     if play[DRAFTING]:
         draft(board, state, play, keys, pressure)
-        play[DRAFTING] = 0
         paths = perft(board, state, play, keys, pressure, depth - 1)
-        take_back(board, state, play, keys, mark)
+        take_back(state, play, depth)
         return paths
     paths = 0
-    move = next_attack(board, state, seat, 1, 0)
-    while move < board[MOVES]:
+    begin = play[LISTS] + depth * (board[MOVES] + 1)
+    for i in range(begin, list_moves(board, state, play, begin) - 1):
+        move = play[i]
         size = state[board[board[SOURCES] + move] + 1] - 1
         defenders = state[board[board[BORDERS] + move] + 1]
         for result in range(size + defenders if board[DICE] else 1):
             remain = left_after(result, size) if board[DICE] else without_dice(size, defenders)
             over = attack(board, state, play, keys, move, size, remain)
             gone = play[GONE]
-            play[DRAFTING] = not over and play[LEFT] == 0
-            if play[DRAFTING]:
+            if not over and play[LEFT] == 0:
                 over = pass_turn(board, play)
             paths += (depth == 1) if over else perft(board, state, play, keys, pressure, depth - 1)
-            take_back(board, state, play, keys, mark)
+            take_back(state, play, depth)
             back_to(play, seat, left, number, gone)
-        move = next_attack(board, state, seat, 1, move + 1)
     over = pass_turn(board, play)
-    play[DRAFTING] = 1
     paths += (depth == 1) if over else perft(board, state, play, keys, pressure, depth - 1)
     back_to(play, seat, left, number, -1)
     return paths

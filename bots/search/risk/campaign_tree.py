@@ -1,7 +1,8 @@
 """The campaign's search on flat arrays: expectiminimax, alpha-beta with Star1, and leaves made calm. The shell is in
 campaign.py.
 
-MAX is the seat at the root, every other seat is MIN. A draft is forced, so it belongs to the move before it.
+MAX is the seat at the root, every other seat is MIN. A draft is forced, so it is no ply: it is placed on entering the
+position, and not where the table knows that already.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from bots.search.risk.campaign_play import (
     BORDERS,
     BY_TURNS,
     CALM,
+    DRAFTING,
     EVERY,
     FIGHT,
     GONE,
@@ -27,18 +29,18 @@ from bots.search.risk.campaign_play import (
     ROUND,
     SEATS,
     SOURCES,
-    TOP,
     TURN,
     attack,
     back_to,
     draft,
-    next_attack,
+    keep,
+    list_moves,
     pass_turn,
     size_of,
     take_back,
     turn_key,
 )
-from bots.search.risk.sums import ARMY, OWNED, SEAT, estimate, peek, put
+from bots.search.risk.sums import ARMY, OWNED, ROWS, SEAT, WIDTH, estimate, peek, put
 from bots.search.risk.work import (
     BUDGET,
     DEEPEST,
@@ -62,8 +64,8 @@ COMPLETE = 4
 
 
 @compiled
-def make(board: Any, state: Any, play: Any, keys: Any, chances: Any, move: int, size: int, remain: int) -> bool:
-    """Play an attack of so many units that leaves `remain` (see `left_after`), or the end; with the draft that follows.
+def make(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
+    """Play an attack of so many units that leaves `remain` (see `left_after`), or the end. A draft may be due then.
 
     Returns whether the game is over for MAX.
     """
@@ -73,10 +75,7 @@ def make(board: Any, state: Any, play: Any, keys: Any, chances: Any, move: int, 
             return True
         if play[LEFT]:
             return False
-    if pass_turn(board, play):
-        return True
-    draft(board, state, play, keys, chances)
-    return False
+    return pass_turn(board, play)
 
 
 @compiled
@@ -123,7 +122,8 @@ def calm(
 ) -> float:
     """The evaluation, or the best for the seat to move after up to `more` candidates, which a bigger army wins.
 
-    Of attacks that have no territory in common one order is enough: after `last` (board[MOVES]: none) no lower index.
+    Of attacks that have no territory in common one order is enough: after `last` (board[MOVES]: none) only those from
+    cells behind its source, or from the two that it changed.
     """
     play[NODES] += 1
     play[LEAVES] += 1
@@ -135,15 +135,24 @@ def calm(
     best = sign * stand
     if more == 0 or best >= high or play[STOP]:
         return stand
-    borders, sources, moves = board[BORDERS], board[SOURCES], board[MOVES]
-    move = next_attack(board, state, seat, 0, 0)
-    while move < moves:
-        at, to = board[sources + move], board[borders + move]
-        if last == moves or move > last or _touch(board, at, to, last):
-            troops, defenders, enemy = state[at + 1], state[to + 1], state[to]
+    first = at = ROWS
+    if last < board[MOVES]:
+        first = board[board[SOURCES] + last]
+        at = min(first, board[board[BORDERS] + last])
+    while at < board[BORDERS] and best < high:
+        source, troops = at, state[at + 1]
+        at = max(first, at + WIDTH)
+        if state[source] != seat or troops < 3:
+            continue
+        for i in range(board[source], board[source + 1]):
+            to = board[i]
+            enemy, defenders = state[to], state[to + 1]
+            if enemy == seat or troops < defenders + 2:
+                continue
             size = size_of(troops, defenders, 0)
+            if state[source + 1] != troops - size:
+                put(board, state, source, seat, troops - size)
             out = state[OWNED + enemy] == 1 and play[ALIVE + enemy]
-            put(board, state, at, seat, troops - size)
             if out and (enemy == state[SEAT] or play[ACTIVE] == 2):
                 play[NODES] += 1
                 play[LEAVES] += 1
@@ -159,25 +168,18 @@ def calm(
                     play[ACTIVE] -= 1
                 floor = max(low, best)
                 alpha, beta = (floor, high) if sign > 0 else (-high, -floor)
+                move = i - board[BORDERS]
                 found = sign * calm(board, state, play, scale, more - 1, move, ply + 1, alpha, beta)
                 if out:
                     play[ALIVE + enemy] = 1
                     play[ACTIVE] += 1
                 put(board, state, to, enemy, defenders)
-            put(board, state, at, seat, troops)
-            if found > best:
-                best = found
-                if best >= high:
-                    break
-        move = next_attack(board, state, seat, 0, move + 1)
+            best = max(best, found)
+            if best >= high:
+                break
+        if state[source + 1] != troops:
+            put(board, state, source, seat, troops)
     return sign * best
-
-
-@compiled
-def _touch(board: Any, at: int, to: int, last: int) -> bool:
-    """Whether an attack has a territory in common with the attack `last`."""
-    before, after = board[board[SOURCES] + last], board[board[BORDERS] + last]
-    return at == before or at == after or to == before or to == after  # type: ignore[no-any-return]
 
 
 @entry
@@ -191,15 +193,18 @@ def expect(
     if play[STOP] or play[NODES] >= play[BUDGET]:
         play[STOP] = 1
         return 0.0
+    if play[DRAFTING]:
+        draft(board, state, play, keys, chances)
     if left == 0:
         return leaf(board, state, play, scale, ply, -INFINITY, INFINITY)
     play[NODES] += 1
-    mark, seat, attacks, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
+    keep(state, play, ply)
+    seat, attacks, number = play[TURN], play[LEFT], play[ROUND]
     sign = 1.0 if seat == state[SEAT] else -1.0
     best = -INFINITY
-    move = -1
-    while move < board[MOVES]:
-        move = next_attack(board, state, seat, play[EVERY], move + 1)
+    begin = play[LISTS] + ply * (board[MOVES] + 1)
+    for i in range(begin, list_moves(board, state, play, begin)):
+        move = play[i]
         size, count = fight(board, state, play, chances, room, move)
         free = room + 2 * count
         found = 0.0
@@ -207,14 +212,14 @@ def expect(
             chance, remain = chances[room + result], int(chances[room + count + result])
             if chance == 0.0:
                 continue
-            over = make(board, state, play, keys, chances, move, size, remain)
+            over = make(board, state, play, keys, move, size, remain)
             gone = play[GONE]
             if over:
                 value = final(board, state, play, ply + 1)
             else:
                 deeper = not play[BY_TURNS] or play[TURN] != seat
                 value = expect(board, state, play, keys, scale, chances, free, left - deeper, ply + 1)
-            take_back(board, state, play, keys, mark)
+            take_back(state, play, ply)
             back_to(play, seat, attacks, number, gone)
             found += chance * value
             if play[STOP]:
@@ -223,17 +228,6 @@ def expect(
             best = sign * found
             keep_line(play, ply, move, count == 1)
     return sign * best
-
-
-@compiled
-def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
-    """Write the attacks of the seat to move and the end to `play` from `begin` on; returns where they end."""
-    move, end = -1, begin
-    while move < board[MOVES]:
-        move = next_attack(board, state, play[TURN], play[EVERY], move + 1)
-        play[end] = move
-        end += 1
-    return end
 
 
 @compiled
@@ -315,13 +309,16 @@ def prune(
                     play[ESTIMATES] += 1
                 play[play[LINES] + ply * play[LINE]] = 0
                 return value  # type: ignore[no-any-return]
+    if play[DRAFTING]:
+        draft(board, state, play, keys, chances)
     estimates = play[ESTIMATES]
     if left == 0:
         best = leaf(board, state, play, scale, ply, alpha, beta)
         remember(play, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
         return best
     play[NODES] += 1
-    mark, seat, attacks, number = play[TOP], play[TURN], play[LEFT], play[ROUND]
+    keep(state, play, ply)
+    seat, attacks, number = play[TURN], play[LEFT], play[ROUND]
     sign = 1.0 if seat == state[SEAT] else -1.0
     low, high = alpha, beta
     best = -INFINITY * sign
@@ -340,7 +337,7 @@ def prune(
             unseen -= chance
             worst = (low - found - WIN * unseen) / chance
             most = (high - found + WIN * unseen) / chance
-            over = make(board, state, play, keys, chances, move, size, remain)
+            over = make(board, state, play, keys, move, size, remain)
             gone = play[GONE]
             if over:
                 value = final(board, state, play, ply + 1)
@@ -349,7 +346,7 @@ def prune(
                 value = prune(
                     board, state, play, keys, scale, chances, slots, values, free, left - deeper, ply + 1, worst, most
                 )
-            take_back(board, state, play, keys, mark)
+            take_back(state, play, ply)
             back_to(play, seat, attacks, number, gone)
             found += chance * value
             if play[STOP]:
