@@ -43,6 +43,8 @@ LOSSES = 3
 """Times in a row that workers may be lost without a result in between."""
 CHUNK_SECONDS = 0.3
 """What a chunk of many tasks takes: long beside the way there and back, short beside the whole."""
+GROWTH = 8
+"""How many times longer a chunk may be than the last one that came back."""
 LOOK_AFTER = 5.0
 """Seconds without a result after which to see whether there are workers."""
 ANSWER_WITHIN = 8.0
@@ -268,7 +270,7 @@ def spread(crew: Crew, work: Callable[[Sequence[T]], Sequence[R]], items: Sequen
             yield chunk
 
     for number, (seconds, results) in crew.run(partial(_timed, work), chunks()):
-        length = max(1, min(2 * len(results), int(len(results) * CHUNK_SECONDS / max(seconds, 1e-9))))
+        length = max(1, min(GROWTH * len(results), int(len(results) * CHUNK_SECONDS / max(seconds, 1e-9))))
         yield from enumerate(results, starts[number])
 
 
