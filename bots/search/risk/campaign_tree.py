@@ -153,21 +153,17 @@ def calm(
             if state[source + 1] != troops - size:
                 put(board, state, source, seat, troops - size)
             out = state[OWNED + enemy] == 1 and play[ALIVE + enemy]
-            if out and (enemy == state[SEAT] or play[ACTIVE] == 2):
+            over = out and (enemy == state[SEAT] or play[ACTIVE] == 2)
+            if over or more == 1:
                 play[NODES] += 1
                 play[LEAVES] += 1
-                found = WIN - ply - 1
-            elif more == 1:
-                play[NODES] += 1
-                play[LEAVES] += 1
-                found = sign * peek(board, state, scale, to, seat, size - defenders)
+                found = WIN - ply - 1 if over else sign * peek(board, state, scale, to, seat, size - defenders)
             else:
                 put(board, state, to, seat, size - defenders)
                 if out:
                     play[ALIVE + enemy] = 0
                     play[ACTIVE] -= 1
-                floor = max(low, best)
-                alpha, beta = (floor, high) if sign > 0 else (-high, -floor)
+                alpha, beta = (max(low, best), high) if sign > 0 else (-high, -max(low, best))
                 move = i - board[BORDERS]
                 found = sign * calm(board, state, play, scale, more - 1, move, ply + 1, alpha, beta)
                 if out:
