@@ -109,6 +109,10 @@ WRONG_USAGE = [
         (*NIM, "--set", "heap=3"),
         "nim has no config key 'heap': one of heaps, take, misere, start, preset; bots have battles, ",
     ),
+    (
+        (*NIM[:-1], "risk-campaign", "--set", "draft=greedy"),
+        "risk-campaign: draft is 'greedy': one of territories, classic; a bot's goes with the bot, like x=alphabeta",
+    ),
     ((*NIM, "--set", "heaps"), "--set heaps: write KEY=VALUE, like --set heaps=3,5,7"),
     ((*NIM, "--set", "=3"), "--set =3: write KEY=VALUE, like --set heaps=3,5,7"),
     ((*NIM, "--set", "heaps=-1,3"), "nim: heaps[0] is -1: it is an integer from 0 to 1000"),

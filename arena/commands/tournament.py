@@ -29,7 +29,7 @@ from arena.standings import Row, head_to_head, table, unbeaten
 from arena.store.store import Store
 from arena.tables import counted
 from arena.tournament import Plan, Tournament
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import ArenaFault, BadConfig, UsageFault
 from protocol.games import load
 from protocol.games.base import shown
 from protocol.messages import MAX_SLOTS
@@ -121,6 +121,8 @@ def _settings(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str,
             raise UsageFault(f"--set {word}: write KEY=VALUE, like --set heaps=3,5,7")
         if key in keys or key == "preset":
             game_config[key] = read_value(value)
+            if key in BOT_SETTINGS:
+                _check_meant(game, key, game_config[key])
         elif key in BOT_SETTINGS:
             bot_settings[key] = value
         else:
@@ -129,6 +131,14 @@ def _settings(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str,
                 f"bots have {', '.join(BOT_SETTINGS)}"
             )
     return game_config, bot_settings
+
+
+def _check_meant(game: str, key: str, value: Any) -> None:
+    """Point to the bots where a key of the game's is given what it can't be, as they have one of that name."""
+    try:
+        load(game, {key: value})
+    except BadConfig as exc:
+        raise UsageFault(f"{exc}; a bot's goes with the bot, like x=alphabeta:{key}=VALUE") from exc
 
 
 def _check_writable(file: Path | None) -> None:
