@@ -18,8 +18,9 @@ import typer
 
 from bots.presets import PRESETS
 from bots.settings import read_config, read_pairs
-from bots.tuned import NotKept, Tuning, check_tuning, middle, numbers, read
+from bots.tuned import NotKept, Tuning, alone, check_tuning, middle, numbers, read
 from bots.tuner import Tuner, pace, under_way
+from bots.tuning import fittest
 from bots.tuning_options import compile_once, read_crew, read_preset, with_config, with_numbers
 from bots.tuning_plot import check_plot, plot
 from bots.weights import GAMES
@@ -61,39 +62,42 @@ def tune(
 ) -> None:
     """Evolve the weights of Risk's evaluation: genes play each other, the best breed."""
     given = Given(game, preset, read_pairs(set_ or (), "--set"), read_config(config or (), None) or {}, seed)
-    path = _path("--out", out)
-    picture = None if plot_ is None else _path("--plot", plot_)
+    path = _place("--out", out)
+    picture = None if plot_ is None else _place("--plot", plot_)
     crew = read_crew(jobs, dask)
-    _check_place(path, resume=resume)
+    if path.suffix != ".toml":
+        raise UsageFault(f"--out {path}: a tuning is a TOML file, like weights.toml")
     if picture is not None:
         check_plot(picture)
-    tuning = _resumed(given, path) if resume else fresh(given)
-    if tuning.running is None:
-        print(f"arena-bot: {path} is finished: there is nothing to play", file=sys.stderr)
-        _print(tuning, path, "")
-    else:
-        tuner = Tuner(tuning, path)
-        _play(tuner, path, crew, compile_=dask is None)
-        tuning = tuner.tuning
-        _print(tuning, path, _spent(tuner))
+    with alone(path):
+        tuning = _tune(given, path, crew, resume=resume, compile_=dask is None)
     if picture is not None:
         plot(tuning, picture)
 
 
-def _path(option: str, name: str) -> Path:
+def _place(option: str, name: str) -> Path:
+    """Where a file may be put. Raises `UsageFault`. A full disk shows with the first write, before any game."""
     if not name.isprintable():
         raise UsageFault(f"{option} {shown(name)}: the name of a file, in printable characters")
-    return Path(os.path.expanduser(name))
-
-
-def _check_place(path: Path, *, resume: bool) -> None:
-    """Raises `UsageFault` where no tuning can be kept. A full disk shows with the first write, before any game."""
-    if path.suffix != ".toml":
-        raise UsageFault(f"--out {path}: a tuning is a TOML file, like weights.toml")
+    path = Path(os.path.expanduser(name))
     if os.path.isdir(path) or not os.access(path.parent, os.W_OK):
-        raise UsageFault(f"--out {path} can't be written: name a file in a folder that is there")
+        raise UsageFault(f"{option} {path} can't be written: name a file in a folder that is there")
+    return path
+
+
+def _tune(given: Given, path: Path, crew: AbstractContextManager[Crew], *, resume: bool, compile_: bool) -> Tuning:
+    """The finished tuning, played and printed. Raises as `_play`."""
     if os.path.exists(path) and not resume:
         raise UsageFault(f"{path} exists: --resume goes on with it, or name another --out")
+    tuning = _resumed(given, path) if resume else fresh(given)
+    if tuning.running is None:
+        print(f"arena-bot: {path} is finished: there is nothing to play", file=sys.stderr)
+        _print(tuning, path, "")
+        return tuning
+    tuner = Tuner(tuning, path)
+    _play(tuner, path, crew, compile_=compile_)
+    _print(tuner.tuning, path, _spent(tuner))
+    return tuner.tuning
 
 
 def fresh(given: Given) -> Tuning:
@@ -180,9 +184,9 @@ def _print(tuning: Tuning, path: Path, spent: str) -> None:
     if earlier > 0:
         print(f"{f'1-{earlier}':>10}  are in the file")
     for generation in tuning.generations[-_SHOWN:]:
-        at = max(generation.fitness)
-        weights = generation.genes[generation.fitness.index(at)]
-        print(f"{generation.number:>10}  {at:.3f}   {middle(generation):.3f}  {_text(weights)}")
+        at = fittest(generation)
+        fitness, weights = generation.fitness[at], generation.genes[at]
+        print(f"{generation.number:>10}  {fitness:.3f}   {middle(generation):.3f}  {_text(weights)}")
     print(f"\nweights  {_text(best[0])}")
     print(f"games    {tuning.games:,}{spent}")
     print(f"seed     {tuning.seed}")

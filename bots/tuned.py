@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import shlex
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -125,15 +126,51 @@ def write(tuning: Tuning, path: Path) -> None:
 @contextlib.contextmanager
 def in_place_of(path: Path) -> Iterator[Path]:
     """A file beside `path`, or beside what that links to, which takes its place in the end, or is removed."""
-    place = Path(os.path.realpath(path))
-    temporary = place.with_name(f"{place.name}.part")
+    temporary = _beside(path, "part")
     try:
         yield temporary
-        os.replace(temporary, place)
+        os.replace(temporary, os.path.realpath(path))
     except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        _remove(temporary)
         raise
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Keep other processes from tuning the same file; the lock, a file beside it, ends with this process at the latest.
+
+    Raises `ArenaFault` where another one tunes it, `NotKept` where there can be no lock. Windows goes without.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    lock = _beside(path, "lock")
+    with contextlib.ExitStack() as held:
+        try:
+            file = held.enter_context(lock.open("a")).fileno()
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            taken = os.fstat(file).st_nlink == 0  # since it was opened, who had it has removed it
+        except BlockingIOError:
+            taken = True
+        except OSError as exc:
+            raise NotKept(f"{path} can't be written: {exc.strerror}") from exc
+        if taken:
+            raise ArenaFault(f"another process is tuning {path}: wait for its end, or name another --out")
+        held.callback(_remove, lock)
+        yield
+
+
+def _beside(path: Path, ending: str) -> Path:
+    """A file beside `path`, or beside what that links to."""
+    place = Path(os.path.realpath(path))
+    return place.with_name(f"{place.name}.{ending}")
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def read(name: str) -> Tuning:

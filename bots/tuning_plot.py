@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -24,11 +23,9 @@ _WIDEST = 0.8
 
 
 def check_plot(path: Path) -> None:
-    """Raises `UsageFault` where no picture could be written."""
+    """Raises `UsageFault` for a picture that can't be drawn."""
     if _form(path) not in _UNDATED:
         raise UsageFault(f"--plot {path}: the name of a picture ends in .{', .'.join(_UNDATED)}")
-    if os.path.isdir(path) or not os.access(path.parent, os.W_OK):
-        raise UsageFault(f"--plot {path} can't be written: name a file in a folder that is there")
     if find_spec("matplotlib") is None:
         raise UsageFault("--plot needs matplotlib: pip install 'bot-arena[plot]'")
 

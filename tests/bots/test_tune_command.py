@@ -14,7 +14,7 @@ import pytest
 from bots.cli import main
 from bots.presets import PRESETS
 from bots.tune import Given, fresh
-from bots.tuned import check_tuning, read, write
+from bots.tuned import alone, check_tuning, read, write
 from bots.tuner import under_way
 from bots.tuning import Generation, Method
 from bots.weights import GAMES, read_weights
@@ -240,6 +240,16 @@ def test_what_differs_from_the_file_is_refused_by_its_option(
         main(["tune", *args, "--resume", "--out", "w.toml"])
     assert stop.value.code == 2
     assert capsys.readouterr().err == f"arena-bot: {says}: leave it out, or name another --out\n"
+
+
+@pytest.mark.parametrize("options", [[], ["--resume"]], ids=["anew", "--resume"])
+def test_a_file_that_another_process_is_tuning_is_refused(options: list[str], tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "w.toml"
+    with alone(file), pytest.raises(SystemExit) as stop:
+        main([*COMMAND, *options, "--out", str(file)])
+    says = f"arena-bot: another process is tuning {file}: wait for its end, or name another --out\n"
+    assert (stop.value.code, capsys.readouterr().err) == (1, says)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_as_in_the_file_may_be_given_again(made: Made, capsys: Any) -> None:

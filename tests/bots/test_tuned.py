@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bots.selfplay import Setup
-from bots.tuned import NotKept, Running, Tuning, command, config_text, read, write
+from bots.tuned import NotKept, Running, Tuning, alone, command, config_text, read, write
 from bots.tuner import under_way
 from bots.tuning import Generation, Method, fittest
 from bots.weights import GAMES, read_weights
-from protocol.errors import UsageFault
+from protocol.errors import ArenaFault, UsageFault
 
 METHOD = Method(genes=4, tournaments=2, starts=3, best=1, children=2, mutants=1, generations=2)
 SEED = "s"
@@ -217,3 +217,24 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     write(tuning(1), tmp_path / "link.toml")
     assert (tmp_path / "link.toml").is_symlink()
     assert read(str(tmp_path / "w.toml")) == tuning(1)
+
+
+def test_a_file_is_tuned_by_one_at_a_time_under_any_name(tmp_path: Path) -> None:
+    file, link, other = (tmp_path / name for name in ("w.toml", "link.toml", "other.toml"))
+    link.symlink_to(file)
+    with alone(file), alone(other):
+        for name in (file, link):
+            with pytest.raises(ArenaFault) as refused, alone(name):
+                pass
+            says = f"another process is tuning {name}: wait for its end, or name another --out"
+            assert str(refused.value) == says
+    assert list(tmp_path.iterdir()) == [link]
+    with alone(link):
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["link.toml", "w.toml.lock"]
+
+
+def test_a_lock_that_was_left_behind_holds_nobody_up(tmp_path: Path) -> None:
+    (tmp_path / "w.toml.lock").touch()
+    with alone(tmp_path / "w.toml"), pytest.raises(ArenaFault), alone(tmp_path / "w.toml"):
+        pass
+    assert list(tmp_path.iterdir()) == []
