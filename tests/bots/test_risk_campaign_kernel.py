@@ -15,6 +15,7 @@ import pytest
 from bots.evaluation.risk import features, score, unam_bound
 from bots.search import WIN, Limit
 from bots.search.base import opinion
+from bots.search.kernels import HORIZONS
 from bots.search.risk import campaign_play, campaign_tree
 from bots.search.risk.campaign import DEEPEST, CampaignSearch
 from bots.search.risk.sums import FEATURES, scale_values, state_of
@@ -229,6 +230,22 @@ def test_the_tree_is_that_of_the_rules() -> None:
         assert found.depth == depth or found.complete or abs(found.value) > WIN - 9
         ends += plain.ends
     assert min(ends[end] for end in ("out", "draw", "rank 1", "rank 2")) > 5, "every way to end was met"
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("horizon", HORIZONS)
+def test_the_deepest_search_of_six_seats_on_a_hundred_territories_is_that_of_the_rules(
+    horizon: Any, algorithm: Any
+) -> None:
+    search = kernel(map="grid-10x10", players=6, max_attacks=1)
+    walls = [at % 4 + 2 for at in range(98)]  # four seats are out, and nobody can take what they left
+    state = Position((0, *walls, 1), (1, *[50] * 98, 1), "attack", 0, 1, 1, (2, 3, 4, 5), 0, 9)
+    found = search.search(
+        state, depth=DEEPEST, algorithm=algorithm, weights=(1, 2, 3, 4), horizon=horizon, limit=Limit()
+    )
+    plain = Plain(search.rules, battles="means", horizon=horizon, candidates=True, evaluation="features")
+    assert found.value == pytest.approx(plain.search(state, DEEPEST), rel=1e-6, abs=1e-1)
+    assert (found.depth, found.deepest, found.line.count(End())) == (DEEPEST,) * 3
 
 
 @pytest.mark.parametrize(("maps", "seed", "deep"), [(SMALL, 2, 3), (LARGE[:2], 3, 2)])
