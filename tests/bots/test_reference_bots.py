@@ -224,11 +224,6 @@ def test_weights_that_cannot_be_are_refused_in_one_line(weights: str) -> None:
         AlphaBeta("bot", weights=weights)
 
 
-def test_a_way_to_throw_battles_that_there_is_not_is_refused() -> None:
-    with pytest.raises(UsageFault, match="minimax: battles is 'maybe': one of means, dice, sure"):
-        Minimax("bot", battles="maybe")
-
-
 def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:
     rules = load("risk-campaign", {"map": "africa", "initial_units": 3})
     state = drafted(rules, rules.initial(Dice(bytes(32), 0))[0])
@@ -242,9 +237,13 @@ def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:
 
 @pytest.mark.parametrize(
     ("key", "says"),
-    [("horizon", "one of turns, plies, calm"), ("draft", "one of rule, greedy, random, front")],
+    [
+        ("battles", "one of means, dice, sure"),
+        ("horizon", "one of turns, plies, calm"),
+        ("draft", "one of rule, greedy, random, front"),
+    ],
 )
-def test_a_horizon_or_a_draft_that_there_is_not_is_refused(key: str, says: str) -> None:
+def test_a_way_to_search_a_campaign_that_there_is_not_is_refused(key: str, says: str) -> None:
     with pytest.raises(UsageFault, match=f"alphabeta: {key} is 'wild': {says}"):
         AlphaBeta("bot", **{key: "wild"})  # type: ignore[arg-type]
 
