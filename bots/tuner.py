@@ -85,15 +85,22 @@ class Tuner:
         games = [Seats(genes[p.first], genes[p.second], p.start) for p in (pairings[i] for i in missing)]
         name, done = f"{number}/{tuning.method.generations}", len(scores) - len(missing)
         bar = self._bar.add_task(name, total=len(scores), completed=done, told=self._told())
-        for k, score in spread(crew, partial(play_all, tuning.setup, version=tuning.version), games):
-            scores[missing[k]] = score
-            self.tuning = replace(tuning, running=Running(genes, tuple(scores)))
-            self.played += 1
-            self._bar.update(bar, advance=1, told=self._told())
-            if monotonic() - self._kept >= KEEP_EVERY:
-                self._keep()
+        try:
+            for k, score in spread(crew, partial(play_all, tuning.setup, version=tuning.version), games):
+                scores[missing[k]] = score
+                self.played += 1
+                self._bar.update(bar, advance=1, told=self._told())
+                if monotonic() - self._kept >= KEEP_EVERY:
+                    self._take(running, scores)
+                    self._keep()
+        finally:
+            self._take(running, scores)
         self._bar.remove_task(bar)
         return scores
+
+    def _take(self, running: Running, scores: Sequence[float | None]) -> None:
+        """Note the scores so far: a copy, which would cost more than the games if it were made after every one."""
+        self.tuning = replace(self.tuning, running=running._replace(scores=tuple(scores)))
 
     def _finish(self, running: Running, scores: Sequence[float | None]) -> None:
         """Value the genes by the scores, and breed the next ones."""
