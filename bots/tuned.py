@@ -29,8 +29,7 @@ from protocol.games.base import shown
 from protocol.values import FileTable, read_file, read_value
 
 MOST_GENES = 15_000
-MOST_GAMES = 100_000
-"""Of all generations together, and of one: a file with more would be too long for `read_file`."""
+"""Of all generations together: a file with more would be too long for `read_file`."""
 MOST_SEED = 64
 SEARCH = tuple(field for field in Setup._fields if field not in ("game", "config"))
 _FITNESS_DECIMALS = 6
@@ -106,8 +105,6 @@ def check_tuning(tuning: Tuning) -> None:
     method.check()
     if method.genes * method.generations > MOST_GENES:
         raise UsageFault(f"genes times generations is {method.genes * method.generations:,}: at most {MOST_GENES:,}")
-    if method.games > MOST_GAMES:
-        raise UsageFault(f"a generation has {method.games:,} games: at most {MOST_GAMES:,}")
 
 
 def write(tuning: Tuning, path: Path) -> None:

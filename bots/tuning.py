@@ -20,14 +20,14 @@ from protocol.games.base import shown
 
 Gene = tuple[float, ...]
 """The four weights, rounded to `DECIMALS`; never all 0, which would be no evaluation."""
-Seats = Literal["drawn", "both"]
+Seating = Literal["drawn", "both"]
 
 DECIMALS = 3
 MOST_GENES = 1000
 MOST_STARTS = 1000
 MOST_GENERATIONS = 1000
-MOST_GAMES_AT_ONCE = 1_000_000
-MOST_GAMES = 10_000_000
+MOST_GAMES = 100_000
+"""Of a generation."""
 MOST_WEIGHT = 1000.0
 
 
@@ -40,7 +40,7 @@ class Method:
     """What the genes of a generation are parted into, at random, all of one size; in each, every pair plays."""
     starts: int = 1
     """How many starts a pair plays."""
-    seats: Seats = "drawn"
+    seats: Seating = "drawn"
     """Who sits where is drawn for every start, or a start is played twice, each way."""
     best: int = 3
     """How many of each tournament are parents."""
@@ -70,15 +70,16 @@ class Method:
         if self.genes % self.tournaments:
             raise UsageFault(f"tournaments is {self.tournaments}: a number that divides genes, {self.genes}")
         _check_integer("starts", self.starts, 1, MOST_STARTS)
-        if self.seats not in get_args(Seats):
-            raise UsageFault(f"seats is {shown(self.seats)}: one of {', '.join(get_args(Seats))}")
+        if self.seats not in get_args(Seating):
+            raise UsageFault(f"seats is {shown(self.seats)}: one of {', '.join(get_args(Seating))}")
         self._check_breeding()
         _check_integer("generations", self.generations, 1, MOST_GENERATIONS)
         known = type(self.highest) in (int, float) and 0 < self.highest <= MOST_WEIGHT
         if not known or self.highest != round(self.highest, DECIMALS):
             right = f"a number above 0, at most {MOST_WEIGHT:g}, with {DECIMALS} decimals at most"
             raise UsageFault(f"highest is {shown(self.highest)}: {right}")
-        self._check_games()
+        if self.games > MOST_GAMES:
+            raise UsageFault(f"{self.games:,} games of a generation: at most {MOST_GAMES:,}; fewer genes or starts")
 
     def _check_breeding(self) -> None:
         each = self.genes // self.tournaments
@@ -89,14 +90,6 @@ class Method:
             raise UsageFault(
                 f"children is {self.children}: 0 where best and tournaments are 1, as a child has two parents"
             )
-
-    def _check_games(self) -> None:
-        for games, most, of in (
-            (self.games, MOST_GAMES_AT_ONCE, "a generation"),
-            (self.total, MOST_GAMES, "all generations"),
-        ):
-            if games > most:
-                raise UsageFault(f"{games:,} games of {of}: at most {most:,}; fewer genes, starts or generations")
 
 
 class Pairing(NamedTuple):
