@@ -32,7 +32,7 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
     "paired": {
         "risk-duel": Preset(_PAIRED, Setup("risk-duel", depth=3)),
         "risk-campaign": Preset(
-            replace(_PAIRED, starts=1, generations=6),
+            replace(_PAIRED, starts=1, generations=4),
             Setup("risk-campaign", DETERMINISTIC, depth=3, battles="sure", horizon="calm"),
         ),
     },
