@@ -7,20 +7,25 @@ from __future__ import annotations
 import json
 import math
 import secrets
+import signal
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
-from statistics import fmean, stdev
+from statistics import NormalDist, fmean, stdev
 from time import monotonic
 from typing import Annotated, NamedTuple
 
 import typer
-from rich.progress import track
+from rich.console import Console
+from rich.progress import Progress
 
 from bots.presets import PRESETS
 from bots.selfplay import Seats, Setup, check, play_all
 from bots.settings import read_config, read_pairs
-from bots.tuned import SEARCH
+from bots.tune import STOPPED
+from bots.tuned import MOST_SEED, SEARCH
 from bots.tuner import pace
 from bots.tuning import Gene
 from bots.tuning_options import compile_once, read_crew, read_preset, with_config, with_search
@@ -28,15 +33,16 @@ from bots.weights import GAMES, NAMES, read_weights
 from bots.workers import Crew, spread
 from protocol import VERSION
 from protocol.errors import UsageFault
+from protocol.games.base import shown
 
 MOST_STARTS = 1_000_000
-Z95 = 1.959963984540054
-_PRESET = "paired"
+_Z95 = NormalDist().inv_cdf(0.975)
 
 
 class Side(NamedTuple):
-    """What plays: weights, and how a move is searched."""
+    """What plays: its name on the command line, how it searches a move, and its weights."""
 
+    name: str
     setup: Setup
     weights: Gene
 
@@ -59,7 +65,7 @@ def trial(
     one: Annotated[str, typer.Argument(metavar="SIDE", help=f"WEIGHTS or WEIGHTS:KEY=VALUE,… ({', '.join(NAMES)}).")],
     other: Annotated[str, typer.Argument(metavar="SIDE", help="What it is compared with, as equal:draft=greedy.")],
     starts: Annotated[int, typer.Option(help="How many starts; each is played from both seats.")] = 500,
-    preset: Annotated[str, typer.Option(help=f"The game and the search: {', '.join(PRESETS)}.")] = _PRESET,
+    preset: Annotated[str, typer.Option(help=f"The game and the search: {', '.join(PRESETS)}.")] = "paired",
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A number of the search, for both.")
     ] = None,
@@ -71,58 +77,97 @@ def trial(
 ) -> None:
     """Play two sets of weights, or two ways to search, against each other: each start from both seats."""
     if not 1 <= starts <= MOST_STARTS:
-        raise UsageFault(f"--starts is {starts}: 1 to {MOST_STARTS:,}")
-    setup = with_config(read_preset(preset, game).setup, read_config(config or (), None) or {})
-    setup = with_search(setup, read_pairs(set_ or (), "--set"))
+        raise UsageFault(f"--starts is {starts:,}: 1 to {MOST_STARTS:,}")
+    setup = read_setup(game, preset, config or (), set_ or ())
     sides = read_side(setup, one), read_side(setup, other)
-    seed = secrets.token_hex(4) if seed is None else seed
-    crew = read_crew(jobs, dask)
-    if dask is None:
-        compile_once(setup)
-    began = monotonic()
-    with crew as workers:
-        outcome = play_trial(workers, sides, seed, starts)
+    seed = _read_seed(seed)
+    with _stoppable():
+        crew = read_crew(jobs, dask)
+        if dask is None:
+            compile_once(setup)
+        began = monotonic()
+        with crew as workers:
+            outcome = play_trial(workers, sides, seed, starts)
     if json_:
-        print(json.dumps({"game": game, "one": one, "other": other, "seed": seed, **outcome._asdict()}))
+        print(_json(sides, seed, outcome))
     else:
-        _print(setup, one, other, outcome)
-        print(f"seed {seed}; {pace(outcome.games, monotonic() - began)}")
+        _print(setup, sides, seed, outcome, pace(outcome.games, monotonic() - began))
+
+
+def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str]) -> Setup:
+    """What both sides play, and how they search where a side says nothing else. Raises `UsageFault`."""
+    setup = with_config(read_preset(preset, game).setup, read_config(config, None) or {})
+    check(setup)
+    return _searching(setup, read_pairs(sets, "--set"), "--set")
 
 
 def read_side(setup: Setup, text: str) -> Side:
-    """A side as the command line has it. Raises `UsageFault`."""
-    weights, _, settings = text.partition(":")
-    changed = with_search(setup, read_pairs(settings.split(","), f"{text[:40]}:")) if settings else setup
-    check(changed)
-    return Side(changed, read_weights("trial", weights)[setup.game])
+    """A side as the command line has it. Raises `UsageFault`, which begins with the side."""
+    where = f"side {shown(text)}"
+    if not text.isprintable():
+        raise UsageFault(f"{where}: printable characters")
+    weights, colon, settings = text.partition(":")
+    pairs = read_pairs(settings.split(","), f"{where}:") if colon else {}
+    return Side(text, _searching(setup, pairs, where), read_weights(where, weights)[setup.game])
+
+
+def _searching(setup: Setup, sets: Mapping[str, str], where: str) -> Setup:
+    try:
+        setup = with_search(setup, sets)
+        check(setup)
+    except UsageFault as fault:
+        raise UsageFault(f"{where}: {fault}") from fault
+    return setup
+
+
+def _read_seed(seed: str | None) -> str:
+    """The seed, drawn where none is given."""
+    if seed is None:
+        return secrets.token_hex(4)
+    if not 1 <= len(seed) <= MOST_SEED or not seed.isprintable():
+        raise UsageFault(f"seed is {shown(seed)}: 1 to {MOST_SEED} printable characters")
+    return seed
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Raises `SystemExit` when stopped by a signal."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("arena-bot: stopped before the last game: a trial has its result then", file=sys.stderr)
+        raise SystemExit(STOPPED) from None
 
 
 def play_trial(crew: Crew, sides: tuple[Side, Side], seed: str, starts: int) -> Outcome:
-    """Play all games. Starts are none that a tuning plays, whatever the seeds."""
+    """Play all games. No tuning plays these starts, but for one with a seed like `trial/…`."""
+    console = Console(stderr=True)
     scores: list[list[float]] = []
-    for first, second in (sides, sides[::-1]):
-        games = [Seats(first.weights, second.weights, f"trial/{seed}/{k}") for k in range(starts)]
-        work = partial(play_all, first.setup, version=VERSION, second=second.setup)
-        found = [0.0] * starts
-        results = spread(crew, work, games)
-        about = f"{len(scores) + 1}/2"
-        for k, score in track(results, about, starts, disable=not sys.stderr.isatty(), transient=True):
-            found[k] = score
-        scores.append(found)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+        bar = progress.add_task("games", total=2 * starts)
+        for first, second in (sides, sides[::-1]):
+            games = [Seats(first.weights, second.weights, f"trial/{seed}/{k}") for k in range(starts)]
+            work = partial(play_all, first.setup, version=VERSION, second=second.setup)
+            found = [0.0] * starts
+            for k, score in spread(crew, work, games):
+                found[k] = score
+                progress.update(bar, advance=1)
+            scores.append(found)
     return judge(*scores)
 
 
 def judge(first: Sequence[float], second: Sequence[float]) -> Outcome:
     """From seat 0's scores by start, where the side sat there and where the other did.
 
-    The interval is that of the mean over starts, each the mean of its two games, with two more of each extreme added: so
-    it holds for few starts too, and is not empty where the seat decides every game. Source: A. Agresti, B. A. Coull,
+    The interval is that of the mean over starts, each the mean of its two games, with two more of each extreme added:
+    so it holds for few starts too, and is not empty where the seat decides every game. Source: A. Agresti, B. A. Coull,
     Approximate is better than "exact" for interval estimation of binomial proportions (1998).
     """
     own = [*first, *(1 - score for score in second)]
     halves = [(one + 1 - two) / 2 for one, two in zip(first, second, strict=True)]
     widened = [*halves, 0.0, 0.0, 1.0, 1.0]
-    reach = Z95 * stdev(widened) / math.sqrt(len(widened))
+    reach = _Z95 * stdev(widened) / math.sqrt(len(widened))
     return Outcome(
         games=len(own),
         won=own.count(1.0),
@@ -135,11 +180,34 @@ def judge(first: Sequence[float], second: Sequence[float]) -> Outcome:
     )
 
 
-def _print(setup: Setup, one: str, other: str, outcome: Outcome) -> None:
+def _json(sides: tuple[Side, Side], seed: str, outcome: Outcome) -> str:
+    setup = sides[0].setup
+    told = [
+        {"name": side.name, "weights": side.weights, **{key: getattr(side.setup, key) for key in SEARCH}}
+        for side in sides
+    ]
+    what = {"version": VERSION, "game": setup.game, "config": json.loads(setup.config), "seed": seed, "sides": told}
+    return json.dumps({**what, **outcome._asdict()})
+
+
+def _print(setup: Setup, sides: tuple[Side, Side], seed: str, outcome: Outcome, speed: str) -> None:
     keys = SEARCH if setup.game == "risk-campaign" else ("depth", "nodes")
-    search = ", ".join(f"{key} {getattr(setup, key)}" for key in keys if getattr(setup, key) is not None)
-    print(f"{setup.game} {setup.config}; {search}")
-    print(f"{one} against {other}: {outcome.games:,} games, each start from both seats")
-    print(f"score    {outcome.score:.3f}, 95 % {outcome.low:.3f}-{outcome.high:.3f}")
-    print(f"won      {outcome.won:,}, drawn {outcome.drawn:,}, lost {outcome.lost:,}")
-    print(f"seat 0   {outcome.seat_0:.3f} of the points")
+    search = {key: getattr(setup, key) for key in keys if getattr(setup, key) is not None}
+    config = {key: shown(value) for key, value in json.loads(setup.config).items()}
+    rows = {
+        "game": ": ".join(filter(None, (setup.game, _listed(config)))),
+        "search": _listed(search),
+        "one": sides[0].name,
+        "other": sides[1].name,
+        "games": f"{outcome.games:,}, each start from both seats; {speed}",
+        "score": f"{outcome.score:.3f} of the points for one, 95 % {outcome.low:.3f}-{outcome.high:.3f}",
+        "won": f"{outcome.won:,}, drawn {outcome.drawn:,}, lost {outcome.lost:,}",
+        "seat 0": f"{outcome.seat_0:.3f} of the points",
+        "seed": seed,
+    }
+    for key, text in rows.items():
+        print(textwrap.fill(text, 80, initial_indent=f"{key:<9}", subsequent_indent=" " * 9, break_on_hyphens=False))
+
+
+def _listed(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items())

@@ -1,0 +1,325 @@
+"""`arena-bot trial`: what is played, what is made of it, what is shown, and what is refused before the first game."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pty
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bots.weights
+from bots.cli import main
+from bots.presets import PRESETS
+from bots.selfplay import Seats, play
+from bots.trial import Outcome, Side, judge, play_trial, read_setup, read_side
+from bots.weights import GAMES
+from bots.workers import Crew, processes
+from commands import REPOSITORY, children, ends_within, run, started
+from protocol import VERSION
+from protocol.errors import UsageFault
+
+PLAIN = {"ARENA_PLAIN": "1"}
+DUEL = ["trial", "risk-duel", "--set", "depth=1", "--config", "max_troops=5", "--jobs", "1"]
+LONG = "2.5/4.25/3.5/4.8", "8.15/2.85/5.3/2.45:draft=greedy"
+WORLD = "map=world", "max_rounds=10"
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Crew]:
+    """Two workers, which begin sooner as nothing is compiled."""
+    with pytest.MonkeyPatch.context() as patch, processes(2) as crew:
+        patch.setenv("ARENA_PLAIN", "1")
+        yield crew
+
+
+def sides(one: str, other: str, game: str = "risk-duel", config: tuple[str, ...] = ()) -> tuple[Side, Side]:
+    setup = read_setup(game, "paired", config, ["depth=1"])
+    return read_side(setup, one), read_side(setup, other)
+
+
+def test_the_games_are_those_of_each_side_from_either_seat_of_every_start(crew: Crew) -> None:
+    one, other = sides("equal:depth=2", "1,0,2,0")
+    starts = [f"trial/s/{k}" for k in range(12)]
+    first = [play(one.setup, Seats(one.weights, other.weights, start), other.setup).score for start in starts]
+    second = [play(other.setup, Seats(other.weights, one.weights, start), one.setup).score for start in starts]
+    assert len({*first, *second}) > 1
+    assert play_trial(crew, (one, other), "s", 12) == judge(first, second)
+
+
+@pytest.mark.parametrize(
+    ("one", "game", "config"),
+    [("equal", "risk-duel", ()), ("equal:draft=random", "risk-campaign", ("map=africa", "max_rounds=5"))],
+)
+def test_the_same_seed_gives_the_same_whoever_plays_and_whichever_side_is_first(
+    one: str, game: str, config: tuple[str, ...], crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARENA_PLAIN", "1")
+    pair = sides(one, "1,0,2,0", game, config)
+    here = play_trial(crew, pair, "s", 15)
+    with processes(1) as alone:
+        assert play_trial(alone, pair, "s", 15) == here
+    back = play_trial(crew, pair[::-1], "s", 15)
+    assert (back.games, back.won, back.drawn, back.lost) == (here.games, here.lost, here.drawn, here.won)
+    assert back.seat_0 == here.seat_0
+    assert (back.score, back.low, back.high) == pytest.approx((1 - here.score, 1 - here.high, 1 - here.low))
+
+
+def test_another_seed_gives_other_games(crew: Crew) -> None:
+    pair = sides("paper", "1,0,2,0")
+    assert len({play_trial(crew, pair, seed, 15) for seed in "abcd"}) > 1
+
+
+def test_a_side_that_drafts_at_random_loses_by_far(crew: Crew) -> None:
+    pair = sides("equal:draft=random,horizon=plies", "equal:horizon=plies", "risk-campaign", WORLD)
+    outcome = play_trial(crew, pair, "s", 10)
+    assert outcome.high < 0.4
+
+
+def test_a_side_against_itself_has_half_and_does_not_know_that_for_sure(crew: Crew) -> None:
+    outcome = play_trial(crew, sides("paper", "paper"), "s", 20)
+    assert (outcome.games, outcome.won, outcome.score) == (40, outcome.lost, 0.5)
+    assert 0.3 < outcome.low < 0.5 < outcome.high < 0.7
+
+
+def test_scores_are_judged_as_by_hand() -> None:
+    # Shares by start: 1, 0.5, 0.75; with 0, 0, 1, 1 their mean is 4.25 / 7, their squares add up to 3.8125.
+    outcome = judge([1.0, 1.0, 0.5], [0.0, 1.0, 0.0])
+    middle = 4.25 / 7
+    reach = 1.96 * math.sqrt((3.8125 - 7 * middle**2) / 6 / 7)
+    assert outcome[:4] == (6, 4, 1, 1)
+    assert (outcome.score, outcome.seat_0) == (4.5 / 6, 3.5 / 6)
+    assert (outcome.low, outcome.high) == pytest.approx((middle - reach, middle + reach), abs=1e-4)
+
+
+def test_where_the_seat_decides_every_game_the_interval_is_around_half_and_narrows_with_starts() -> None:
+    few, many = judge([1.0] * 20, [1.0] * 20), judge([0.0] * 500, [0.0] * 500)
+    assert [outcome.score for outcome in (few, many)] == [0.5, 0.5]
+    assert (few.seat_0, many.seat_0) == (1.0, 0.0)
+    assert [outcome.low + outcome.high for outcome in (few, many)] == pytest.approx([1.0, 1.0])
+    assert few.high - few.low > 0.1 > many.high - many.low > 0.005
+
+
+def test_who_wins_all_games_is_surely_better_after_many_not_after_one() -> None:
+    one, many = judge([1.0], [0.0]), judge([1.0] * 20, [0.0] * 20)
+    assert (one.score, one.high, many.score, many.high) == (1.0, 1.0, 1.0, 1.0)
+    assert one.low < 0.5 < 0.75 < many.low
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.5, 1.0])] * 2), min_size=1, max_size=60))
+def test_the_score_is_in_its_interval_and_the_other_side_has_the_rest(scores: list[tuple[float, float]]) -> None:
+    first, second = map(list, zip(*scores, strict=True))
+    ours, theirs = judge(first, second), judge(second, first)
+    assert 0 <= ours.low <= ours.score <= ours.high <= 1
+    assert ours.low < ours.high
+    assert (theirs.score, theirs.low, theirs.high) == pytest.approx((1 - ours.score, 1 - ours.high, 1 - ours.low))
+
+
+CHANCES = [(0.5, 0.5), (0.7, 0.7), (0.9, 0.9), (0.95, 0.3), (0.9, 0.1)]
+
+
+@pytest.mark.parametrize(("starts", "least", "most"), [(2, 0.93, 1), (5, 0.92, 1), (20, 0.93, 1), (100, 0.93, 0.985)])
+@pytest.mark.parametrize("chances", CHANCES, ids=str)
+def test_about_95_of_100_intervals_hold_the_truth(
+    chances: tuple[float, float], starts: int, least: float, most: float
+) -> None:
+    """The side wins from seat 0 and from seat 1 with these chances."""
+    draw, trials = random.Random(1), 1000
+    held = 0
+    for _ in range(trials):
+        first = [float(draw.random() < chances[0]) for _ in range(starts)]
+        second = [float(draw.random() >= chances[1]) for _ in range(starts)]
+        outcome = judge(first, second)
+        held += outcome.low <= sum(chances) / 2 <= outcome.high
+    assert least <= held / trials <= most
+
+
+@pytest.mark.parametrize("starts", [5, 20, 100])
+def test_intervals_hold_the_truth_also_where_the_start_decides_both_games(starts: int) -> None:
+    draw, trials = random.Random(1), 1000
+    held = 0
+    for _ in range(trials):
+        first = [float(draw.random() < 0.8) for _ in range(starts)]
+        outcome = judge(first, [1 - score for score in first])
+        held += outcome.low <= 0.8 <= outcome.high
+    assert 0.92 <= held / trials <= 0.985
+
+
+def test_a_side_has_weights_and_settings_of_its_own() -> None:
+    setup = read_setup("risk-campaign", "paired", [], ["depth=2"])
+    side = read_side(setup, "1,2,3,4:depth=none,nodes=500,horizon=turns")
+    assert side.weights == (1.0, 2.0, 3.0, 4.0)
+    assert side.setup == setup._replace(depth=None, nodes=500, horizon="turns")
+    assert read_side(setup, "1/2/3/4").setup == setup
+
+
+def test_the_file_of_a_tuning_is_a_side() -> None:
+    file = Path(bots.weights.__file__).parent / "risk-duel" / "paper.toml"
+    setup = read_setup("risk-duel", "paired", [], [])
+    by_name, by_file = read_side(setup, "paper:depth=1"), read_side(setup, f"@{file}:depth=1")
+    assert by_file == by_name._replace(name=f"@{file}:depth=1")
+    assert by_name.weights != read_side(setup, "equal").weights
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_may_be_tried(preset: str, game: str) -> None:
+    assert read_setup(game, preset, [], []) == PRESETS[preset][game].setup
+
+
+def test_the_result_is_shown_within_80_columns_with_the_seed_that_was_drawn() -> None:
+    done = run("arena-bot", *DUEL, *LONG, "--starts", "3", **PLAIN)
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = dict(re.fullmatch(r"(.{9})(.*)", line).groups() for line in done.stdout.splitlines())  # type: ignore[union-attr]
+    told = {key.strip(): value for key, value in shown.items()}
+    assert (told["game"], told["search"]) == ("risk-duel: max_troops 5", "depth 1")
+    assert (told["one"], told["other"]) == LONG
+    assert re.fullmatch(r"6, each start from both seats; [\d.]+ games/s", told["games"])
+    assert re.fullmatch(r"[01]\.\d{3} of the points for one, 95 % [01]\.\d{3}-[01]\.\d{3}", told["score"])
+    assert re.fullmatch(r"\d, drawn \d, lost \d", told["won"])
+    assert re.fullmatch(r"[0-9a-f]{8}", told["seed"])
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    again = run("arena-bot", *DUEL, *LONG, "--starts", "3", "--seed", told["seed"], **PLAIN)
+    assert again.stdout.splitlines()[5:] == done.stdout.splitlines()[5:]
+
+
+def test_long_names_and_configs_are_broken_over_lines(tmp_path: Path) -> None:
+    folder = tmp_path / ("deep-" * 20)
+    folder.mkdir()
+    file = folder / "w.toml"
+    file.write_text("weights = [1, 2, 3, 4]\n")
+    setting = "depth=1,nodes=100000,battles=means,horizon=plies,draft=greedy"
+    config = [word for pair in (*WORLD, "max_attacks=1", "initial_units=1") for word in ("--config", pair)]
+    args = ["trial", "risk-campaign", f"@{file}:{setting}", f"1.125/2.125/3.125/4.125:{setting}", *config]
+    done = run("arena-bot", *args, "--starts", "1", "--jobs", "1", "--seed", "s" * 64, **PLAIN)
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert f"@{file}:{setting}" in done.stdout.replace("\n" + " " * 9, "")
+    assert "draft=greedy" in done.stdout
+    assert done.stdout.endswith(f"\nseed     {'s' * 64}\n")
+
+
+def test_json_has_the_result_and_all_that_it_takes_to_repeat_it() -> None:
+    done = run("arena-bot", *DUEL, "paper", "equal:nodes=9", "--starts", "4", "--seed", "s", "--json", **PLAIN)
+    assert (done.returncode, done.stderr) == (0, "")
+    held = json.loads(done.stdout)
+    said = {key: held.pop(key) for key in ("version", "game", "config", "seed", "sides")}
+    pair = tuple(
+        read_side(read_setup("risk-duel", "paired", ["max_troops=5"], ["depth=1"]), name)
+        for name in ("paper", "equal:nodes=9")
+    )
+    search = {"depth": 1, "nodes": None, "battles": "means", "horizon": "turns", "draft": "rule"}
+    assert said == {
+        "version": VERSION,
+        "game": "risk-duel",
+        "config": {"max_troops": 5},
+        "seed": "s",
+        "sides": [
+            {"name": "paper", "weights": list(pair[0].weights), **search},
+            {"name": "equal:nodes=9", "weights": [1, 1, 1, 1], **search, "nodes": 9},
+        ],
+    }
+    assert list(held) == ["games", "won", "drawn", "lost", "score", "low", "high", "seat_0"]
+    with processes(1) as alone:
+        assert Outcome(**held) == play_trial(alone, pair, "s", 4)
+
+
+def test_at_a_terminal_the_bar_keeps_out_of_standard_output() -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "bots", *DUEL, "equal", "paper", "--starts", "2", "--json"]
+    environ = {**os.environ, **PLAIN, "TERM": "xterm"}
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=environ, cwd=REPOSITORY, timeout=60)
+    os.close(theirs)
+    told = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert json.loads(done.stdout)["games"] == 4
+    assert "\x1b" not in done.stdout.decode()
+    assert "games" in told
+
+
+REFUSED = [
+    (["nim", "equal", "equal"], "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
+    (["risk-duel", "equal", "equal", "--preset", "best"], "there is no preset 'best': one of paper, paired, quick"),
+    (["risk-duel", "nobody", "equal"], "side 'nobody': weights is 'nobody': four numbers from 0 up"),
+    (["risk-duel", "equal", ""], "side '': weights is '': four numbers from 0 up"),
+    (["risk-duel", "equal", "0,0,0,0:depth=1"], "side '0,0,0,0:depth=1': weights is '0,0,0,0': four numbers"),
+    (["risk-duel", "equal", "1,2,3,-4"], "side '1,2,3,-4': weights is '1,2,3,-4': four numbers"),
+    (["risk-duel", "@gone.toml", "equal"], "the file 'gone.toml' can't be read: No such file or directory"),
+    (["risk-duel", "@map.toml", "equal"], "side '@map.toml': in 'map.toml': there is no key weights: "),
+    (["risk-duel", "@\udcff.toml", "equal"], "side '@\\udcff.toml': printable characters"),
+    (["risk-duel", "equal:", "equal"], "side 'equal:': '': it is key=value"),
+    (["risk-duel", "equal:depth", "equal"], "side 'equal:depth': 'depth': it is key=value"),
+    (["risk-duel", "equal:genes=5", "equal"], "side 'equal:genes=5': a search has no 'genes': one of depth, nodes, "),
+    (["risk-duel", "equal", "equal:depth=x"], "side 'equal:depth=x': depth is 'x': an integer, or none"),
+    (["risk-duel", "equal", "equal:depth=0"], "side 'equal:depth=0': risk-duel: depth is '0': an integer from 1 to"),
+    (["risk-duel", "equal", "equal:depth=none"], "side 'equal:depth=none': risk-duel: a search has no end without"),
+    (["risk-campaign", "equal", "equal:battles=x"], "side 'equal:battles=x': risk-campaign: battles is 'x': one of"),
+    (["risk-campaign", "equal", "equal:horizon=x"], "side 'equal:horizon=x': risk-campaign: horizon is 'x': one of"),
+    (["risk-campaign", "equal:draft=x", "equal"], "side 'equal:draft=x': risk-campaign: draft is 'x': one of rule"),
+    (["risk-duel", "equal", "equal", "--set", "speed=1"], "--set: a search has no 'speed': one of depth, nodes, "),
+    (["risk-duel", "equal", "equal", "--set", "depth"], "--set 'depth': it is key=value"),
+    (["risk-duel", "equal", "equal", "--set", "nodes=0"], "--set: risk-duel: nodes is '0': an integer from 1 to"),
+    (["risk-campaign", "equal", "equal", "--set", "draft=x"], "--set: risk-campaign: draft is 'x': one of rule, "),
+    (["risk-campaign", "equal", "equal", "--config", "players=3"], "risk-campaign: players is 3: 2, as weights are"),
+    (["risk-campaign", "equal", "equal", "--config", "troops=3"], "risk-campaign has no config key 'troops': one of"),
+    (["risk-campaign", "equal", "equal", "--config", "map=moon"], "risk-campaign: there is no map 'moon': one of"),
+    (["risk-duel", "equal", "equal", "--config", "max_troops"], "--config 'max_troops': it is key=value"),
+    (["risk-duel", "equal", "equal", "--starts", "0"], "--starts is 0: 1 to 1,000,000"),
+    (["risk-duel", "equal", "equal", "--starts", "1000001"], "--starts is 1,000,001: 1 to 1,000,000"),
+    (["risk-duel", "equal", "equal", "--jobs", "0"], "--jobs is 0: 1 to 1024"),
+    (["risk-duel", "equal", "equal", "--jobs", "2", "--dask", "tcp://x:1"], "--jobs is of this machine, --dask of a"),
+    (["risk-duel", "equal", "equal", "--dask", "nowhere"], "the cluster's address is 'nowhere': one like tcp://"),
+    (["risk-duel", "equal", "equal", "--seed", ""], "seed is '': 1 to 64 printable characters"),
+    (["risk-duel", "equal", "equal", "--seed", "\udcff"], "seed is '\\udcff': 1 to 64 printable characters"),
+]
+
+
+@pytest.mark.parametrize(("args", "says"), REFUSED)
+def test_wrong_usage_is_one_line_before_the_first_game(
+    args: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("map.toml").write_text("speed = 1\n")
+    with pytest.raises(SystemExit) as stop:
+        main(["trial", *args])
+    said = capsys.readouterr()
+    assert (stop.value.code, said.out) == (2, "")
+    assert said.err.startswith(f"arena-bot: {says}")
+    assert said.err.count("\n") == 1
+
+
+def test_a_search_without_an_end_of_its_own_is_refused_though_sides_have_one() -> None:
+    with pytest.raises(UsageFault, match="--set: risk-duel: a search has no end without depth"):
+        read_setup("risk-duel", "paired", [], ["depth=none"])
+
+
+def workers_of(pid: int) -> list[int]:
+    """The worker processes that have begun: they have a thread that waits for the end of what started them."""
+    return [child for child in children(pid) if len(os.listdir(f"/proc/{child}/task")) > 1]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_trial_that_is_stopped_says_so_in_a_line_and_leaves_no_workers(how: signal.Signals) -> None:
+    with started("arena-bot", *DUEL, "equal", "paper", "--starts", "100000", **PLAIN) as process:
+        patient_until = time.monotonic() + 30
+        while not (workers := workers_of(process.pid)) and time.monotonic() < patient_until:
+            time.sleep(0.01)
+        for pid in (*workers, process.pid) if how == signal.SIGINT else (process.pid,):  # Ctrl-C reaches all
+            os.kill(pid, how)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert err == "arena-bot: stopped before the last game: a trial has its result then\n"
+    assert len(workers) == 1
+    assert all(ends_within(pid, 10) for pid in workers)
