@@ -26,7 +26,7 @@ def arena_bot(*args: str, **environ: str) -> subprocess.CompletedProcess[str]:
 def test_help_names_the_commands() -> None:
     done = arena_bot("--help")
     assert done.returncode == 0
-    assert all(command in done.stdout for command in ("run", "tune", "analyze", "compare"))
+    assert all(command in done.stdout for command in ("run", "tune", "trial", "analyze", "compare"))
 
 
 def test_help_names_the_bots_that_come_with_the_package() -> None:

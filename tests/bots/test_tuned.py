@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bots.presets import PRESETS, Preset
 from bots.selfplay import Setup
 from bots.tuned import NotKept, Running, Tuning, alone, command, config_text, read, write
 from bots.tuner import under_way
 from bots.tuning import Generation, Method, fittest
 from bots.weights import GAMES, read_weights
 from protocol.errors import ArenaFault, UsageFault
+from protocol.games import load
 
 METHOD = Method(genes=4, tournaments=2, starts=3, best=1, children=2, mutants=1, generations=2)
 SEED = "s"
@@ -54,8 +56,6 @@ def test_what_is_written_is_read_back(stage: Tuning, tmp_path: Path) -> None:
 
 
 def test_a_map_in_the_config_is_read_back(tmp_path: Path) -> None:
-    from protocol.games import load
-
     stage = tuning(1)
     stage = replace(stage, setup=stage.setup._replace(config=config_text({"map": load("risk-duel").config["map"]})))
     write(stage, tmp_path / "w.toml")
@@ -104,6 +104,17 @@ def test_a_word_of_the_command_is_quoted_for_a_shell() -> None:
     assert said.endswith(
         """--config battle=dice --config 'deal="11111111111111111111111111111111"' --seed 'it'"'"'s'"""
     )
+
+
+def test_a_file_outlives_the_numbers_of_its_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "w.toml"
+    write(tuning(1), file)
+    before = file.read_text().splitlines()
+    monkeypatch.setitem(PRESETS, "quick", {"risk-duel": Preset(METHOD, Setup("risk-duel", nodes=9))})  # type: ignore[arg-type]
+    assert read(str(file)) == tuning(1)
+    write(tuning(1), file)
+    assert file.read_text().splitlines()[1:] == before[1:]
+    assert "--preset quick --set depth=3 --set nodes=none --config" in file.read_text().splitlines()[0]
 
 
 def test_every_gene_of_a_generation_is_a_line_of_a_table(tmp_path: Path) -> None:
