@@ -65,7 +65,6 @@ def _draw(tuning: Tuning, axes: Axes) -> None:
     axes.set_xlabel("generation")
     axes.set_ylabel("fitness: share of points")
     axes.set_xlim(0.5, tuning.method.generations + 0.5)
-    axes.set_ylim(-0.03, 1.03)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y", color="0.9")
     axes.set_axisbelow(True)
