@@ -7,11 +7,8 @@ from __future__ import annotations
 import json
 import math
 import secrets
-import signal
-import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import NormalDist, fmean, stdev
 from time import monotonic
@@ -24,11 +21,10 @@ from rich.progress import Progress
 from bots.presets import PRESETS
 from bots.selfplay import Seats, Setup, check, play_all
 from bots.settings import read_config, read_pairs
-from bots.tune import STOPPED
-from bots.tuned import MOST_SEED, SEARCH
+from bots.tuned import SEARCH, check_seed
 from bots.tuner import pace
 from bots.tuning import Gene
-from bots.tuning_options import compile_once, read_crew, read_preset, with_config, with_search
+from bots.tuning_options import compile_once, read_crew, read_preset, stoppable, with_config, with_search
 from bots.weights import GAMES, NAMES, read_weights
 from bots.workers import Crew, spread
 from protocol import VERSION
@@ -80,8 +76,9 @@ def trial(
         raise UsageFault(f"--starts is {starts:,}: 1 to {MOST_STARTS:,}")
     setup = read_setup(game, preset, config or (), set_ or ())
     sides = read_side(setup, one), read_side(setup, other)
-    seed = _read_seed(seed)
-    with _stoppable():
+    seed = secrets.token_hex(4) if seed is None else seed
+    check_seed(seed)
+    with stoppable(lambda: "stopped before the last game: a trial has its result then"):
         crew = read_crew(jobs, dask)
         if dask is None:
             compile_once(setup)
@@ -118,26 +115,6 @@ def _searching(setup: Setup, sets: Mapping[str, str], where: str) -> Setup:
     except UsageFault as fault:
         raise UsageFault(f"{where}: {fault}") from fault
     return setup
-
-
-def _read_seed(seed: str | None) -> str:
-    """The seed, drawn where none is given."""
-    if seed is None:
-        return secrets.token_hex(4)
-    if not 1 <= len(seed) <= MOST_SEED or not seed.isprintable():
-        raise UsageFault(f"seed is {shown(seed)}: 1 to {MOST_SEED} printable characters")
-    return seed
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Raises `SystemExit` when stopped by a signal."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except KeyboardInterrupt:
-        print("arena-bot: stopped before the last game: a trial has its result then", file=sys.stderr)
-        raise SystemExit(STOPPED) from None
 
 
 def play_trial(crew: Crew, sides: tuple[Side, Side], seed: str, starts: int) -> Outcome:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
-import signal
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -21,7 +20,7 @@ from bots.settings import read_config, read_pairs
 from bots.tuned import NotKept, Tuning, alone, check_tuning, middle, numbers, read
 from bots.tuner import Tuner, pace, under_way
 from bots.tuning import fittest
-from bots.tuning_options import compile_once, read_crew, read_preset, with_config, with_numbers
+from bots.tuning_options import compile_once, read_crew, read_preset, stoppable, with_config, with_numbers
 from bots.tuning_plot import check_plot, plot
 from bots.weights import GAMES
 from bots.workers import Crew
@@ -29,8 +28,6 @@ from protocol import VERSION
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import shown
 
-STOPPED = 130
-"""The exit code of a program that was interrupted."""
 _PRESET = "paper"
 _SHOWN = 20
 """Generations in the table at the end."""
@@ -140,17 +137,14 @@ def _shown(value: Any) -> str:
 
 def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[Crew], *, compile_: bool) -> None:
     """Play what is missing. Raises `SystemExit` when stopped by a signal."""
-    setup = tuner.tuning.setup
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    tuning = tuner.tuning
     try:
-        if compile_:
-            compile_once(setup)
-        with crew as workers:
-            print(f"arena-bot: {setup.game}, preset {tuner.tuning.preset}, seed {tuner.tuning.seed}", file=sys.stderr)
-            tuner.run(workers)
-    except KeyboardInterrupt:
-        print(f"arena-bot: {_stopped(tuner.tuning, path)}", file=sys.stderr)
-        raise SystemExit(STOPPED) from None
+        with stoppable(lambda: _stopped(tuner.tuning, path)):
+            if compile_:
+                compile_once(tuning.setup)
+            with crew as workers:
+                print(f"arena-bot: {tuning.setup.game}, preset {tuning.preset}, seed {tuning.seed}", file=sys.stderr)
+                tuner.run(workers)
     except NotKept:
         raise
     except ArenaFault as fault:

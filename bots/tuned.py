@@ -98,13 +98,18 @@ def check_tuning(tuning: Tuning) -> None:
     """Raises `UsageFault` for a tuning that can't be played, or not be kept in a file."""
     if tuning.preset not in PRESETS:
         raise UsageFault(f"there is no preset {shown(tuning.preset)}: one of {', '.join(PRESETS)}")
-    if not 1 <= len(tuning.seed) <= MOST_SEED or not tuning.seed.isprintable():
-        raise UsageFault(f"seed is {shown(tuning.seed)}: 1 to {MOST_SEED} printable characters")
+    check_seed(tuning.seed)
     check(tuning.setup)
     method = tuning.method
     method.check()
     if method.genes * method.generations > MOST_GENES:
         raise UsageFault(f"genes times generations is {method.genes * method.generations:,}: at most {MOST_GENES:,}")
+
+
+def check_seed(seed: str) -> None:
+    """Raises `UsageFault`."""
+    if not 1 <= len(seed) <= MOST_SEED or not seed.isprintable():
+        raise UsageFault(f"seed is {shown(seed)}: 1 to {MOST_SEED} printable characters")
 
 
 def write(tuning: Tuning, path: Path) -> None:

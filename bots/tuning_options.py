@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields, replace
 from typing import Any
 
@@ -20,6 +22,8 @@ from protocol.games import load
 from protocol.games.base import shown
 
 MOST_JOBS = 1024
+STOPPED = 130
+"""The exit code of a program that was interrupted."""
 _MAY_BE_NONE = ("depth", "nodes")
 _METHOD: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}
 
@@ -89,3 +93,14 @@ def compile_once(setup: Setup) -> None:
     rules, kernel = ready(setup)
     with warming_up("arena-bot", rules, default_lock()):
         kernel.warm_up()
+
+
+@contextmanager
+def stoppable(told: Callable[[], str]) -> Iterator[None]:
+    """Ctrl-C or SIGTERM inside ends the program with the line that `told` gives. Raises `SystemExit`."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"arena-bot: {told()}", file=sys.stderr)
+        raise SystemExit(STOPPED) from None
