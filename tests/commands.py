@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pty
+import re
 import select
 import subprocess
 import sys
@@ -23,8 +25,25 @@ def run(*command: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
+def at_terminal(*command: str, **environ: str) -> tuple[subprocess.CompletedProcess[str], str]:
+    """The same where standard error is a terminal; and what that is shown, without what moves and colours it."""
+    ours, theirs = pty.openpty()
+    with (
+        open(ours, "rb", buffering=0) as screen,
+        started(*command, stderr=theirs, **{"TERM": "xterm", **environ}) as process,
+    ):
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # there is nobody left to write
+            while select.select([screen], [], [], WITHIN)[0]:
+                shown += screen.read(65536)
+        out, _ = process.communicate(timeout=WITHIN)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
+    return subprocess.CompletedProcess(command, process.returncode, out), plain
+
+
 @contextlib.contextmanager
-def started(*command: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
+def started(*command: str, stderr: int = subprocess.PIPE, **environ: str) -> Iterator[subprocess.Popen[str]]:
     """A command that runs; killed at the end if it still does."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
     process = subprocess.Popen(
@@ -33,7 +52,7 @@ def started(*command: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
         env={**inherited, "TERM": "dumb", **environ},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
     )
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +15,11 @@ import pytest
 from bots.cli import main
 from bots.presets import PRESETS
 from bots.tune import Given, fresh
-from bots.tuned import alone, check_tuning, read, write
+from bots.tuned import alone, check_tuning, middle, read, write
 from bots.tuner import under_way
 from bots.tuning import Generation, Method
 from bots.weights import GAMES, read_weights
-from commands import run
+from commands import at_terminal, run
 
 TINY = ["genes=4", "tournaments=2", "best=1", "children=1", "mutants=1", "generations=2", "depth=1"]
 SETS = [word for pair in TINY for word in ("--set", pair)]
@@ -69,6 +70,17 @@ def test_every_generation_is_told_in_a_line_where_there_is_no_terminal(made: Mad
     assert lines[1].startswith(f"generation 2 of 2: best {max(second.fitness):.3f}, median ")
     assert all("; 2 games, " in line and line.endswith(" games/s") for line in lines)
     assert "\x1b" not in made.err
+
+
+def test_at_a_terminal_a_bar_tells_how_far_it_is(made: Made, tmp_path: Path) -> None:
+    where = ["--jobs", "1", "--out", str(tmp_path / "w.toml")]
+    done, shown = at_terminal("arena-bot", *COMMAND, *where, COLUMNS="120", **PLAIN)
+    first = read(str(made.file)).generations[0]
+    told = f"best {max(first.fitness):.3f} median {middle(first):.3f}"
+    assert done.returncode == 0, shown
+    assert re.search(r"generation 1/2 \S+ 0/2 ", shown)
+    assert re.search(rf"generation 2/2 \S+ 0/2 {told} [\d.,]+ games/s \d:\d\d:\d\d left", shown)
+    assert done.stdout.splitlines()[:5] == made.out.splitlines()[:5]
 
 
 def test_the_result_is_shown_within_80_columns(made: Made) -> None:
