@@ -8,14 +8,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from bots.evaluation.risk import features, score, unam_bound
 from bots.search import WIN, Limit
 from bots.search.base import opinion
-from bots.search.kernels import HORIZONS
+from bots.search.kernels import HORIZONS, Algorithm
 from bots.search.risk import campaign_play, campaign_tree
 from bots.search.risk.campaign import DEEPEST, CampaignSearch
 from bots.search.risk.sums import FEATURES, scale_values, state_of
@@ -256,6 +256,16 @@ def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: 
         pruned = search.search(state, depth=whole.depth, algorithm="alphabeta", limit=Limit(), **how)
         assert pruned.value == pytest.approx(whole.value, rel=1e-9, abs=1e-3), (state, how)
         assert pruned.depth == whole.depth
+
+
+def test_positions_that_differ_by_thousands_of_units_are_told_apart() -> None:
+    search = kernel(map="south-america", battle="deterministic")
+    state = Position((1, 1, 1, 0), (1, 3, 1, 16_383), "attack", 0, 3, 1, (), 0, 9)
+    values = [  # to 1 and then to 2, and the other way round: 4,096 units more on one, and fewer on the other
+        search.search(state, depth=2, algorithm=algorithm, horizon="plies", weights=(0, 1, 5, 0), limit=Limit()).value
+        for algorithm in get_args(Algorithm)
+    ]
+    assert values[0] == pytest.approx(values[1], abs=1e-3)
 
 
 def test_a_narrow_window_gives_the_value_or_a_sound_bound() -> None:

@@ -33,9 +33,11 @@ DRAFTS = DRAFTING + 1
 """Where a draft is worked out: two slots a territory. The positions that are kept follow."""
 
 SPAN = 64
-"""Troops enter a search key in two digits of this base."""
+"""Troops enter a search key in digits of this base: two, with the owner, and a third where there are that many."""
 SEAT_KEYS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURNS = 0, 8, 32, 256, 2048
-"""Where the numbers that are not a territory's begin, behind those that are; and how many they are."""
+"""Where the numbers that are not a territory's begin, behind those of two digits; and how many they are. Those of third
+digits follow.
+"""
 
 
 def campaign_board(rules: Campaign) -> list[int]:
@@ -72,8 +74,10 @@ def play_array(board: list[int], position: Position, depth: int) -> Any:
 
 @lru_cache(maxsize=8)
 def keys_for(territories: int) -> Any:
-    """Zobrist's numbers: by territory, owner and digit of its troops; then by seat, attacks left, ply and round."""
-    return ints(random_numbers(territories * MOST_PLAYERS * 2 * SPAN + TURNS))
+    """Zobrist's numbers: by territory, owner and digit of its troops; then by seat, attacks left, ply and round; and by
+    territory and third digit.
+    """
+    return ints(random_numbers(territories * MOST_PLAYERS * 2 * SPAN + TURNS + territories * SPAN))
 
 
 @compiled
@@ -81,7 +85,11 @@ def key_of(board: Any, state: Any, keys: Any, at: int) -> int:
     """What a cell adds to the search key."""
     begin = (board[at + 3] * MOST_PLAYERS + state[at]) * 2 * SPAN
     troops = state[at + 1]
-    return keys[begin + troops % SPAN] ^ keys[begin + SPAN + troops // SPAN % SPAN]  # type: ignore[no-any-return]
+    key = keys[begin + troops % SPAN] ^ keys[begin + SPAN + troops // SPAN % SPAN]
+    if troops < SPAN * SPAN:
+        return key  # type: ignore[no-any-return]
+    begin = board[TERRITORIES] * MOST_PLAYERS * 2 * SPAN + TURNS + board[at + 3] * SPAN
+    return key ^ keys[begin + troops // (SPAN * SPAN) % SPAN]  # type: ignore[no-any-return]
 
 
 @compiled
