@@ -287,6 +287,8 @@ def _is_lost(future: Future[R]) -> bool:
 def _begin() -> None:
     """What a worker process does first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -299,11 +301,11 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Keep Ctrl-C from processes that start meanwhile, also before they can ignore it."""
+    """Keep signals that stop this process from those that start meanwhile, until they can take them."""
     if sys.platform == "win32":
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
