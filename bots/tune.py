@@ -120,8 +120,9 @@ def _resumed(given: Given, path: Path) -> Tuning:
     said += [(f"--config {key}", value, tuning.config.get(key)) for key, value in given.config.items()]
     for option, value, here in said:
         if value != here:
+            right = f"write {here}" if option == "GAME" else "leave it out"
             raise UsageFault(
-                f"{option} is {_shown(value)}, but in {path} it is {_shown(here)}: leave it out, or name another --out"
+                f"{option} is {_shown(value)}, but in {path} it is {_shown(here)}: {right}, or name another --out"
             )
     if tuning.running is not None and tuning.version != VERSION:
         raise UsageFault(
@@ -185,7 +186,8 @@ def _print(tuning: Tuning, path: Path, spent: str) -> None:
     print(f"games    {tuning.games:,}{spent}")
     print(f"seed     {tuning.seed}")
     print(f"file     {path}")
-    print(f"play it  {shlex.join(['arena-bot', 'run', 'ga', '--set', f'weights=@{path}'])}")
+    words = ["arena-bot", "run", "ga", "--game", tuning.setup.game, "--set", f"weights=@{path}"]
+    print(f"play it  {shlex.join(words)}")
 
 
 def _text(weights: tuple[float, ...]) -> str:

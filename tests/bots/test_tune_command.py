@@ -91,7 +91,7 @@ def test_the_result_is_shown_within_80_columns(made: Made) -> None:
     assert lines[0] == "generation   best  median  fittest weights"
     assert lines[2].endswith(weights)
     assert f"weights  {weights}" in lines
-    assert lines[-1] == f"play it  arena-bot run ga --set weights=@{made.file}"
+    assert lines[-1] == f"play it  arena-bot run ga --game risk-duel --set weights=@{made.file}"
     assert max(len(line) for line in lines if str(made.file) not in line) <= 80
 
 
@@ -235,13 +235,13 @@ def test_wrong_usage_is_one_line_before_the_first_game(
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["risk-campaign"], "GAME is 'risk-campaign', but in w.toml it is 'risk-duel'"),
-        (["risk-duel", "--preset", "paper"], "--preset is 'paper', but in w.toml it is 'quick'"),
-        (["risk-duel", "--seed", "t"], "--seed is 't', but in w.toml it is 's'"),
-        (["risk-duel", "--set", "genes=4", "--set", "best=2"], "--set best is 2, but in w.toml it is 1"),
-        (["risk-duel", "--set", "nodes=100"], "--set nodes is 100, but in w.toml it is none"),
-        (["risk-duel", "--set", "depth=none"], "--set depth is none, but in w.toml it is 1"),
-        (["risk-duel", "--config", "max_troops=6"], "--config max_troops is 6, but in w.toml it is 5"),
+        (["risk-campaign"], "GAME is 'risk-campaign', but in w.toml it is 'risk-duel': write risk-duel"),
+        (["risk-duel", "--preset", "paper"], "--preset is 'paper', but in w.toml it is 'quick': leave it out"),
+        (["risk-duel", "--seed", "t"], "--seed is 't', but in w.toml it is 's': leave it out"),
+        (["risk-duel", "--set", "genes=4", "--set", "best=2"], "--set best is 2, but in w.toml it is 1: leave it out"),
+        (["risk-duel", "--set", "nodes=100"], "--set nodes is 100, but in w.toml it is none: leave it out"),
+        (["risk-duel", "--set", "depth=none"], "--set depth is none, but in w.toml it is 1: leave it out"),
+        (["risk-duel", "--config", "max_troops=6"], "--config max_troops is 6, but in w.toml it is 5: leave it out"),
     ],
 )
 def test_what_differs_from_the_file_is_refused_by_its_option(
@@ -251,7 +251,7 @@ def test_what_differs_from_the_file_is_refused_by_its_option(
     with pytest.raises(SystemExit) as stop:
         main(["tune", *args, "--resume", "--out", "w.toml"])
     assert stop.value.code == 2
-    assert capsys.readouterr().err == f"arena-bot: {says}: leave it out, or name another --out\n"
+    assert capsys.readouterr().err == f"arena-bot: {says}, or name another --out\n"
 
 
 @pytest.mark.parametrize("options", [[], ["--resume"]], ids=["anew", "--resume"])
