@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-import pty
 import random
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +24,7 @@ from bots.selfplay import Seats, play
 from bots.trial import Outcome, Side, judge, play_trial, read_setup, read_side
 from bots.weights import GAMES
 from bots.workers import Crew, processes
-from commands import REPOSITORY, children, ends_within, run, started
+from commands import at_terminal, children, ends_within, run, started
 from protocol import VERSION
 from protocol.errors import UsageFault
 
@@ -237,16 +234,10 @@ def test_json_has_the_result_and_all_that_it_takes_to_repeat_it() -> None:
 
 
 def test_at_a_terminal_the_bar_keeps_out_of_standard_output() -> None:
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "bots", *DUEL, "equal", "paper", "--starts", "2", "--json"]
-    environ = {**os.environ, **PLAIN, "TERM": "xterm"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=environ, cwd=REPOSITORY, timeout=60)
-    os.close(theirs)
-    told = os.read(ours, 65536).decode()
-    os.close(ours)
+    done, shown = at_terminal("arena-bot", *DUEL, "equal", "paper", "--starts", "2", "--json", **PLAIN)
     assert json.loads(done.stdout)["games"] == 4
-    assert "\x1b" not in done.stdout.decode()
-    assert "games" in told
+    assert "\x1b" not in done.stdout
+    assert "games" in shown
 
 
 REFUSED = [
