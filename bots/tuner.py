@@ -17,8 +17,8 @@ from bots.tuned import NotKept, Running, Tuning, middle, write
 from bots.tuning import Generation, Method, first_genes, fitness, next_genes, schedule
 from bots.workers import Crew, spread
 
-KEEP_EVERY = 1.0
-"""Seconds between two writes of the file."""
+KEEPING = 0.05
+"""The share of the time that writing the file may take between generations."""
 
 
 def under_way(method: Method, seed: str, generations: Sequence[Generation]) -> Running | None:
@@ -43,6 +43,7 @@ class Tuner:
         self._path = path
         self._left = tuning.method.total - tuning.games
         self._began = self._kept = monotonic()
+        self._pause = 0.0
         self._console = Console(stderr=True)
         self._bar = Progress(
             TextColumn("generation {task.description}"),
@@ -90,7 +91,7 @@ class Tuner:
                 scores[missing[k]] = score
                 self.played += 1
                 self._bar.update(bar, advance=1, told=self._told())
-                if monotonic() - self._kept >= KEEP_EVERY:
+                if monotonic() - self._kept >= self._pause:
                     self._take(running, scores)
                     self._keep()
         finally:
@@ -111,8 +112,10 @@ class Tuner:
         self.tuning = replace(self.tuning, generations=generations, running=under_way(method, seed, generations))
 
     def _keep(self) -> None:
+        begin = monotonic()
         write(self.tuning, self._path)
         self._kept = monotonic()
+        self._pause = (self._kept - begin) / KEEPING
 
     def _tell(self, games: int, seconds: float) -> None:
         """A line about the generation that is finished, of which so many games were played in this session."""
