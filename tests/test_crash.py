@@ -142,7 +142,8 @@ def test_a_bot_that_dies_at_once_stops_the_tournament_with_its_last_lines(tmp_pa
 def test_a_bot_that_refuses_its_settings_stops_the_tournament_in_its_words(tmp_path: Path) -> None:
     code, _, _, err = tournament(tmp_path / "data", "random", "x=alphabeta:deep=4")
     assert code == 1
-    assert err.endswith("\n  arena-bot: alphabeta has no setting 'deep': it has depth, eval, nodes, weights, battles\n")
+    told = "alphabeta has no setting 'deep': it has depth, eval, nodes, weights, battles, horizon, draft"
+    assert err.endswith(f"\n  arena-bot: {told}\n")
 
 
 def test_a_program_that_cannot_be_run_stops_the_tournament_in_one_line(tmp_path: Path) -> None:
