@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import select
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,11 +42,6 @@ def at_terminal(*command: str, **environ: str) -> tuple[subprocess.CompletedProc
     return subprocess.CompletedProcess(command, process.returncode, out), plain
 
 
-def _interruptible() -> None:
-    """Tests may run in the background of a shell, which has its children ignore Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @contextlib.contextmanager
 def started(*command: str, stderr: int = subprocess.PIPE, **environ: str) -> Iterator[subprocess.Popen[str]]:
     """A command that runs; killed at the end if it still does."""
@@ -60,7 +54,6 @@ def started(*command: str, stderr: int = subprocess.PIPE, **environ: str) -> Ite
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,
-        preexec_fn=_interruptible,
     )
     try:
         yield process

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C stop tests and what they start also in the background of a shell, which has its children ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Mosquitto:
