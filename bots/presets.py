@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from bots.selfplay import Setup
 from bots.tuning import Method
+from protocol.errors import UsageFault
+from protocol.games.base import shown
 
 
 class Preset(NamedTuple):
@@ -44,3 +46,12 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
     },
 }
 """By name and game. `paper` is the method of the project arman-aminian/risk-game-ai-agent, as its report has it."""
+
+
+def read_preset(name: str, game: str) -> Preset:
+    """The preset of a game. Raises `UsageFault`."""
+    if name not in PRESETS:
+        raise UsageFault(f"there is no preset {shown(name)}: one of {', '.join(PRESETS)}")
+    if game not in PRESETS[name]:
+        raise UsageFault(f"{shown(game)} has no weights to tune: one of {', '.join(PRESETS[name])}")
+    return PRESETS[name][game]

@@ -18,13 +18,13 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from bots.presets import PRESETS
+from bots.presets import PRESETS, read_preset
 from bots.selfplay import Seats, Setup, check, play_all
 from bots.settings import read_config, read_pairs
 from bots.tuned import SEARCH, check_seed
 from bots.tuner import pace
 from bots.tuning import Gene
-from bots.tuning_options import compile_once, read_crew, read_preset, stoppable, with_config, with_search
+from bots.tuning_options import compile_once, read_crew, stoppable, with_config, with_search
 from bots.weights import GAMES, NAMES, read_weights
 from bots.workers import Crew, spread
 from protocol import VERSION

@@ -15,12 +15,12 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from bots.presets import PRESETS
+from bots.presets import PRESETS, read_preset
 from bots.settings import read_config, read_pairs
 from bots.tuned import NotKept, Tuning, alone, check_tuning, middle, numbers, read
 from bots.tuner import Tuner, pace, under_way
 from bots.tuning import fittest
-from bots.tuning_options import compile_once, read_crew, read_preset, stoppable, with_config, with_numbers
+from bots.tuning_options import compile_once, read_crew, stoppable, with_config, with_numbers
 from bots.tuning_plot import check_plot, plot
 from bots.weights import GAMES
 from bots.workers import Crew

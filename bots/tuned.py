@@ -20,7 +20,7 @@ import msgspec
 import tomli_w
 from msgspec import Struct
 
-from bots.presets import PRESETS
+from bots.presets import PRESETS, read_preset
 from bots.search.kernels import EQUAL, Battles, Drafting, Horizon
 from bots.selfplay import Setup, check
 from bots.tuning import DECIMALS, Gene, Generation, Method, fittest
@@ -96,8 +96,7 @@ def middle(generation: Generation) -> float:
 
 def check_tuning(tuning: Tuning) -> None:
     """Raises `UsageFault` for a tuning that can't be played, or not be kept in a file."""
-    if tuning.preset not in PRESETS:
-        raise UsageFault(f"there is no preset {shown(tuning.preset)}: one of {', '.join(PRESETS)}")
+    read_preset(tuning.preset, tuning.setup.game)
     check_seed(tuning.seed)
     check(tuning.setup)
     method = tuning.method

@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields, replace
 from typing import Any
 
-from bots.presets import PRESETS, Preset
 from bots.selfplay import Setup, ready
 from bots.tuned import SEARCH, config_text
 from bots.tuning import Method
@@ -26,15 +25,6 @@ STOPPED = 130
 """The exit code of a program that was interrupted."""
 _MAY_BE_NONE = ("depth", "nodes")
 _METHOD: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}
-
-
-def read_preset(name: str, game: str) -> Preset:
-    """The preset of a game. Raises `UsageFault`."""
-    if name not in PRESETS:
-        raise UsageFault(f"there is no preset {shown(name)}: one of {', '.join(PRESETS)}")
-    if game not in PRESETS[name]:
-        raise UsageFault(f"{shown(game)} has no weights to tune: one of {', '.join(PRESETS[name])}")
-    return PRESETS[name][game]
 
 
 def with_config(setup: Setup, given: Mapping[str, Any]) -> Setup:
