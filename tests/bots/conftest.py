@@ -16,6 +16,7 @@ import pytest
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
+from bots.cli import main
 from protocol import messages
 from protocol.codec import MSGPACK
 from protocol.dice import Dice
@@ -30,6 +31,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker("no_cover")
+
+
+@pytest.fixture
+def arena_bot(capsys: Any) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command line in this process: its exit code, and what it said on standard output and error."""
+
+    def say(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main(args)
+        return (stop.value.code, *capsys.readouterr())
+
+    return say
 
 
 T = TypeVar("T", bound=FromClient)

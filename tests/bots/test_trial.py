@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bots.weights
-from bots.cli import main
 from bots.presets import PRESETS
 from bots.selfplay import Seats, play
 from bots.trial import Outcome, Side, judge, play_trial, read_setup, read_side
@@ -279,16 +278,14 @@ REFUSED = [
 
 @pytest.mark.parametrize(("args", "says"), REFUSED)
 def test_wrong_usage_is_one_line_before_the_first_game(
-    args: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    args: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arena_bot: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("map.toml").write_text("speed = 1\n")
-    with pytest.raises(SystemExit) as stop:
-        main(["trial", *args])
-    said = capsys.readouterr()
-    assert (stop.value.code, said.out) == (2, "")
-    assert said.err.startswith(f"arena-bot: {says}")
-    assert said.err.count("\n") == 1
+    code, out, err = arena_bot("trial", *args)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"arena-bot: {says}")
+    assert err.count("\n") == 1
 
 
 def test_a_search_without_an_end_of_its_own_is_refused_though_sides_have_one() -> None:

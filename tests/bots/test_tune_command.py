@@ -136,19 +136,21 @@ def test_the_picture_has_a_dot_for_every_gene(made: Made) -> None:
 
 
 @pytest.mark.parametrize(("form", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("PNG", b"\x89PNG")])
-def test_a_picture_is_of_the_form_that_its_name_says(form: str, begins: bytes, made: Made, tmp_path: Path) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["tune", "risk-duel", "--resume", "--out", str(made.file), "--plot", str(tmp_path / f"p.{form}")])
-    assert stop.value.code == 0
-    assert (tmp_path / f"p.{form}").read_bytes().startswith(begins)
+def test_a_picture_is_of_the_form_that_its_name_says(
+    form: str, begins: bytes, made: Made, tmp_path: Path, arena_bot: Any
+) -> None:
+    picture = tmp_path / f"p.{form}"
+    code, _, _ = arena_bot("tune", "risk-duel", "--resume", "--out", str(made.file), "--plot", str(picture))
+    assert code == 0
+    assert picture.read_bytes().startswith(begins)
 
 
-def test_a_picture_that_cannot_be_finished_leaves_none(made: Made, tmp_path: Path, capsys: Any) -> None:
+def test_a_picture_that_cannot_be_finished_leaves_none(made: Made, tmp_path: Path, arena_bot: Any) -> None:
     (tmp_path / "p.svg.part").symlink_to("/dev/full")
-    with pytest.raises(SystemExit) as stop:
-        main(["tune", "risk-duel", "--resume", "--out", str(made.file), "--plot", str(tmp_path / "p.svg")])
-    assert stop.value.code == 1
-    assert capsys.readouterr().err.endswith(f"{tmp_path}/p.svg can't be written: No space left on device\n")
+    picture = tmp_path / "p.svg"
+    code, _, err = arena_bot("tune", "risk-duel", "--resume", "--out", str(made.file), "--plot", str(picture))
+    assert code == 1
+    assert err.endswith(f"{picture} can't be written: No space left on device\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -218,17 +220,15 @@ REFUSED = [
 
 @pytest.mark.parametrize(("args", "says"), REFUSED)
 def test_wrong_usage_is_one_line_before_the_first_game(
-    args: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    args: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arena_bot: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("map.toml").write_text("speed = 1\n")
     Path("folder.toml").mkdir()
-    with pytest.raises(SystemExit) as stop:
-        main(["tune", *args])
-    said = capsys.readouterr()
-    assert (stop.value.code, said.out) == (2, "")
-    assert said.err.startswith(f"arena-bot: {says}")
-    assert said.err.count("\n") == 1
+    code, out, err = arena_bot("tune", *args)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"arena-bot: {says}")
+    assert err.count("\n") == 1
     assert sorted(os.listdir()) == ["folder.toml", "map.toml"]
 
 
@@ -245,46 +245,40 @@ def test_wrong_usage_is_one_line_before_the_first_game(
     ],
 )
 def test_what_differs_from_the_file_is_refused_by_its_option(
-    args: list[str], says: str, made: Made, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    args: list[str], says: str, made: Made, monkeypatch: pytest.MonkeyPatch, arena_bot: Any
 ) -> None:
     monkeypatch.chdir(made.file.parent)
-    with pytest.raises(SystemExit) as stop:
-        main(["tune", *args, "--resume", "--out", "w.toml"])
-    assert stop.value.code == 2
-    assert capsys.readouterr().err == f"arena-bot: {says}, or name another --out\n"
+    code, _, err = arena_bot("tune", *args, "--resume", "--out", "w.toml")
+    assert (code, err) == (2, f"arena-bot: {says}, or name another --out\n")
 
 
 @pytest.mark.parametrize("options", [[], ["--resume"]], ids=["anew", "--resume"])
-def test_a_file_that_another_process_is_tuning_is_refused(options: list[str], tmp_path: Path, capsys: Any) -> None:
+def test_a_file_that_another_process_is_tuning_is_refused(options: list[str], tmp_path: Path, arena_bot: Any) -> None:
     file = tmp_path / "w.toml"
-    with alone(file), pytest.raises(SystemExit) as stop:
-        main([*COMMAND, *options, "--out", str(file)])
+    with alone(file):
+        code, _, err = arena_bot(*COMMAND, *options, "--out", str(file))
     says = f"arena-bot: another process is tuning {file}: wait for its end, or name another --out\n"
-    assert (stop.value.code, capsys.readouterr().err) == (1, says)
+    assert (code, err) == (1, says)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_as_in_the_file_may_be_given_again(made: Made, capsys: Any) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main([*COMMAND, "--resume", "--out", str(made.file)])
-    assert (stop.value.code, capsys.readouterr().out.splitlines()[:5]) == (0, made.out.splitlines()[:5])
+def test_what_is_as_in_the_file_may_be_given_again(made: Made, arena_bot: Any) -> None:
+    code, out, _ = arena_bot(*COMMAND, "--resume", "--out", str(made.file))
+    assert (code, out.splitlines()[:5]) == (0, made.out.splitlines()[:5])
 
 
-def test_another_versions_games_are_not_mixed_with_these(tmp_path: Path, capsys: Any) -> None:
+def test_another_versions_games_are_not_mixed_with_these(tmp_path: Path, arena_bot: Any) -> None:
     old = replace(fresh(Given("risk-duel", "quick", {}, {}, "s")), version="0.0.1")
     write(old, tmp_path / "w.toml")
-    with pytest.raises(SystemExit) as stop:
-        main(["tune", "risk-duel", "--resume", "--out", str(tmp_path / "w.toml")])
-    assert stop.value.code == 2
-    assert "w.toml is of bot-arena '0.0.1', this is " in capsys.readouterr().err
+    code, _, err = arena_bot("tune", "risk-duel", "--resume", "--out", str(tmp_path / "w.toml"))
+    assert code == 2
+    assert "w.toml is of bot-arena '0.0.1', this is " in err
 
 
 def test_without_matplotlib_a_picture_is_refused_with_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arena_bot: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("bots.tuning_plot.find_spec", lambda name: None)
-    with pytest.raises(SystemExit) as stop:
-        main(["tune", "risk-duel", "--plot", "w.svg"])
-    assert stop.value.code == 2
-    assert capsys.readouterr().err == "arena-bot: --plot needs matplotlib: pip install 'bot-arena[plot]'\n"
+    code, _, err = arena_bot("tune", "risk-duel", "--plot", "w.svg")
+    assert (code, err) == (2, "arena-bot: --plot needs matplotlib: pip install 'bot-arena[plot]'\n")
