@@ -62,8 +62,8 @@ def serve(
     config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None,
 ) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
+    from arena.commands.config import settings
     from arena.commands.serve import run
-    from arena.config import settings
 
     flags = {"host": host, "port": port, "data": data, "db": db, "clock": clock, "mqtt": mqtt}
     run(settings({**flags, "registration": registration, "max_connections": max_connections}, config))
@@ -87,8 +87,8 @@ def tournament(
     to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")] = None,
 ) -> None:
     """Play a tournament of local bots, or what is missing of it."""
+    from arena.commands.config import data_folder
     from arena.commands.tournament import run
-    from arena.config import data_folder
 
     run(
         bots,
@@ -213,8 +213,8 @@ def bot_revoke(name: BotName, db: Database = None, data: Data = None) -> None:
 @db_app.command("upgrade")
 def db_upgrade(db: Database = None, data: Data = None) -> None:
     """Bring the schema up to date."""
+    from arena.commands.config import data_folder
     from arena.commands.data import upgrade
-    from arena.config import data_folder
 
     upgrade(_database(db, data), data_folder(data))
 
@@ -222,8 +222,8 @@ def db_upgrade(db: Database = None, data: Data = None) -> None:
 @db_app.command("rebuild-ratings")
 def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
     """Compute all ratings again from the results."""
+    from arena.commands.config import data_folder
     from arena.commands.data import rebuild_ratings
-    from arena.config import data_folder
 
     rebuild_ratings(_database(db, data), data_folder(data))
 
@@ -237,7 +237,7 @@ def db_check(db: Database = None, data: Data = None) -> None:
 
 
 def _database(flag: str | None, data: Path | None) -> str:
-    from arena.config import data_folder, database
+    from arena.commands.config import data_folder, database
 
     return database(flag, data_folder(data))
 

@@ -25,7 +25,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from arena import loop
+from arena.server import loop
 
 GAME = "nim"
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
@@ -171,10 +171,10 @@ async def _serve_echo() -> None:
 
 
 async def _serve_arena(connections: int) -> None:
-    from arena.archive import Archive
-    from arena.identity import FixedDoor
-    from arena.journal import Journal
-    from arena.server import Arena
+    from arena.server.arena import Arena
+    from arena.server.identity import FixedDoor
+    from arena.server.journal import Journal
+    from arena.store.archive import Archive
     from arena.store.store import Store
     from protocol.games import load
     from protocol.messages import Clock

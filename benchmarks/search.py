@@ -15,11 +15,11 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from bots.comparison import Comparison, Measured, compare_searches
+from bots.analysis.searches import Comparison, Measured, compare_searches
 from bots.evaluation import evaluation
 from bots.search import ENDLESS, Limit, expectiminimax
 from bots.search.risk.duel import DuelSearch
-from protocol.compiled import FAST
+from machine.compiled import FAST
 from protocol.games import load
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Duel, Position

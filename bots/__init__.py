@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bots.bot import Bot, Choice, GiveUp, Turn
+from bots.client.bot import Bot, Choice, GiveUp, Turn
 
 if TYPE_CHECKING:
-    from bots.client import run
+    from bots.client.run import run
 
 __all__ = ["Bot", "Choice", "GiveUp", "Turn", "run"]
 
@@ -18,7 +18,7 @@ __all__ = ["Bot", "Choice", "GiveUp", "Turn", "run"]
 def __getattr__(name: str) -> Any:
     """`run`, imported when it is asked for: what only searches or defines a bot needs no sockets."""
     if name == "run":
-        from bots.client import run
+        from bots.client.run import run
 
         return run
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -51,8 +51,9 @@ def run_bot(
     ] = None,
 ) -> None:
     """Connect a bot to an arena and play."""
-    from bots.client import play
-    from bots.settings import Given, read_config, read_pairs
+    from bots.client.run import play
+    from bots.client.settings import Given
+    from bots.client.values import read_config, read_pairs
 
     given = Given(
         url=url,
@@ -77,7 +78,7 @@ def run_bot(
 @app.command(context_settings=_DELEGATED)
 def tune(context: typer.Context) -> None:
     """Evolve the weights of Risk's evaluation."""
-    from bots.tune import tune
+    from bots.commands.tune import tune
 
     _run(tune, context.args, "arena-bot tune")
 
@@ -85,7 +86,7 @@ def tune(context: typer.Context) -> None:
 @app.command(context_settings=_DELEGATED)
 def trial(context: typer.Context) -> None:
     """Two sets of weights against each other: who is better, and how sure that is."""
-    from bots.trial import trial
+    from bots.commands.trial import trial
 
     _run(trial, context.args, "arena-bot trial")
 
@@ -93,7 +94,7 @@ def trial(context: typer.Context) -> None:
 @app.command(context_settings=_DELEGATED)
 def analyze(context: typer.Context) -> None:
     """Exact facts about a position: nim, grundy, duel."""
-    from bots.analyze import analyze
+    from bots.commands.analyze import analyze
 
     analyze(context.args or ["--help"], prog_name="arena-bot analyze")
 
@@ -101,7 +102,7 @@ def analyze(context: typer.Context) -> None:
 @app.command(context_settings=_DELEGATED)
 def compare(context: typer.Context) -> None:
     """Minimax beside alpha-beta: nodes, leaves, time and value."""
-    from bots.analyze import compare
+    from bots.commands.analyze import compare
 
     _run(compare, context.args, "arena-bot compare")
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from arena import ladder
-from arena import record as records
-from arena.effects import Deadline, Effect, Expired, Finish, Played, Ready, Record, Release, Show, Tell
-from arena.match import Match, Phase
-from arena.record import AnyLine, Header, Ply, RecordedSeat, Strike, header_of, public, write_line
+from arena.ratings import ladder
+from arena.referee import record as records
+from arena.referee.effects import Deadline, Effect, Expired, Finish, Played, Ready, Record, Release, Show, Tell
+from arena.referee.match import Match, Phase
+from arena.referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, header_of, public, write_line
+from arena.replay.verify import verify
 from protocol.dice import Dice
 from protocol.games.base import Game, illegal, integers, move_fields, one_of, read_config
 from protocol.messages import Clock, End, Event, Player, Rejected, Start, Turn
@@ -247,5 +248,5 @@ def ended(table: Table) -> list[str]:
     assert table.match.phase is Phase.OVER
     assert table.finishes == 1
     assert table.deadline is None
-    records.verify(table.record())
+    verify(table.record())
     return [seat.reason for seat in table.match.result("x").seats]

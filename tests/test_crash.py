@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from arena.archive import Archive
-from arena.contestants import BotCrashed, contestants
-from arena.result import Result
+from arena.referee.result import Result
+from arena.store.archive import Archive
 from arena.store.store import Store
-from arena.tournament import Plan, Tournament
+from arena.tournament.contestants import BotCrashed, contestants
+from arena.tournament.tournament import Plan, Tournament
 from commands import FAULTY, REPOSITORY, faulty, run
 from conftest import free_port
 from processes import serving
@@ -215,7 +215,7 @@ async def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
 HELD = """
 import os
 from bots import run
-from bots.random_bot import RandomBot
+from bots.reference.random_bot import RandomBot
 
 class Held(RandomBot):
     turns = 0

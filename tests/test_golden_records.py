@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from arena import record as records
-from arena.effects import Expired, MatchEvent, Played, Resigned
-from arena.match import Match
-from arena.record import Record
+from arena.referee import record as records
+from arena.referee.effects import Expired, MatchEvent, Played, Resigned
+from arena.referee.match import Match
+from arena.referee.record import Record
+from arena.replay.verify import verify
 from golden import make
 from independent_client import canonical, sha256
 from protocol.dice import Dice, match_key
@@ -58,7 +59,7 @@ def test_every_golden_record_is_checked_in_and_no_other() -> None:
 
 @every_record
 def test_a_golden_record_verifies(name: str) -> None:
-    records.verify(golden(name))
+    verify(golden(name))
 
 
 @every_record

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 import independent_client
-from arena import server, session
+from arena.server import arena as server
+from arena.server import session
 from protocol.codec import JSON, MSGPACK
 from protocol.messages import PROTOCOL, ClientMessage, Info, ServerMessage
 

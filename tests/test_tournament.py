@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from arena import record as records
+from arena.referee import record as records
 from arena.store.store import Store
 from commands import children, ends_within, faulty, run, started
 from protocol.games.theory.impartial import outcome_class

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bots.bot import Bot, Choice, Turn, seeded
+from bots.client.bot import Bot, Choice, Turn, seeded
 from protocol.dice import Dice
 from protocol.games.base import Game
 

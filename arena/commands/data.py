@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from arena.lock import lock
-from arena.result import Result
+from arena.commands.tables import table
+from arena.referee.result import Result
 from arena.store import database
+from arena.store.lock import lock
 from arena.store.reading import Row
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
-from arena.tables import table
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import game_class
 from protocol.messages import NAME_PATTERN

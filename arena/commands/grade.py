@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from arena import record as records
 from arena.commands.replay import load
-from arena.course import CHANCE
-from arena.record import Ply, Record
-from arena.tables import counted
+from arena.commands.tables import counted
+from arena.referee import record as records
+from arena.referee.course import CHANCE
+from arena.referee.record import Ply, Record
 from protocol.errors import UsageFault
 from protocol.games.base import NO_DICE, Game
 from protocol.games.grundy import Grundy
@@ -97,7 +97,7 @@ def judge_of(game: Game[Any, Any]) -> Judge:
 
 
 def _judge_of_duel(game: Duel) -> Judge:
-    from protocol.games.theory.duel import EQUAL, load_or_solve
+    from machine.exact.duel import EQUAL, load_or_solve
 
     table = load_or_solve(game.map, game.max_troops)
 
@@ -110,7 +110,7 @@ def _judge_of_duel(game: Duel) -> Judge:
 
 
 def _judge_of_heaps(game: Nim | Grundy) -> Judge:
-    from protocol.games.theory.heap_games import theory_of
+    from machine.exact.heaps import theory_of
     from protocol.games.theory.impartial import outcome
 
     rule, misere = theory_of(game)

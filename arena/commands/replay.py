@@ -13,12 +13,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from arena import record as records
 from arena.commands import stepping
-from arena.commands.plies import Told, tell
-from arena.record import Header, Record, Strike
+from arena.commands.tables import counted
+from arena.referee import record as records
+from arena.referee.record import Header, Record, Strike
+from arena.replay.plies import Told, tell
+from arena.replay import verify as verifying
 from arena.store.store import Store
-from arena.tables import counted
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 
 PLAYED_OUT = ("win", "draw", "ply_limit", "round_limit")
@@ -49,7 +50,7 @@ def verify(targets: Sequence[str], database: str) -> None:
         count += 1
         try:
             record = records.read(body, name)
-            records.verify(record)
+            verifying.verify(record)
         except BadRecord as fault:
             if len(targets) == 1:
                 raise

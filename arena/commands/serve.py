@@ -9,19 +9,19 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena import loop
-from arena.archive import Archive
-from arena.config import Settings, clock, database
-from arena.identity import StoreDoor
-from arena.journal import Journal
-from arena.lock import lock
-from arena.server import Arena
+from arena.commands.config import Settings, clock, database
+from arena.commands.tables import counted
+from arena.server import loop
+from arena.server.arena import Arena
+from arena.server.identity import StoreDoor
+from arena.server.journal import Journal
+from arena.store.archive import Archive
+from arena.store.lock import lock
 from arena.store.store import Store
-from arena.tables import counted
 from protocol.games import NAMES, load
 
 if TYPE_CHECKING:
-    from arena.feed import Feed
+    from arena.feed.feed import Feed
 
 
 def run(settings: Settings) -> None:
@@ -36,7 +36,7 @@ def run(settings: Settings) -> None:
 def _feed(broker: str | None) -> Feed | None:
     if broker is None:
         return None
-    from arena.feed import Feed
+    from arena.feed.feed import Feed
 
     return Feed(broker)
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from arena import record as records
-from arena.commands.plies import tell
-from arena.course import Course
-from arena.record import Ply, Record, Strike
+from arena.referee import record as records
+from arena.referee.course import Course
+from arena.referee.record import Ply, Record, Strike
+from arena.replay.plies import tell
 from protocol.errors import UsageFault
 
 NEXT = "\r\n nC"

@@ -18,22 +18,23 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from arena import config, loop
-from arena.archive import Archive
-from arena.contestants import contestants
-from arena.journal import Journal
-from arena.lock import lock
-from arena.pairing import count
-from arena.result import Result
-from arena.standings import Row, head_to_head, table, unbeaten
+from arena.commands import config
+from arena.commands.tables import counted
+from arena.ratings.pairing import count
+from arena.ratings.standings import Row, head_to_head, table, unbeaten
+from arena.referee.result import Result
+from arena.server import loop
+from arena.server.journal import Journal
+from arena.store.archive import Archive
+from arena.store.lock import lock
 from arena.store.store import Store
-from arena.tables import counted
-from arena.tournament import Plan, Tournament
+from arena.tournament.contestants import contestants
+from arena.tournament.tournament import Plan, Tournament
+from machine.files import read_value
 from protocol.errors import ArenaFault, BadConfig, UsageFault
 from protocol.games import load
 from protocol.games.base import shown
 from protocol.messages import MAX_SLOTS
-from protocol.values import read_value
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
 BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "weights")

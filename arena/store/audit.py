@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from arena import ladder
-from arena.result import SeatRating
+from arena.ratings import ladder
+from arena.referee.result import SeatRating
 from arena.store import finishing, reading
 from arena.store.finishing import Tallies, Tally
 from arena.store.schema import matches, ratings, records, seats

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from arena import ladder
-from arena.ladder import Standing
-from arena.result import Ratings, Result
+from arena.ratings import ladder
+from arena.ratings.ladder import Standing
+from arena.referee.result import Ratings, Result
 from arena.store import reading
 from arena.store.schema import bots, matches, ratings, records, seats
 from protocol.digest import canonical

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection, Select, select
 
-from arena import ladder
-from arena.result import Ratings, Result, SeatRating, SeatResult
+from arena.ratings import ladder
+from arena.referee.result import Ratings, Result, SeatRating, SeatResult
 from arena.store.database import StoreFailed
 from arena.store.schema import bots, matches, ratings, seats
 

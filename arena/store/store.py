@@ -15,8 +15,8 @@ from msgspec import Struct
 from sqlalchemy import Connection, Engine, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from arena.ladder import Standing
-from arena.result import Ratings, Result
+from arena.ratings.ladder import Standing
+from arena.referee.result import Ratings, Result
 from arena.store import audit, database, finishing, reading
 from arena.store.database import NoDatabase, WrongSchema
 from arena.store.finishing import Finished

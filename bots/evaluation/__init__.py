@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 
-from bots.search.base import Evaluate, no_opinion
+from bots.evaluation.base import Evaluate, no_opinion
 from protocol.errors import UsageFault
 
 _WHERE: Mapping[str, Mapping[str, str]] = {

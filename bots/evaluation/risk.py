@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bots.search.kernels import EQUAL
+from bots.evaluation.base import EQUAL
 from protocol.games.base import Game
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE

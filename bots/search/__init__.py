@@ -1,6 +1,6 @@
 """Searches over any game of protocol.games: each returns the value, the move and the line, and counts its work."""
 
-from bots.search.base import ENDLESS, WIN, Evaluate, Found, HasChance, Limit, Stop, no_opinion, win_value
+from bots.search.base import ENDLESS, WIN, Found, HasChance, Limit, Stop, win_value
 from bots.search.deepening import deepen
 from bots.search.exhaustive import expectiminimax, minimax, negamax
 from bots.search.pruning import alphabeta, star1
@@ -10,7 +10,6 @@ from bots.search.table import Table
 __all__ = [
     "ENDLESS",
     "WIN",
-    "Evaluate",
     "Found",
     "HasChance",
     "Limit",
@@ -22,7 +21,6 @@ __all__ = [
     "expectiminimax",
     "minimax",
     "negamax",
-    "no_opinion",
     "star1",
     "status",
     "win_value",

@@ -7,14 +7,12 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from bots.evaluation.base import Evaluate, no_opinion
 from protocol.errors import Fault
 from protocol.games.base import Game
 
 S = TypeVar("S")
 M = TypeVar("M", bound=Hashable)
-
-Evaluate = Callable[[Game[Any, Any], Any, int], float]
-"""(rules, state, seat): how good an unfinished state is for the seat, strictly between −1 and 1."""
 
 WIN = 1_000_000.0
 """The value of a win now; one after n plies is worth WIN − n, so that the quicker win is chosen."""
@@ -34,11 +32,6 @@ def opinion(rules: Game[Any, Any]) -> float:
     alike; elsewhere only the order of values matters, and it is 1.
     """
     return _OPINIONS.get(rules.name, 1.0)
-
-
-def no_opinion(rules: Game[Any, Any], state: Any, seat: int) -> float:
-    """The evaluation that calls every unfinished state a draw."""
-    return 0.0
 
 
 class HasChance(Fault):

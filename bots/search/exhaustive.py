@@ -5,7 +5,8 @@ Those that prune are in pruning.py.
 
 from __future__ import annotations
 
-from bots.search.base import ENDLESS, Evaluate, Found, Limit, M, S, Tree, no_opinion
+from bots.evaluation.base import Evaluate, no_opinion
+from bots.search.base import ENDLESS, Found, Limit, M, S, Tree
 from protocol.games.base import Game
 
 

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
+from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit
 from protocol.games.base import Game
 
@@ -16,7 +17,6 @@ Horizon = Literal["turns", "plies", "calm"]
 HORIZONS: tuple[Horizon, ...] = get_args(Horizon)
 Drafting = Literal["rule", "greedy", "random", "front"]
 DRAFTS: tuple[Drafting, ...] = get_args(Drafting)
-EQUAL = (1.0, 1.0, 1.0, 1.0)
 
 _WHERE = {
     "risk-duel": "bots.search.risk.duel:DuelSearch",

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Generic
 
-from bots.search.base import ENDLESS, Evaluate, Found, HasChance, Limit, M, S, Tree, no_opinion
+from bots.evaluation.base import Evaluate, no_opinion
+from bots.search.base import ENDLESS, Found, HasChance, Limit, M, S, Tree
 from bots.search.table import Bound, Entry, Table, from_here, from_root
 from protocol.games.base import Game
 

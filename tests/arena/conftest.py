@@ -13,10 +13,10 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from arena.archive import Archive
-from arena.identity import StoreDoor
-from arena.journal import Journal
-from arena.server import Arena
+from arena.server.arena import Arena
+from arena.server.identity import StoreDoor
+from arena.server.journal import Journal
+from arena.store.archive import Archive
 from arena.store.store import Store
 from protocol import games
 from protocol.messages import Clock

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from arena import archive as archives
-from arena.archive import Archive
-from arena.result import Ratings
+from arena.referee.result import Ratings
+from arena.store import archive as archives
+from arena.store.archive import Archive
 from arena.store.database import StoreFailed
 from arena.store.store import Finished, Store
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.clock import Clock
+from arena.referee.clock import Clock
 
 SECONDS = st.floats(0, 100, allow_nan=False)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament import BOT_SETTINGS
-from arena.contestants import REFERENCE_BOTS, BotCrashed, BotProcess, Contestant, contestants
+from arena.tournament.contestants import REFERENCE_BOTS, BotCrashed, BotProcess, Contestant, contestants
 from protocol.errors import ArenaFault, UsageFault
 
 RUN = (sys.executable, "-m", "bots", "run")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arena.course import Course
+from arena.referee.course import Course
 from protocol.digest import first_digest, next_digest
 from protocol.errors import IllegalMove
 from protocol.games import load

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from arena import cli
-from arena.lock import lock
-from arena.result import Result, SeatResult
+from arena.commands.tables import table
+from arena.referee.result import Result, SeatResult
+from arena.store.lock import lock
 from arena.store.store import Finished, Store
 from arena.store.tokens import hash_token
-from arena.tables import table
 
 Said = tuple[int, str, str]
 Arena = Callable[..., Said]

@@ -12,7 +12,7 @@ from typing import Any
 import aiomqtt
 import pytest
 
-from arena.feed import OVERHEAD, BadBroker, Broker, Feed, Message, Outbox
+from arena.feed.feed import OVERHEAD, BadBroker, Broker, Feed, Message, Outbox
 from protocol.messages import Clock, End, Outcome, Player, Start, Turn
 
 SEATS = [Player(bot="ann"), Player(bot="bob")]

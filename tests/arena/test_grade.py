@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from arena.commands.grade import Graded, grade, graded
-from arena.effects import Resigned, Voided
-from arena.match import Phase
+from arena.referee.effects import Resigned, Voided
+from arena.referee.match import Phase
 from commands import run
-from protocol.compiled import FAST
+from machine.compiled import FAST
+from machine.exact.duel import load_or_solve
 from protocol.errors import UsageFault
 from protocol.games.risk.board import named
-from protocol.games.theory.duel import load_or_solve
 from referee_table import Table
 
 needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.journal import Journal, JournalFault
-from arena.record import Begun, Header, Secret, write_line
+from arena.referee.record import Begun, Header, Secret, write_line
+from arena.server.journal import Journal, JournalFault
 from protocol.errors import BadRecord
 from referee_table import Table
 
@@ -165,8 +165,8 @@ def test_a_part_that_can_not_be_cut_off_is_never_taken_for_the_record(
 FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
-from arena.journal import Journal, JournalFault
-from arena.record import Secret, write_line
+from arena.server.journal import Journal, JournalFault
+from arena.referee.record import Secret, write_line
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 line = Secret(seed="0" * 64)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena import ladder
-from arena.ladder import BUMP, SIGMA, Rating, Standing
-from arena.result import Ratings
+from arena.ratings import ladder
+from arena.ratings.ladder import BUMP, SIGMA, Rating, Standing
+from arena.referee.result import Ratings
 from protocol.errors import BadRecord, UnknownGame
 
 

@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena import match as referee
-from arena import record as records
-from arena.effects import (
+from arena.referee import match as referee
+from arena.referee.effects import (
     Delayed,
     Expired,
     Forfeited,
@@ -23,8 +22,9 @@ from arena.effects import (
     Tell,
     Voided,
 )
-from arena.match import READY_WITHIN, Match, Phase
-from arena.record import Ply, Strike
+from arena.referee.match import READY_WITHIN, Match, Phase
+from arena.referee.record import Ply, Strike
+from arena.replay.verify import verify
 from protocol.messages import Error, Rejected, Start, Turn
 from referee_table import A_MOVE, NONCES, Table, ended
 
@@ -334,7 +334,7 @@ def test_a_good_info_is_kept_in_the_record() -> None:
     table = Table().begin()
     table.play(A_MOVE, info={"value": 0.5, "depth": 3, "nodes": 7, "note": "hm"})
     assert table.lines[-1].info.note == "hm"
-    records.verify(table.finish_at_random().record())
+    verify(table.finish_at_random().record())
 
 
 def test_a_match_that_is_played_out_is_won_by_the_rules() -> None:

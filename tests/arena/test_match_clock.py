@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from arena.effects import Delayed, Expired, Left, Returned
-from arena.match import Phase
+from arena.referee.effects import Delayed, Expired, Left, Returned
+from arena.referee.match import Phase
 from referee_table import A_MOVE, Table, ended
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from arena.effects import Forfeited, Left, Played, Ready, Resigned, Returned, Voided
-from arena.match import Phase
+from arena.referee.effects import Forfeited, Left, Played, Ready, Resigned, Returned, Voided
+from arena.referee.match import Phase
 from protocol.messages import End, Start, Turn
 from referee_table import A_MOVE, Dibs, Table, ended
 

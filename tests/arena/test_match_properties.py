@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena import record as records
-from arena.effects import Delayed, Expired, Forfeited, Left, Played, Ready, Resigned, Returned, Voided
-from arena.match import Match, Phase
-from arena.record import Begun, Ply
+from arena.referee import record as records
+from arena.referee.effects import Delayed, Expired, Forfeited, Left, Played, Ready, Resigned, Returned, Voided
+from arena.referee.match import Match, Phase
+from arena.referee.record import Begun, Ply
+from arena.replay.verify import verify
 from protocol.messages import End, Turn
 from referee_table import Table
 
@@ -122,7 +123,7 @@ def check(table: Table) -> None:
         if seat.reason in records.LEAVING:
             assert seat.rank > 1
     assert result.rated == (not {"void", "no_show"} & {seat.reason for seat in result.seats})
-    records.verify(table.record())
+    verify(table.record())
     assert [line.event for line in table.lines if isinstance(line, Ply)] == match.events
     assert all(ms >= 0 for line in table.lines if isinstance(line, Ply) for ms in line.clock)
 

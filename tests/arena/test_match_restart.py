@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from arena.effects import Delayed, Expired, Forfeited, Left, Ready, Resigned, Returned, Voided
-from arena.match import RETURN_WITHIN, Match, Phase
-from arena.record import Begun, Strike, Void
+from arena.referee.effects import Delayed, Expired, Forfeited, Left, Ready, Resigned, Returned, Voided
+from arena.referee.match import RETURN_WITHIN, Match, Phase
+from arena.referee.record import Begun, Strike, Void
 from protocol.errors import BadRecord
 from referee_table import A_MOVE, NONCES, Table, ended
 

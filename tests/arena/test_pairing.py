@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from arena.pairing import PATIENCE, Pairing, Seeker, byes, count, gauntlet, ladder_groups, round_robin, swiss
+from arena.ratings.pairing import PATIENCE, Pairing, Seeker, byes, count, gauntlet, ladder_groups, round_robin, swiss
 from protocol.errors import UsageFault
 
 BOTS = ["ann", "bob", "cid", "dan", "eve"]

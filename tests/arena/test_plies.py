@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from arena.commands.plies import tell
-from arena.record import Ply
+from arena.referee.record import Ply
+from arena.replay.plies import tell
 from protocol.games.nim import Nim
 from protocol.messages import Event
 from referee_table import Table

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from arena import record as records
-from arena.effects import Resigned, Voided
+from arena.referee import record as records
+from arena.referee.effects import Resigned, Voided
+from arena.replay.verify import verify
 from protocol.errors import BadRecord
 from referee_table import Table
 
@@ -49,7 +50,7 @@ def bytes_of(rows: Rows) -> bytes:
 def refusal(data: bytes, name: str = "m-1.jsonl.gz") -> str:
     """The one line with which a record is refused."""
     with pytest.raises(BadRecord) as caught:
-        records.verify(records.read(data, name))
+        verify(records.read(data, name))
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(("m-1", name)), message
@@ -90,14 +91,14 @@ def test_a_record_begins_with_its_header_and_ends_with_its_footer(packed: bytes)
 
 def test_a_true_record_verifies(packed: bytes) -> None:
     for data in (packed, gzip.decompress(packed), with_dice()):
-        records.verify(records.read(data, "x"))
+        verify(records.read(data, "x"))
 
 
 def test_fields_that_a_later_version_adds_are_ignored(packed: bytes) -> None:
     rows = rows_of(packed)
     rows[0]["room"] = "b"
     rows[-1]["weather"] = "fine"
-    records.verify(records.read(bytes_of(rows), "x"))
+    verify(records.read(bytes_of(rows), "x"))
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -108,7 +109,7 @@ def test_a_match_that_was_called_off_verifies(when: str) -> None:
         table.begin()
         table.play(legal(table))
     table.send(Voided())
-    records.verify(table.record())
+    verify(table.record())
 
 
 # Files that are no records
@@ -144,7 +145,7 @@ def test_a_record_with_any_byte_changed_is_read_or_refused_in_one_line(packed: b
             at = chance.randrange(len(data))
             changed = data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :]
             try:
-                records.verify(records.read(changed, "m-1.jsonl.gz"))
+                verify(records.read(changed, "m-1.jsonl.gz"))
             except BadRecord as fault:
                 refused.append(str(fault))
     assert len(refused) > 600
@@ -187,7 +188,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused_and_not_unpacked(monkeypatch
 
 def test_a_record_of_exactly_the_most_bytes_is_read(packed: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MOST_BYTES", len(gzip.decompress(packed)))
-    records.verify(records.read(packed, "x"))
+    verify(records.read(packed, "x"))
     monkeypatch.setattr(records, "MOST_BYTES", len(gzip.decompress(packed)) - 1)
     assert "unpacks to more than" in refusal(packed)
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from arena import record as records
-from arena.effects import Resigned
+from arena.referee import record as records
+from arena.referee.effects import Resigned
+from arena.replay.verify import verify
 from protocol import VERSION
 from referee_table import Table, header
 
@@ -45,7 +46,7 @@ def verified_by_hand(packed: bytes, folder: Path) -> subprocess.CompletedProcess
 
 def test_the_example_is_what_this_version_writes_and_it_verifies() -> None:
     shown = block("jsonl").encode()
-    records.verify(records.read(shown, "the example"))
+    verify(records.read(shown, "the example"))
     assert shown == gzip.decompress(example().packed()).replace(VERSION.encode(), b"0.1.0", 1)
 
 

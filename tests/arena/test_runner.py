@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 import uvloop
 
-from arena import record as records
-from arena.effects import Delayed, Played, Ready, Resigned, Voided
-from arena.journal import Journal, JournalFault
-from arena.match import Match, Phase
-from arena.record import Ply
-from arena.runner import Runner
+from arena.referee import record as records
+from arena.referee.effects import Delayed, Played, Ready, Resigned, Voided
+from arena.referee.match import Match, Phase
+from arena.referee.record import Ply
+from arena.replay.verify import verify
+from arena.server.journal import Journal, JournalFault
+from arena.server.runner import Runner
 from protocol.errors import BadRecord
 from protocol.messages import End, FromServer, Rejected, Start, Turn
 from referee_table import A_MOVE, NONCES, Dibs, Table, header
@@ -87,7 +88,7 @@ class Room:
         self.runner.farewell(None)
         match = self.runner.match
         data = records.pack(self.runner.journal.record_lines(), match.footer(match.result("x"), None))
-        records.verify(records.read(data, "m-1"))
+        verify(records.read(data, "m-1"))
         return [await friend.until(End) for friend in self.friends]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from arena.result import Result, SeatResult
-from arena.standings import head_to_head, interval, points, table, unbeaten
+from arena.ratings.standings import head_to_head, interval, points, table, unbeaten
+from arena.referee.result import Result, SeatResult
 
 
 def result(*seats: tuple[str, int], reason: str = "win", loser: str = "win") -> Result:

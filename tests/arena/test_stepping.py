@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.effects import Resigned
+from arena.referee.effects import Resigned
 from commands import REPOSITORY, run
 from referee_table import Table, header
 

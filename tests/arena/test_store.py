@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from arena import ladder
-from arena.ladder import Standing
-from arena.lock import Locked, lock
-from arena.result import Ratings, Result, SeatResult
+from arena.ratings import ladder
+from arena.ratings.ladder import Standing
+from arena.referee.result import Ratings, Result, SeatResult
 from arena.store import database
 from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed, WrongSchema
+from arena.store.lock import Locked, lock
 from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.store import Finished, NameInUse, Store
 from arena.store.tokens import hash_token, new_token

@@ -9,12 +9,12 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from arena.archive import Archive
-from arena.contestants import Contestant
-from arena.pairing import Pairing
-from arena.result import Ratings, Result, SeatResult
+from arena.ratings.pairing import Pairing
+from arena.referee.result import Ratings, Result, SeatResult
+from arena.store.archive import Archive
 from arena.store.store import Finished
-from arena.tournament import InOrder, Plan
+from arena.tournament.contestants import Contestant
+from arena.tournament.tournament import InOrder, Plan
 from protocol.errors import ArenaFault
 from protocol.games import load
 from protocol.messages import Clock

@@ -177,10 +177,10 @@ def script() -> Script:
 @pytest.fixture
 async def port(tmp_path: Path) -> AsyncIterator[int]:
     """The port of a real arena with open registration; only the end-to-end tests ask for it."""
-    from arena.archive import Archive
-    from arena.identity import StoreDoor
-    from arena.journal import Journal
-    from arena.server import Arena
+    from arena.server.arena import Arena
+    from arena.server.identity import StoreDoor
+    from arena.server.journal import Journal
+    from arena.store.archive import Archive
     from arena.store.store import Store
 
     store = Store.open(tmp_path / "arena.db")

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from bots import analyze
-from bots.analyze import position_facts
+from bots.analysis.searches import Comparison, Measured, measure_extent
+from bots.analysis.strategies import ABOUT, Contest, TooLarge
 from bots.cli import main
-from bots.comparison import Comparison, Measured, measure_extent
-from bots.contest import ABOUT, Contest, TooLarge
-from protocol.compiled import FAST
+from bots.commands import analyze
+from bots.commands.analyze import position_facts
+from machine.compiled import FAST
+from machine.exact.duel import solve
 from protocol.dice import Dice
 from protocol.games import NAMES, load
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import named
 from protocol.games.theory.difficulty import Difficulty
-from protocol.games.theory.duel import solve
 from protocol.games.theory.heaps import SPLIT, taking
 from protocol.games.theory.impartial import value
 

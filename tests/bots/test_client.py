@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from bots.bot import Bot, Turn
-from bots.client import Client
-from bots.settings import Settings
+from bots.client.bot import Bot, Turn
+from bots.client.run import Client
+from bots.client.settings import Settings
 from protocol.messages import Hello, Move, Ready, Resign, Seek
 
 Begin = Callable[..., "asyncio.Task[int]"]

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from bots.bot import Bot, Choice, GiveUp, Turn
-from bots.conversation import Conversation
-from bots.effects import Effect, Say, SeekLater, Stop
-from bots.settings import Settings
-from bots.thinking import Choose, Finish, Prepare, think
+from bots.client.bot import Bot, Choice, GiveUp, Turn
+from bots.client.conversation import Conversation
+from bots.client.effects import Effect, Say, SeekLater, Stop
+from bots.client.settings import Settings
+from bots.client.thinking import Choose, Finish, Prepare, think
 from protocol import messages
 
 

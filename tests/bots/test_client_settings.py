@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from bots.bot import Bot
-from bots.options import from_command_line
-from bots.settings import DEFAULT_URL, Given, from_environment, read_config, read_pairs, settle
+from bots.client.bot import Bot
+from bots.client.options import from_command_line
+from bots.client.settings import DEFAULT_URL, Given, from_environment, settle
+from bots.client.values import read_config, read_pairs
 from protocol.errors import UsageFault
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.tokens import BadTokenFile, default_path, token_for
+from bots.client.tokens import BadTokenFile, default_path, token_for
 
 
 @pytest.fixture

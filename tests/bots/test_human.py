@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bots.bot import GiveUp, Turn, seeded
-from bots.human import Human, before, read_move
+from bots.client.bot import GiveUp, Turn, seeded
+from bots.reference.human import Human, before, read_move
 from protocol.dice import Dice
 from protocol.games import load
 from protocol.messages import End, Event, Player

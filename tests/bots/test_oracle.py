@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bots.bot import Choice, GiveUp, Turn, seeded
-from bots.oracle import Oracle, table_for
+from bots.client.bot import Choice, GiveUp, Turn, seeded
+from bots.reference.oracle import Oracle, table_for
 from commands import run
-from protocol.compiled import FAST
+from machine.compiled import FAST
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load

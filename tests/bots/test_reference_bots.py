@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from bots.alphabeta import AlphaBeta
-from bots.bot import Bot, Choice
+from bots.client.bot import Bot, Choice
 from bots.evaluation import evaluation
-from bots.greedy import Greedy
-from bots.minimax import Minimax
-from bots.perfect import Perfect
-from bots.random_bot import RandomBot
+from bots.reference.alphabeta import AlphaBeta
+from bots.reference.greedy import Greedy
+from bots.reference.minimax import Minimax
+from bots.reference.perfect import Perfect
+from bots.reference.random_bot import RandomBot
 from bots.search.base import Tree
-from protocol.compiled import FAST
+from machine.compiled import FAST
+from machine.exact.heaps import theory_of
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
 from protocol.games.base import Game
 from protocol.games.nim import Position
-from protocol.games.theory.heap_games import theory_of
 from protocol.games.theory.impartial import outcome
 from protocol.games.tictactoe import Grid
 from turns import move_of, play, turn

@@ -20,7 +20,7 @@ from bots.search.risk import campaign_play, campaign_tree
 from bots.search.risk.campaign import DEEPEST, CampaignSearch
 from bots.search.risk.sums import FEATURES, scale_values, state_of
 from bots.search.risk.work import begin
-from protocol.compiled import FAST, floats, zeros
+from machine.compiled import FAST, floats, zeros
 from protocol.dice import Dice
 from protocol.errors import IllegalMove
 from protocol.games.base import NO_DICE

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from bots.evaluation.base import EQUAL
 from bots.evaluation.risk import features
 from bots.search import Limit
 from bots.search.base import opinion
-from bots.search.kernels import DRAFTS, EQUAL
+from bots.search.kernels import DRAFTS
 from bots.search.risk.campaign import CampaignSearch
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE

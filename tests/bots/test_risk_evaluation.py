@@ -11,7 +11,7 @@ import pytest
 from bots.evaluation import evaluation, names_of
 from bots.evaluation.risk import features, measure, score, unam, walk
 from bots.search.risk.sums import MODES, board_values, estimate, scale_values, state_of
-from protocol.compiled import floats, ints
+from machine.compiled import floats, ints
 from protocol.games.risk.board import named
 from protocol.games.risk.duel import Duel, Position
 

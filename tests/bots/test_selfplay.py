@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from bots.alphabeta import AlphaBeta
-from bots.selfplay import KEPT, Seats, Setup, check, play, play_all, ready
-from bots.workers import processes
+from bots.reference.alphabeta import AlphaBeta
+from bots.tuning.selfplay import KEPT, Seats, Setup, check, play, play_all, ready
+from bots.tuning.workers import processes
 from protocol import VERSION
 from protocol.dice import Dice
 from protocol.errors import ArenaFault, UsageFault

@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import bots.weights
-from bots.presets import PRESETS
-from bots.selfplay import Seats, play
-from bots.trial import Outcome, Side, judge, play_trial, read_setup, read_side
-from bots.weights import GAMES
-from bots.workers import Crew, processes
+import bots.tuning.weights
+from bots.commands.trial import Outcome, Side, judge, play_trial, read_setup, read_side
+from bots.tuning.presets import PRESETS
+from bots.tuning.selfplay import Seats, play
+from bots.tuning.weights import GAMES
+from bots.tuning.workers import Crew, processes
 from commands import at_terminal, children, ends_within, run, started
 from protocol import VERSION
 from protocol.errors import UsageFault
@@ -162,7 +162,7 @@ def test_a_side_has_weights_and_settings_of_its_own() -> None:
 
 
 def test_the_file_of_a_tuning_is_a_side() -> None:
-    file = Path(bots.weights.__file__).parent / "risk-duel" / "paper.toml"
+    file = Path(bots.tuning.weights.__file__).parent / "risk-duel" / "paper.toml"
     setup = read_setup("risk-duel", "paired", [], [])
     by_name, by_file = read_side(setup, "paper:depth=1"), read_side(setup, f"@{file}:depth=1")
     assert by_file == by_name._replace(name=f"@{file}:depth=1")

@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 import pytest
 
 from bots.cli import main
-from bots.presets import PRESETS
-from bots.tune import Given, fresh
-from bots.tuned import alone, check_tuning, middle, read, write
-from bots.tuner import under_way
-from bots.tuning import Generation, Method
-from bots.weights import GAMES, read_weights
+from bots.commands.tune import Given, fresh
+from bots.tuning.file import alone, check_tuning, middle, read, write
+from bots.tuning.genetic import Generation, Method
+from bots.tuning.presets import PRESETS
+from bots.tuning.session import under_way
+from bots.tuning.weights import GAMES, read_weights
 from commands import at_terminal, run
 
 TINY = ["genes=4", "tournaments=2", "best=1", "children=1", "mutants=1", "generations=2", "depth=1"]
@@ -279,6 +279,6 @@ def test_without_matplotlib_a_picture_is_refused_with_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arena_bot: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("bots.tuning_plot.find_spec", lambda name: None)
+    monkeypatch.setattr("bots.tuning.plot.find_spec", lambda name: None)
     code, _, err = arena_bot("tune", "risk-duel", "--plot", "w.svg")
     assert (code, err) == (2, "arena-bot: --plot needs matplotlib: pip install 'bot-arena[plot]'\n")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from distributed import LocalCluster
 
-from bots.tuned import Tuning, read
+from bots.tuning.file import Tuning, read
 from commands import children, run, started
 from protocol.errors import UsageFault
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.presets import PRESETS, Preset
-from bots.selfplay import Setup
-from bots.tuned import NotKept, Running, Tuning, alone, command, config_text, read, write
-from bots.tuner import under_way
-from bots.tuning import Generation, Method, fittest
-from bots.weights import GAMES, read_weights
+from bots.tuning.file import NotKept, Running, Tuning, alone, command, config_text, read, write
+from bots.tuning.genetic import Generation, Method, fittest
+from bots.tuning.presets import PRESETS, Preset
+from bots.tuning.selfplay import Setup
+from bots.tuning.session import under_way
+from bots.tuning.weights import GAMES, read_weights
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.tuning import Gene, Generation, Method, Pairing, first_genes, fitness, fittest, next_genes, schedule
+from bots.tuning.genetic import Gene, Generation, Method, Pairing, first_genes, fitness, fittest, next_genes, schedule
 from protocol.errors import UsageFault
 
 REPORT = Method()

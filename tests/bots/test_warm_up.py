@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from bots import warm_up as warm_ups
-from bots.bot import Bot
-from bots.client import run
-from bots.conversation import Conversation
-from bots.settings import Settings
-from bots.thinking import Choose
-from bots.warm_up import warm_up
+from bots.client import warm_up as warm_ups
+from bots.client.bot import Bot
+from bots.client.conversation import Conversation
+from bots.client.run import run
+from bots.client.settings import Settings
+from bots.client.thinking import Choose
+from bots.client.warm_up import warm_up
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-import bots.weights
-from bots.alphabeta import AlphaBeta
-from bots.ga import Ga
-from bots.tuned import read
-from bots.weights import GAMES, NAMES, read_weights
+import bots.tuning.weights
+from bots.reference.alphabeta import AlphaBeta
+from bots.reference.ga import Ga
+from bots.tuning.file import read
+from bots.tuning.weights import GAMES, NAMES, read_weights
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load
 from turns import turn
 
-FOLDER = Path(bots.weights.__file__).parent
+FOLDER = Path(bots.tuning.weights.__file__).parent
 
 
 @pytest.mark.parametrize("text", ["1,2.5,.5,0", "1/2.5/.5/0"])

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 import chores
-from bots.workers import CHUNK_SECONDS, IN_FLIGHT, Crew, processes, spread
+from bots.tuning.workers import CHUNK_SECONDS, IN_FLIGHT, Crew, processes, spread
 from protocol.errors import ArenaFault, UsageFault
 
 TESTS = Path(__file__).parents[1]
 ENDS_WITHIN = 30.0
 SCRIPT = """
 import os, signal, sys, chores
-from bots.workers import processes
+from bots.tuning.workers import processes
 try:
     with processes(2) as crew:
         for done in crew.run(chores.strike, [None, (%s, signal.%s), (os.getpid(), 0)]):

@@ -17,8 +17,8 @@ from types import ModuleType
 import pytest
 
 import chores
-from bots import workers
-from bots.workers import Crew, cluster, processes, spread
+from bots.tuning import workers
+from bots.tuning.workers import Crew, cluster, processes, spread
 from protocol.errors import ArenaFault, UsageFault
 
 distributed = pytest.importorskip("distributed")
@@ -26,7 +26,7 @@ TESTS = Path(__file__).parents[1]
 ENDS_WITHIN = 60.0
 KILLS_ITS_SCHEDULER = """
 import chores, signal, sys
-from bots.workers import cluster
+from bots.tuning.workers import cluster
 from protocol.errors import ArenaFault
 address, pid = sys.argv[1:]
 try:

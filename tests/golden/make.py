@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from arena import record as records
-from arena.effects import Deadline, Effect, Expired, MatchEvent, Played, Ready, Record, Resigned
-from arena.match import Match, Phase
-from arena.record import AnyLine, Header, RecordedSeat
+from arena.referee import record as records
+from arena.referee.effects import Deadline, Effect, Expired, MatchEvent, Played, Ready, Record, Resigned
+from arena.referee.match import Match, Phase
+from arena.referee.record import AnyLine, Header, RecordedSeat
 from protocol.games import load
 from protocol.messages import Clock, Player
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from protocol.cache import cache_folder
+from machine.cache import cache_folder
 
 
 def test_the_cache_is_where_the_user_keeps_caches() -> None:

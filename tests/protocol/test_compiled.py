@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from protocol.compiled import FAST
+from machine.compiled import FAST
 
 pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed, or not asked for")
 
 SOURCE = """
-from protocol.compiled import entry
+from machine.compiled import entry
 
 @entry
 def twice(number):

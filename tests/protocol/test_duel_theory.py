@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from protocol.compiled import FAST
+from machine.compiled import FAST
+from machine.exact import duel as theory
+from machine.exact.duel import Table, load_or_solve, shape_of, solve
 from protocol.errors import UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board, named, read
 from protocol.games.risk.duel import FREE, Action, Duel, Position
-from protocol.games.theory import duel as theory
-from protocol.games.theory.duel import Table, load_or_solve, shape_of, solve
 
 pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
 

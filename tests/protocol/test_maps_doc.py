@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from bots.commands.maps import from_argument
+from machine.files import read_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
-from protocol.games.risk.board import NAMES, from_argument, named, read
+from protocol.games.risk.board import NAMES, named, read
 from protocol.games.risk.drawing import draw
-from protocol.values import read_value
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOC = (DOCS / "maps.md").read_text("utf-8")

@@ -9,10 +9,11 @@ from typing import Any
 import networkx
 import pytest
 
+from bots.commands.maps import from_argument
 from protocol.codec import MAX_ARRAY
 from protocol.errors import BadConfig, UsageFault
 from protocol.games.risk import board as boards
-from protocol.games.risk.board import NAMES, Board, from_argument, named, read
+from protocol.games.risk.board import NAMES, Board, named, read
 from protocol.messages import MAX_CLIENT_FRAME
 
 every_map = pytest.mark.parametrize("name", NAMES)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from arena import record as records
-from arena.record import Ply
+from arena.referee import record as records
+from arena.referee.record import Ply
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice, commitment, match_key
 from protocol.digest import canonical, first_digest, next_digest

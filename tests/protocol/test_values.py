@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from arena.commands.tournament import run
-from bots.settings import read_config
+from bots.client.values import read_config
+from machine.files import MOST_BYTES, read_value
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import BadConfig, UsageFault
 from protocol.messages import Seek
-from protocol.values import MOST_BYTES, read_value
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,17 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, get_args
 
+from bots.evaluation.base import EQUAL
 from bots.search.base import WIN, Found, Limit, opinion
 from bots.search.deepening import deepen
-from bots.search.kernels import EQUAL, Algorithm, Battles, Drafting, Horizon
+from bots.search.kernels import Algorithm, Battles, Drafting, Horizon
 from bots.search.risk import campaign_play as flat
 from bots.search.risk import campaign_tree as tree
 from bots.search.risk.campaign_battle import DICE, MEANS, SURE, room_for
 from bots.search.risk.drafting import drafted
 from bots.search.risk.sums import INDEX, MODES, NONE, estimate, scale_values, state_of
 from bots.search.risk.work import AT_ONCE, begin, best_line, charge, found, stopping
-from protocol.compiled import FAST, floats, ints, zeros
+from machine.compiled import FAST, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import LEAST_CLASSIC, Attack, Campaign, End, Move, Position
 

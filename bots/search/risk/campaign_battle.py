@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from protocol.compiled import compiled
+from machine.compiled import compiled
 from protocol.games.risk.battle import ATTACKING, DEFENDING, round_odds
 
 

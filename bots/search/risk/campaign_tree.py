@@ -53,7 +53,7 @@ from bots.search.risk.work import (
     keep_line,
     note_end,
 )
-from protocol.compiled import compiled, entry
+from machine.compiled import compiled, entry
 
 INFINITY = float("inf")
 MOST_ATTACKS = 3

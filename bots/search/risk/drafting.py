@@ -9,7 +9,7 @@ from typing import Any
 
 from bots.search.kernels import Drafting
 from bots.search.risk.sums import INDEX, OWNER, ROWS, SEAT, TERRITORIES, TROOPS, WIDTH, peek, put
-from protocol.compiled import entry, zeros
+from machine.compiled import entry, zeros
 from protocol.games.risk.campaign import Campaign, Draft, Move, Position
 from protocol.games.risk.draft import by_pressure
 

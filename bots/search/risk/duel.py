@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, get_args
 
+from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit, opinion
 from bots.search.deepening import DEEPEST, deepen
-from bots.search.kernels import EQUAL, Algorithm, Battles, Drafting, Horizon
+from bots.search.kernels import Algorithm, Battles, Drafting, Horizon
 from bots.search.risk import duel_pruning as pruning
 from bots.search.risk import duel_tree as tree
 from bots.search.risk.sums import INDEX, MODES, NONE, scale_values, state_of
 from bots.search.risk.work import AT_ONCE, begin, best_line, charge, found, stopping
-from protocol.compiled import FAST, floats, ints, zeros
+from machine.compiled import FAST, floats, ints, zeros
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import FREE, Action, Duel, Position
 

@@ -39,7 +39,7 @@ from bots.search.risk.work import (
     keep_line,
     note_end,
 )
-from protocol.compiled import compiled, entry
+from machine.compiled import compiled, entry
 from protocol.games.risk.duel import FREE
 
 EXACT, LOWER, UPPER = 0, 1, 2

@@ -36,7 +36,7 @@ from bots.search.risk.work import (
     note_end,
     random_numbers,
 )
-from protocol.compiled import compiled, entry, zeros
+from machine.compiled import compiled, entry, zeros
 from protocol.games.risk import duel
 from protocol.games.risk.duel import FREE
 

@@ -13,7 +13,7 @@ from math import lcm
 from typing import Any
 
 from bots.evaluation.risk import WITHIN, unam_bound, walk
-from protocol.compiled import compiled, entry, ints, zeros
+from machine.compiled import compiled, entry, ints, zeros
 from protocol.games.risk.board import Board
 from protocol.games.risk.campaign import MOST_PLAYERS
 from protocol.games.risk.duel import FREE

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bots.search.base import Found, Limit, M, Stop
-from protocol.compiled import FAST, compiled
+from machine.compiled import FAST, compiled
 
 NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, LINES, LINE = range(8)
 """work[BUDGET]: the nodes it may visit; [STOP]: 1 to make it come to an end; [LINES]: where the lines begin, each LINE

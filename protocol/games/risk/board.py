@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import networkx
 
-from protocol.errors import BadConfig, UsageFault
+from protocol.errors import BadConfig
 from protocol.games.base import shown
-from protocol.values import FileTable, read_file
+from protocol.values import FileTable
 
 NAMES = (
     "south-america",
@@ -124,18 +124,6 @@ def named(name: str) -> Board:
     """One of `NAMES`."""
     text = resources.files(__package__).joinpath("maps", f"{name}.toml").read_text("utf-8")
     return _Reader(name).board(tomllib.loads(text))
-
-
-def from_argument(text: str) -> Board:
-    """The map that a word on a command line means: one of `NAMES`, or a file, `my.toml` or `@my.toml`.
-
-    Raises `UsageFault` for a word that is neither or a file that cannot be read, `BadConfig` for what is no map.
-    """
-    if text in NAMES:
-        return named(text)
-    if not text.startswith("@") and not text.endswith((".toml", ".json")):
-        raise UsageFault(f"there is no map {shown(text)}: one of {', '.join(NAMES)}, or a file like my.toml")
-    return read(read_file(text.removeprefix("@")))
 
 
 class _Reader:

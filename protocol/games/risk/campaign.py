@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig
@@ -19,6 +19,7 @@ from protocol.games.risk import campaign_moves as moves
 from protocol.games.risk.battle import battle_odds, deterministic, fight, told
 from protocol.games.risk.campaign_checks import check
 from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
+from protocol.games.risk.campaign_position import Position
 from protocol.games.risk.draft import draft_rule
 from protocol.games.risk.drawing import draw
 from protocol.messages import Event
@@ -37,24 +38,6 @@ _DEFAULTS = {
     "max_rounds": 100,
     "deal": None,
 }
-
-
-class Position(NamedTuple):
-    """By territory its owner and its troops; whose turn it is and how far; the seats that are out, first to last.
-
-    `phase` is draft or attack, `units` what there is to place in a draft. When the game is over, `seat` is the lowest
-    that is not out.
-    """
-
-    owner: tuple[int, ...]
-    troops: tuple[int, ...]
-    phase: str
-    units: int
-    attacks_left: int
-    round: int
-    out: tuple[int, ...]
-    seat: int
-    at: int
 
 
 class Campaign(Game[Position, Move]):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from protocol.games.base import few, illegal
 from protocol.games.risk.board import Board
 from protocol.games.risk.campaign_moves import DRAFT_FORM, Attack, Draft, Move
-
-if TYPE_CHECKING:
-    from protocol.games.risk.campaign import Position
+from protocol.games.risk.campaign_position import Position
 
 
 def check(board: Board, state: Position, move: Move) -> None:

@@ -1,0 +1,1 @@
+"""Live events over MQTT, as JSON."""

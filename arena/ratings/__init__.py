@@ -1,0 +1,1 @@
+"""Who is how strong, who plays whom, and the table that comes of it. Pure."""

@@ -1,0 +1,203 @@
+"""The ladder: results to ratings. Pure; the only module that imports trueskill. docs/ladder.md explains the choices.
+
+Every game is a rating pool of its own. Its constants never change, so a record's ratings can be computed again.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from arena.referee.result import Ratings, SeatRating
+from protocol.errors import BadRecord
+from protocol.games import game_class
+
+MU = 25.0
+SIGMA = MU / 3
+BETA = SIGMA / 2
+TAU = 0.0
+"""A match adds no uncertainty of its own: a bot that does not change does not drift. A new version adds `BUMP`."""
+BUMP = SIGMA / 10
+FEW = 10
+"""Below so many matches a place on the leaderboard says little."""
+TOLERANCE = 1e-9
+"""Relative, and absolute around 0: what two machines' mathematics may differ by."""
+_MIN_DELTA = 1e-4
+_DIGITS = 60
+
+
+class Rating(NamedTuple):
+    """A belief about a bot's skill: normal, with this mean and standard deviation."""
+
+    mu: float
+    sigma: float
+
+
+class Standing(NamedTuple):
+    """A bot's place in a pool: its rating, the rated matches behind it, and the version that played last."""
+
+    mu: float = MU
+    sigma: float = SIGMA
+    matches: int = 0
+    version: str = ""
+
+
+INITIAL = Rating(MU, SIGMA)
+"""What is believed of a bot before its first rated match."""
+
+
+def conservative(mu: float, sigma: float) -> float:
+    """What the skill almost certainly exceeds: the leaderboard sorts by it."""
+    return mu - 3 * sigma
+
+
+def announced(standing: Standing, version: str) -> Standing:
+    """The standing of a bot that comes with `version`: a new one is a little less certain than the old one was."""
+    if not version or version == standing.version:
+        return standing
+    if standing.matches == 0:
+        return standing._replace(version=version)
+    return standing._replace(sigma=min(SIGMA, math.hypot(standing.sigma, BUMP)), version=version)
+
+
+def rate(game: str, standings: Sequence[Standing], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
+    """The ratings of the seats before and after a match, in seat order, with every number that was used.
+
+    `sigma_before` already holds what a new version added. Raises `UnknownGame`.
+    """
+    came = [announced(standing, version) for standing, version in zip(standings, versions, strict=True)]
+    before = [Rating(standing.mu, standing.sigma) for standing in came]
+    return stated(game, _seat_ratings(before, _updated(before, ranks, BETA, TAU, game_class(game).draw_probability)))
+
+
+def stated(game: str, seats: tuple[SeatRating, ...]) -> Ratings:
+    """Seats' ratings with the constants of the game's pool beside them. Raises `UnknownGame`."""
+    draw_probability = game_class(game).draw_probability
+    return Ratings(pool=game, mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=draw_probability, seats=seats)
+
+
+def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
+    """The seats' ratings computed again from what they were before and the constants stated beside them."""
+    before = [Rating(seat.mu_before, seat.sigma_before) for seat in ratings.seats]
+    return _seat_ratings(before, _updated(before, ranks, ratings.beta, ratings.tau, ratings.draw_probability))
+
+
+def check(game: str, ratings: Ratings, ranks: Sequence[int]) -> None:
+    """Compare recorded ratings with the game's constants and the computation. Raises `BadRecord` naming the number."""
+    pool = stated(game, ())
+    for name in ("pool", "mu", "sigma", "beta", "tau", "draw_probability"):
+        said, right = getattr(ratings, name), getattr(pool, name)
+        if said != right:
+            raise BadRecord(f"the ratings' {name} should be {right}, the record says {said}")
+    if len(ratings.seats) != len(ranks):
+        raise BadRecord(f"ratings of {len(ratings.seats)} seats in a match of {len(ranks)}")
+    for number, seat in enumerate(ratings.seats):
+        if not (math.isfinite(seat.mu_before) and 0 < seat.sigma_before <= SIGMA * (1 + TOLERANCE)):
+            raise BadRecord(
+                f"seat {number}: mu_before {seat.mu_before}, sigma_before {seat.sigma_before} is no rating: "
+                f"mu is finite, sigma above 0 and at most {SIGMA:.4f}"
+            )
+    for number, (seat, again) in enumerate(zip(ratings.seats, recompute(ratings, ranks), strict=True)):
+        for name in ("mu_after", "sigma_after"):
+            said, right = getattr(seat, name), getattr(again, name)
+            if not same(said, right):
+                raise BadRecord(f"seat {number}: {name} should be {right}, the record says {said}")
+
+
+def same(a: float, b: float) -> bool:
+    """Whether two numbers of a rating are equal but for the last digits."""
+    return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+def closeness(a: Rating, b: Rating) -> float:
+    """How near two skills may be, in (0, 1]: what remains of the match quality once certainty is left out."""
+    return math.exp(-((a.mu - b.mu) ** 2) / (2 * _spread(a, b)))
+
+
+def quality(a: Rating, b: Rating) -> float:
+    """TrueSkill's match quality of two players, in (0, 1): the chance of a draw relative to that of equals fully known.
+
+    Herbrich, Minka, Graepel: TrueSkill, NIPS 2006, equation 7.
+    """
+    return math.sqrt(2 * BETA**2 / _spread(a, b)) * closeness(a, b)
+
+
+def _spread(a: Rating, b: Rating) -> float:
+    return 2 * BETA**2 + a.sigma**2 + b.sigma**2
+
+
+def _seat_ratings(before: Sequence[Rating], after: Sequence[Rating]) -> tuple[SeatRating, ...]:
+    return tuple(
+        SeatRating(mu_before=old.mu, sigma_before=old.sigma, mu_after=new.mu, sigma_after=new.sigma)
+        for old, new in zip(before, after, strict=True)
+    )
+
+
+def _updated(
+    before: Sequence[Rating], ranks: Sequence[int], beta: float, tau: float, draw_probability: float
+) -> list[Rating]:
+    """The mean over the orders of the tied seats: trueskill looks at neighbours only, so one order favours some."""
+    runs = [
+        _posterior(before, order, [ranks[seat] for seat in order], beta, tau, draw_probability)
+        for order in _orders(ranks)
+    ]
+    if len(runs) == 1:
+        return runs[0]
+    return [
+        Rating(
+            math.fsum(run[seat].mu for run in runs) / len(runs), math.fsum(run[seat].sigma for run in runs) / len(runs)
+        )
+        for seat in range(len(before))
+    ]
+
+
+def _orders(ranks: Sequence[int]) -> Iterator[list[int]]:
+    """The seats from best to worst, once for every order of the tied ones."""
+    by_rank = sorted(range(len(ranks)), key=lambda seat: ranks[seat])
+    tied = [list(group) for _, group in itertools.groupby(by_rank, key=lambda seat: ranks[seat])]
+    for choice in itertools.product(*(itertools.permutations(group) for group in tied)):
+        yield [seat for group in choice for seat in group]
+
+
+def _posterior(
+    before: Sequence[Rating], order: Sequence[int], ranks: Sequence[int], beta: float, tau: float, draw: float
+) -> list[Rating]:
+    """One update, the seats taken in `order`. Where the game knows no draw, a tie counts as decided in this order.
+
+    With a draw probability of 0 trueskill would take a tie for an event of no likelihood and widen sigma.
+    """
+    import trueskill
+
+    given = [(trueskill.Rating(*before[seat]),) for seat in order]
+    places = list(ranks) if draw > 0 else list(range(len(order)))
+    try:
+        groups = _environment(beta, tau, draw).rate(given, places, min_delta=_MIN_DELTA)
+    except FloatingPointError:
+        groups = _precise_environment(beta, tau, draw).rate(given, places, min_delta=_MIN_DELTA)
+    after = {seat: Rating(group[0].mu, group[0].sigma) for seat, group in zip(order, groups, strict=True)}
+    return [after[seat] for seat in range(len(before))]
+
+
+@functools.lru_cache
+def _environment(beta: float, tau: float, draw: float) -> Any:
+    import trueskill
+
+    return trueskill.TrueSkill(MU, SIGMA, beta, tau, draw)
+
+
+@functools.lru_cache
+def _precise_environment(beta: float, tau: float, draw: float) -> Any:
+    """For gaps that leave nothing of a double. A context of its own: mpmath's default one is shared by all threads."""
+    import mpmath
+    import trueskill
+
+    context = mpmath.MPContext()
+    context.dps = _DIGITS
+
+    def quantile(share: float) -> Any:
+        return context.sqrt(2) * context.erfinv(2 * share - 1)
+
+    return trueskill.TrueSkill(MU, SIGMA, beta, tau, draw, backend=(context.ncdf, context.npdf, quantile))

@@ -1,0 +1,113 @@
+"""The table of a tournament from its results alone: points, their share with an interval, head to head."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from arena.referee.result import Result
+
+Z95 = 1.959963984540054
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One bot's line. `score` is the share of points won, `low` and `high` its 95 % Wilson interval."""
+
+    rank: int
+    bot: str
+    played: int
+    won: int
+    drawn: int
+    lost: int
+    score: float
+    low: float
+    high: float
+    forfeits: int
+    """Matches lost by time, strikes, disconnection or not showing up."""
+
+
+FORFEITS = frozenset({"timeout", "illegal", "disconnected", "no_show"})
+
+
+def points(result: Result) -> list[float]:
+    """Each seat's points: the share of the other seats that it left behind, ties counting half; 1 for a win of two."""
+    ranks = [seat.rank for seat in result.seats]
+    others = len(ranks) - 1
+    return [(sum(other > rank for other in ranks) + (ranks.count(rank) - 1) / 2) / others for rank in ranks]
+
+
+def interval(score: float, played: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of points; a draw counts as half a win, which makes it a little wide.
+
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
+    """
+    if not played:
+        return 0.0, 1.0
+    z2 = Z95 * Z95 / played
+    middle = (score + z2 / 2) / (1 + z2)
+    reach = Z95 * math.sqrt(score * (1 - score) / played + z2 / (4 * played)) / (1 + z2)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def table(names: Sequence[str], results: Iterable[Result]) -> list[Row]:
+    """The bots by their share of points, best first; equal shares have equal ranks. Void matches do not count."""
+    score: Counter[str] = Counter()
+    counts: dict[str, Counter[str]] = {name: Counter() for name in names}
+    for result in results:
+        if result.reason == "void":
+            continue
+        best = min(seat.rank for seat in result.seats)
+        shared = sum(seat.rank == best for seat in result.seats) > 1
+        for seat, won in zip(result.seats, points(result), strict=True):
+            score[seat.bot] += won  # type: ignore[assignment]  # Counter adds floats as well
+            outcome = "lost" if seat.rank != best else "drawn" if shared else "won"
+            counts[seat.bot].update(["played", outcome, *(["forfeits"] if seat.reason in FORFEITS else [])])
+    shares = {name: score[name] / counts[name]["played"] if counts[name]["played"] else 0.0 for name in names}
+    rows = []
+    for name in sorted(names, key=lambda name: -shares[name]):
+        count, share = counts[name], shares[name]
+        low, high = interval(share, count["played"])
+        rows.append(
+            Row(
+                rank=1 + sum(other > share for other in shares.values()),
+                bot=name,
+                played=count["played"],
+                won=count["won"],
+                drawn=count["drawn"],
+                lost=count["lost"],
+                score=share,
+                low=low,
+                high=high,
+                forfeits=count["forfeits"],
+            )
+        )
+    return rows
+
+
+def unbeaten(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
+    """Why each bot lost matches that nobody won against it: forfeits and resignations, counted by their reasons."""
+    lost: dict[str, Counter[str]] = {name: Counter() for name in names}
+    for result in results:
+        for seat in result.seats:
+            if seat.reason in FORFEITS or seat.reason == "resigned":
+                lost[seat.bot][seat.reason] += 1
+    return lost
+
+
+def head_to_head(names: Sequence[str], results: Iterable[Result]) -> dict[str, dict[str, float | None]]:
+    """The share of points of each bot (first key) in its matches against each other one; None where they never met."""
+    won: Counter[tuple[str, str]] = Counter()
+    met: Counter[tuple[str, str]] = Counter()
+    for result in results:
+        if result.reason == "void":
+            continue
+        for seat in result.seats:
+            for other in result.seats:
+                if seat is not other:
+                    met[seat.bot, other.bot] += 1
+                    half = (seat.rank < other.rank) + (seat.rank <= other.rank)
+                    won[seat.bot, other.bot] += half
+    return {a: {b: won[a, b] / 2 / met[a, b] if met[a, b] else None for b in names if b != a} for a in names}

@@ -1,0 +1,107 @@
+"""What comes into the referee (`MatchEvent`) and what it wants done (`Effect`), as values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from arena.referee.record import AnyLine
+from protocol.messages import End, Error, Rejected, Start, Turn
+
+
+class Ready(Struct, frozen=True, gc=False):
+    """A seat is ready and adds its nonce (empty if it has none)."""
+
+    seat: int
+    nonce: bytes
+
+
+class Played(Struct, frozen=True, gc=False):
+    """A seat answers the turn of `ply`; `round_trip` is what its connection costs, in seconds."""
+
+    seat: int
+    ply: int
+    move: Any
+    info: Any = None
+    round_trip: float = 0.0
+
+
+class Resigned(Struct, frozen=True, gc=False):
+    """A seat gives up."""
+
+    seat: int
+
+
+class Left(Struct, frozen=True, gc=False):
+    """A seat's connection is gone; its clock goes on."""
+
+    seat: int
+
+
+class Returned(Struct, frozen=True, gc=False):
+    """A seat's connection is back."""
+
+    seat: int
+
+
+class Forfeited(Struct, frozen=True, gc=False):
+    """A seat is gone for good: nothing will come back to use its clock."""
+
+    seat: int
+
+
+class Expired(Struct, frozen=True, gc=False):
+    """The deadline has passed, and every frame that had arrived by then has been looked at."""
+
+
+class Delayed(Struct, frozen=True, gc=False):
+    """The arena itself was late by so many seconds; the seat to move does not pay for it."""
+
+    by: float
+
+
+class Voided(Struct, frozen=True, gc=False):
+    """The arena cannot go on with the match."""
+
+    undo: bool = False
+    """Whether to take back what the last event did: the arena failed before it could be recorded."""
+
+
+class Record(Struct, frozen=True, gc=False):
+    """Write this line to the journal before anything that follows."""
+
+    line: AnyLine
+
+
+class Tell(Struct, frozen=True, gc=False):
+    """Send a seat a message."""
+
+    seat: int
+    message: Start | Turn | Rejected | Error | End
+
+
+class Show(Struct, frozen=True, gc=False):
+    """Send watchers what every watcher may see."""
+
+    message: Start | Turn
+
+
+class Release(Struct, frozen=True, gc=False):
+    """A seat has been told its own end; its bot is free although the match goes on."""
+
+    seat: int
+
+
+class Deadline(Struct, frozen=True, gc=False):
+    """Send `Expired` at this time; None: no more."""
+
+    at: float | None
+
+
+class Finish(Struct, frozen=True, gc=False):
+    """The match is over: store `result()`, then send `farewell()` to everyone who was not released."""
+
+
+MatchEvent = Ready | Played | Resigned | Left | Returned | Forfeited | Expired | Delayed | Voided
+Effect = Record | Tell | Show | Release | Deadline | Finish

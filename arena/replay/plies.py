@@ -1,0 +1,66 @@
+"""A record's lines in words: who did what at a ply, what the dice made of it, the time that was left."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from arena.referee.course import CHANCE
+from arena.referee.record import Header, Ply, Strike
+from protocol.games.base import Game
+
+MOST_DEALT = 40
+"""Characters of a deal that are shown: the board shows it all."""
+
+
+class Told(NamedTuple):
+    """One line of a match. What bots wrote is printable, whatever they sent."""
+
+    ply: str
+    bot: str
+    move: str
+    left: str = ""
+    value: str = ""
+    note: str = ""
+
+    def sentence(self) -> str:
+        """All of it in one line, for above a board."""
+        parts = (
+            f"{self.ply}  {self.bot}: {self.move}",
+            self.left and f"{self.left} s left",
+            self.value and f"value {self.value}",
+            self.note,
+        )
+        return ", ".join(filter(None, parts))
+
+
+def tell(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
+    """What a line of a record says."""
+    if isinstance(line, Strike):
+        return Told(str(line.ply), header.seats[line.seat].bot, f"strike: {line.message}")
+    event, info = line.event, line.info
+    ply = str(event.ply)
+    if event.seat == CHANCE:
+        return Told(ply, "chance", game.told(event) or _dealt(event.move))
+    bot = header.seats[event.seat].bot
+    left = f"{line.clock[event.seat] / 1000:.1f}"
+    if event.out is not None:
+        return Told(ply, bot, f"out: {event.out}", left)
+    told = game.told(event)
+    move = game.notation(game.decode_move(event.move)) + (f": {told}" if told else "")
+    if info is None:
+        return Told(ply, bot, move, left)
+    value = "" if info.value is None else f"{info.value:.7g}"
+    return Told(ply, bot, move, left, value, _printable(info.note or ""))
+
+
+def _dealt(move: Any) -> str:
+    """A deal of which its game says nothing, as it travels."""
+    dealt = msgspec.json.encode(move).decode()
+    return dealt if len(dealt) <= MOST_DEALT else f"{dealt[:MOST_DEALT]}…"
+
+
+def _printable(text: str) -> str:
+    """A bot's words without what could move a terminal's cursor."""
+    return "".join(char if char.isprintable() else " " for char in text)

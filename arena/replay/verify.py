@@ -1,0 +1,46 @@
+"""Whether a record is true: the match refereed again, its result and ratings computed once more."""
+
+from __future__ import annotations
+
+from arena.ratings import ladder
+from arena.referee.record import Record, is_rated, replay
+from protocol.errors import BadRecord
+
+
+def verify(record: Record) -> None:
+    """Referee the match again and compare everything. Raises `BadRecord`, naming the ply where the record is wrong."""
+    header, footer = record.header, record.footer
+    *_, (_, course) = replay(record)
+    end = f"{header.match}: after ply {record.plies[-1].event.ply if record.plies else 0}"
+    if footer.reason == "void":
+        if record.lines and course.over:
+            raise BadRecord(f"{end}: the match was over by {course.reason!r}, yet the footer says 'void'")
+        course.void()
+    if not course.over:
+        raise BadRecord(f"{end}: seat {course.to_move} is to move, yet the footer says {footer.reason!r}")
+    reasons = [course.seat_reason(seat) for seat in range(len(header.seats))]
+    for what, said, found in (
+        ("ranks", footer.ranks, list(course.ranks)),
+        ("reason", footer.reason, course.reason),
+        ("reasons", footer.reasons, reasons),
+        ("plies", footer.plies, course.ply),
+        ("digest", footer.digest, course.digest.hex()),
+    ):
+        if said != found:
+            raise BadRecord(f"{end}: {what} should be {found}, the footer says {said}")
+    _verify_ratings(record, end)
+
+
+def _verify_ratings(record: Record, end: str) -> None:
+    header, footer, ratings = record.header, record.footer, record.footer.ratings
+    rated = is_rated(header, footer.reason, footer.reasons)
+    if ratings is None:
+        if rated:
+            raise BadRecord(f"{end}: the match is rated, but the footer has no ratings")
+        return
+    if not rated:
+        raise BadRecord(f"{end}: the match is not rated, but the footer has ratings")
+    try:
+        ladder.check(header.game, ratings, footer.ranks)
+    except BadRecord as exc:
+        raise BadRecord(f"{end}: {exc}") from exc

@@ -1,0 +1,108 @@
+"""Records of matches in flight: one append-only file a match, written before anything is told.
+
+Written, not fsynced: `kill -9` loses nothing, a crash of the machine may lose the last moves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from arena.referee.record import AnyLine, Header, public, read_lines, write_line
+from protocol.errors import ArenaFault, BadRecord
+
+
+class JournalFault(ArenaFault):
+    """The journal can't be written: a full disk, a folder that is gone."""
+
+
+class Journal:
+    """The folder of journals, made if need be. Raises `JournalFault`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as exc:
+            raise JournalFault(f"the journal's folder {folder} can't be made: {exc.strerror}") from exc
+
+    def begin(self, match: str) -> MatchJournal:
+        """A new journal. One of that name is written over: its match is played again from the start."""
+        return MatchJournal(self._path(match), os.O_TRUNC)
+
+    def proceed(self, match: str) -> MatchJournal:
+        """The journal of a match that goes on after a restart."""
+        return MatchJournal(self._path(match), 0)
+
+    def unfinished(self) -> list[str]:
+        """The matches that were under way."""
+        return sorted(path.stem for path in self.folder.glob("*.jsonl"))
+
+    def read(self, match: str) -> list[AnyLine]:
+        """The lines of a match that was under way; a last line that was half-written is cut off.
+
+        Raises `BadRecord` for a file that is no journal of this match, `JournalFault` for one that can't be read.
+        """
+        path = self._path(match)
+        try:
+            whole, _, rest = path.read_bytes().rpartition(b"\n")
+            lines = read_lines(whole.split(b"\n") if whole else [], str(path))
+            if rest:
+                os.truncate(path, len(whole) + 1 if whole else 0)
+        except OSError as exc:
+            raise JournalFault(f"the journal {path} can't be read: {exc.strerror}") from exc
+        for line in lines:
+            if isinstance(line, Header) and line.match != match:
+                raise BadRecord(f"{path} is the journal of another match, {line.match}")
+        return lines
+
+    def forget(self, match: str) -> None:
+        """Remove a match's journal: its record is stored, or it is not to go on. Raises `JournalFault`."""
+        path = self._path(match)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as exc:
+            raise JournalFault(f"the journal {path} can't be removed: {exc.strerror}") from exc
+
+    def _path(self, match: str) -> Path:
+        return self.folder / f"{match}.jsonl"
+
+
+class MatchJournal:
+    """The open journal of one match."""
+
+    def __init__(self, path: Path, flags: int) -> None:
+        self._path = path
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | flags, 0o600)
+            self._size = os.fstat(self._file).st_size
+        except OSError as exc:
+            raise JournalFault(f"the journal {path} can't be opened: {exc.strerror}") from exc
+
+    def write(self, *lines: AnyLine) -> None:
+        """Append lines, all of them or none. Raises `JournalFault`."""
+        data = write_line(lines[0]) if len(lines) == 1 else b"".join(map(write_line, lines))
+        try:
+            written = os.write(self._file, data)
+        except OSError as exc:
+            raise JournalFault(f"the journal {self._path} can't be written: {exc.strerror}") from exc
+        if written != len(data):
+            with contextlib.suppress(OSError):  # what is beyond `_size` is never read
+                os.ftruncate(self._file, self._size)
+            raise JournalFault(f"the journal {self._path} took {written} of {len(data)} bytes: is the disk full?")
+        self._size += written
+
+    def record_lines(self) -> list[bytes]:
+        """The lines that go into the record: all but what only a journal has. Raises `JournalFault`."""
+        try:
+            data = self._path.read_bytes()[: self._size]
+        except OSError as exc:
+            raise JournalFault(f"the journal {self._path} can't be read: {exc.strerror}") from exc
+        return [line for line in data.splitlines(keepends=True) if public(line)]
+
+    def close(self) -> None:
+        """Let go of the file; it stays in the folder until `Journal.forget`."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1

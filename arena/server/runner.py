@@ -1,0 +1,219 @@
+"""One match under way: performs the referee's effects in order and owns its timer. Seats are not bound to sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from arena.referee.effects import (
+    Deadline,
+    Effect,
+    Expired,
+    Finish,
+    Forfeited,
+    Left,
+    MatchEvent,
+    Record,
+    Release,
+    Returned,
+    Show,
+    Tell,
+    Voided,
+)
+from arena.referee.match import Match
+from arena.referee.record import AnyLine
+from arena.referee.result import Ratings
+from arena.server.journal import JournalFault, MatchJournal
+from protocol.messages import FromServer, Start
+
+HEARTBEAT = 0.05
+LATE = 0.05
+"""A timer that fires later than this many seconds shows that the arena's own loop was held up."""
+
+log = logging.getLogger("arena.server.runner")
+
+
+class Peer(Protocol):
+    """Whoever sits on a seat or watches: a connection here, or one behind a broker on another node."""
+
+    def send(self, message: FromServer) -> None:
+        """Deliver a message without waiting."""
+
+
+class Runner:
+    """A match with its journal, its seats and its watchers.
+
+    `finish` is called once, when the match is over; `release` for each seat that is free before that.
+    """
+
+    def __init__(
+        self,
+        match: Match,
+        journal: MatchJournal,
+        finish: Callable[[Runner], None],
+        release: Callable[[Runner, int], None] = lambda runner, seat: None,
+    ) -> None:
+        self.match = match
+        self.journal = journal
+        self.seats: list[Peer | None] = [None] * match.game.seats
+        self.watchers: dict[Peer, bool] = {}
+        """Each watcher, and whether it is told of every turn or of the start and the end only."""
+        self._finish = finish
+        self._release = release
+        self._loop = asyncio.get_running_loop()
+        self._deadline: float | None = None
+        self._timer: asyncio.Handle | None = None
+        self._due = 0.0
+        """When the timer rings. uvloop's handle of a timer that is due at once can't say."""
+        self._stopped = False
+        self._ended = False
+
+    def open(self) -> None:
+        """Begin: journal, then `start` to every seat. Raises `JournalFault`; then nobody has been told anything."""
+        self._perform(self.match.open(self._loop.time()))
+
+    def resume(self, lines: list[AnyLine]) -> None:
+        """Go on from a journal. Raises `BadRecord` if it does not follow from the rules, and `JournalFault`."""
+        self._perform(self.match.resume(lines, self._loop.time()))
+        for seat, peer in enumerate(self.seats):
+            if peer is not None:
+                self.receive(Returned(seat))
+
+    def receive(self, event: MatchEvent) -> None:
+        """Pass an event to the referee and do what it says. A fault of the arena voids the match."""
+        if self._stopped and not self._ended:
+            return
+        try:
+            self._perform(self.match.receive(event, self._loop.time()))
+        except Exception:
+            log.exception("match %s is void: the arena failed at %s", self.match.id, type(event).__name__)
+            self._void()
+
+    def sit(self, seat: int, peer: Peer, *, follow: bool) -> None:
+        """Give a seat its connection, before `open`."""
+        self.seats[seat] = peer
+        if follow:
+            self.match.follows.add(seat)
+
+    def come_back(self, seat: int, peer: Peer, *, follow: bool) -> None:
+        """A seat's connection is back: it is told where the match stands."""
+        self.sit(seat, peer, follow=follow)
+        self.receive(Returned(seat))
+
+    def lose(self, seat: int, peer: Peer) -> None:
+        """A connection is gone; nothing happens if the seat has a newer one."""
+        if self.seats[seat] is peer:
+            self.seats[seat] = None
+            self.receive(Left(seat))
+
+    def forfeit(self, seat: int) -> None:
+        """Nobody will come back to this seat."""
+        self.receive(Forfeited(seat))
+
+    def watch(self, peer: Peer) -> None:
+        """Tell a watcher how the match stands and, from now on, every turn."""
+        self.watchers[peer] = True
+        self.match.watched = True
+        peer.send(self.match.start())
+        view = self.match.view(self._loop.time())
+        if view is not None:
+            peer.send(view)
+
+    def watch_quietly(self, peer: Peer) -> None:
+        """Tell a watcher every turn from now on; what it missed is not told."""
+        self.watchers[peer] = True
+        self.match.watched = True
+
+    def unwatch(self, peer: Peer) -> None:
+        """Tell a watcher no more."""
+        self.watchers.pop(peer, None)
+        self.match.watched = any(self.watchers.values())
+
+    def farewell(self, ratings: Ratings | None) -> None:
+        """Tell everyone the end who was not told before."""
+        for seat, peer in enumerate(self.seats):
+            if peer is not None:
+                self._send(peer, self.match.farewell(seat, ratings))
+        for peer in list(self.watchers):
+            self._send(peer, self.match.farewell(None, ratings))
+
+    def stop(self) -> None:
+        """Let go of timer and journal; a match that is not over hears no more and can go on from its journal later."""
+        self._stopped = True
+        self._arm(None)
+        self.journal.close()
+
+    def _perform(self, effects: list[Effect]) -> None:
+        """Do what the referee wants. What it wants recorded comes first, whole; only that may fail."""
+        lines = [effect.line for effect in effects if type(effect) is Record]
+        if lines:
+            self.journal.write(*lines)
+        for effect in effects:
+            if isinstance(effect, Tell):
+                peer = self.seats[effect.seat]
+                if peer is not None:
+                    self._send(peer, effect.message)
+            elif isinstance(effect, Release):
+                self.seats[effect.seat] = None
+                self._release(self, effect.seat)
+            elif isinstance(effect, Deadline):
+                self._arm(effect.at)
+            elif isinstance(effect, Show):
+                for watcher, every in list(self.watchers.items()):
+                    if every or isinstance(effect.message, Start):
+                        self._send(watcher, effect.message)
+            elif isinstance(effect, Finish):
+                self._ended = True
+                self._finish(self)
+
+    def _send(self, peer: Peer, message: FromServer) -> None:
+        """One peer's trouble is nobody else's."""
+        try:
+            peer.send(message)
+        except Exception:
+            log.exception("match %s: a %s could not be sent", self.match.id, type(message).__name__.lower())
+
+    def _void(self) -> None:
+        """End the match as it is recorded, with or without its journal, which may be what failed."""
+        if self._ended:
+            return
+        effects = self.match.receive(Voided(undo=True), self._loop.time())
+        try:
+            self._perform(effects)
+        except JournalFault as fault:
+            log.error("match %s: %s", self.match.id, fault)
+            self._perform([effect for effect in effects if type(effect) is not Record])
+
+    def _arm(self, at: float | None) -> None:
+        """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""
+        self._deadline = at
+        if self._timer is not None and (at is None or at < self._due):
+            self._timer.cancel()
+            self._timer = None
+        if at is not None and self._timer is None:
+            self._ring_at(at)
+
+    def _ring_at(self, due: float) -> None:
+        self._due = due
+        self._timer = self._loop.call_at(due, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        if self._deadline is None:
+            return
+        if now < self._deadline:
+            self._ring_at(self._deadline)
+        elif now - self._due > LATE:
+            self._ring_at(now + 2 * HEARTBEAT)  # the heartbeat will move the deadline
+        else:
+            self._loop.call_soon(self._look_again, 2)
+
+    def _look_again(self, times: int) -> None:
+        """Let every frame that has arrived be looked at before the time is declared up."""
+        if times:
+            self._loop.call_soon(self._look_again, times - 1)
+        elif self._deadline is not None and self._deadline <= self._loop.time():
+            self.receive(Expired())

@@ -1,0 +1,98 @@
+"""What `arena-bot analyze duel` tells of bounded Risk on a small map: its value, its openings, how best play goes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+from machine.exact.duel import Table, solve
+from protocol.games.base import NO_DICE
+from protocol.games.risk.board import Board, named
+from protocol.games.risk.duel import ARMY, Duel, Position
+
+_NEGLIGIBLE = 1e-12
+
+
+class BestPlay(NamedTuple):
+    """Games in which both sides play the first of their best moves: means over the dice, and how many games are still
+    going when `max_plies` ends them.
+
+    `chosen_attacks` are those made where a reinforcement was legal; `positions` counts the different ones met.
+    """
+
+    plies: float
+    attacks: float
+    chosen_attacks: float
+    unfinished: float
+    positions: int
+
+
+def duel_facts(board: Board, max_troops: int, *, play: bool = False) -> dict[str, Any]:
+    """Ready for JSON. A value is the expected result of who makes the move; `seconds` are spent solving, once compiled;
+    `best_play` is null unless `play` asks for it, which takes longer.
+
+    Raises `UsageFault` where the map is too large or numba is not there.
+    """
+    solve(named("south-america"), ARMY)  # compiles
+    began = time.perf_counter()
+    table = solve(board, max_troops)
+    seconds = time.perf_counter() - began
+    rules = Duel({"map": board.wire, "max_troops": max_troops})
+    empty, _ = rules.initial(NO_DICE)
+    first_moves = []
+    for told, position in _told(table, rules, empty):
+        replies = [reply for reply, _ in _told(table, rules, position)]
+        first_moves.append({**told, "replies": replies})
+    return {
+        "map": board.name,
+        "max_troops": max_troops,
+        "positions": table.positions,
+        "value": table.start[0],
+        "first_moves": first_moves,
+        "best_play": best_play(table, rules)._asdict() if play else None,
+        "sweeps": table.sweeps,
+        "seconds": seconds,
+    }
+
+
+def _told(table: Table, rules: Duel, position: Position) -> list[tuple[dict[str, Any], Position]]:
+    """The invasions of an opening position as JSON, each with the position after it."""
+    return [
+        (
+            {**rules.encode_move(move), "name": rules.notation(move), "value": value},
+            rules.outcomes(position, move)[0][1],
+        )
+        for move, value in table.move_values(position)
+    ]
+
+
+def best_play(table: Table, rules: Duel) -> BestPlay:
+    """Exact but for games that go on longer than all but one in 10^12."""
+    import numpy
+
+    places = {rules.initial(NO_DICE)[0]: 0}
+    met = list(places)
+    steps: list[tuple[int, int, float]] = []
+    attacks, chosen = [], []
+    for place, position in enumerate(met):
+        moves = table.best_moves(position)
+        attacks.append(bool(moves) and moves[0].do == "attack")
+        chosen.append(attacks[-1] and rules.legal_moves(position)[0].do == "reinforce")
+        for chance, result in rules.outcomes(position, moves[0]) if moves else ():
+            after = result._replace(at=0)
+            if after not in places:
+                places[after] = len(met)
+                met.append(after)
+            steps.append((place, places[after], float(chance)))
+    sources, targets, chances = (numpy.array(column) for column in zip(*steps, strict=True))
+    going = numpy.bincount(sources, minlength=len(met)) > 0
+    share: Any = numpy.zeros(len(met))
+    share[0] = 1.0
+    lasting, attacked, chose = [1.0], 0.0, 0.0
+    while lasting[-1] > _NEGLIGIBLE:
+        attacked += float(share[attacks].sum())
+        chose += float(share[chosen].sum())
+        share = numpy.bincount(targets, share[sources] * chances, len(met))
+        lasting.append(float(share[going].sum()))
+    unfinished = lasting[rules.max_plies] if rules.max_plies < len(lasting) else 0.0
+    return BestPlay(sum(lasting), attacked, chose, unfinished, len(met))

@@ -1,0 +1,146 @@
+"""Every search on one position, side by side: what each visited, and what it found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from bots.evaluation.base import Evaluate
+from bots.search import (
+    ENDLESS,
+    Found,
+    Limit,
+    Status,
+    Table,
+    alphabeta,
+    deepen,
+    expectiminimax,
+    minimax,
+    negamax,
+    star1,
+    status,
+)
+from bots.search.deepening import DEEPEST
+from protocol.games.base import Game
+
+MOST_NODES = 600_000
+"""What minimax may visit where no depth is asked for."""
+
+
+class Measured(Struct, frozen=True):
+    """One search. `value` is that for the seat to move: of a whole game WIN − plies or plies − WIN, or 0; `status` says
+    1, 0 or −1. `leaves` were finished or at the horizon; a position answered by a table is a node and no leaf.
+    """
+
+    algorithm: str
+    nodes: int
+    leaves: int
+    value: float
+    seconds: float
+
+
+class Comparison(Struct, frozen=True):
+    """All searches of one position to one depth, minimax (expectiminimax where there is chance) first."""
+
+    depth: int
+    """What the searches were asked for, in plies; `ENDLESS` is the whole game."""
+    plies: int
+    """The plies that this comes to."""
+    searches: list[Measured]
+
+    def share(self, search: Measured) -> float:
+        """Its nodes as a share of the first search's."""
+        return search.nodes / self.searches[0].nodes
+
+    def branching(self, search: Measured) -> float:
+        """Its effective branching factor b: a regular tree 1 + b + … + b^plies has as many nodes."""
+        low, high = 0.0, float(search.nodes ** (1 / self.plies))
+        for _ in range(100):
+            middle = (low + high) / 2
+            if sum(middle**ply for ply in range(self.plies + 1)) < search.nodes:
+                low = middle
+            else:
+                high = middle
+        return high
+
+
+Search = Callable[..., "Found[Any] | Status[Any]"]
+
+PLAIN: Mapping[str, Search] = {
+    "minimax": minimax,
+    "negamax": negamax,
+    "expectiminimax": expectiminimax,
+    "alphabeta": alphabeta,
+    "star1": star1,
+}
+TABLED: Mapping[str, Search] = {"alphabeta+table": alphabeta, "star1+table": star1}
+WITHOUT_CHANCE = ("minimax", "negamax", "alphabeta", "alphabeta+table")
+
+
+def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evaluate: Evaluate) -> Comparison:
+    """Run every search on `root`, to `depth` plies. Without a depth the whole game is searched where its tree has at
+    most `MOST_NODES`, else as many plies as have.
+    """
+    extent = measure_extent(rules, root, DEEPEST if depth is None else depth, ENDLESS if depth else MOST_NODES)
+    asked = ENDLESS if extent.whole else extent.plies
+    names = [name for name in (*PLAIN, *TABLED) if not extent.chance or name not in WITHOUT_CHANCE]
+    searches = [_measure(name, rules, root, asked, evaluate) for name in names]
+    searches.append(_timed("deepening", _deepening, rules, root, extent.plies, evaluate))
+    if extent.whole and not extent.chance:
+        searches.append(_timed("status", status, rules, root))
+    return Comparison(asked, extent.plies, searches)
+
+
+def _measure(name: str, rules: Game[Any, Any], root: Any, depth: int, evaluate: Evaluate) -> Measured:
+    options: dict[str, Any] = {"depth": depth, "evaluate": evaluate}
+    if name in TABLED:
+        options["table"] = Table(most=MOST_NODES)
+    return _timed(name, {**PLAIN, **TABLED}[name], rules, root, **options)
+
+
+def _deepening(rules: Game[Any, Any], root: Any, depth: int, evaluate: Evaluate) -> Found[Any]:
+    table = Table(most=MOST_NODES)
+    return deepen(rules, root, star1, limit=Limit(), deepest=depth, evaluate=evaluate, table=table)
+
+
+def _timed(name: str, search: Search, *given: Any, **options: Any) -> Measured:
+    before = time.perf_counter()
+    found = search(*given, **options)
+    return Measured(name, found.nodes, found.leaves, float(found.value), round(time.perf_counter() - before, 6))
+
+
+class Extent(NamedTuple):
+    """How far down a game tree goes, or how far it was looked at."""
+
+    plies: int
+    whole: bool
+    """Every line has ended by then."""
+    chance: bool
+    """Some move has more than one result."""
+
+
+def measure_extent(rules: Game[Any, Any], root: Any, plies: int, most: int) -> Extent:
+    """Count the tree level by level, equal positions once with the number of ways to them, until `plies` are counted
+    or the next level would make it more than `most` nodes.
+    """
+    level: dict[Hashable, tuple[Any, int]] = {rules.key(root): (root, 1)}
+    nodes, chance = 1, False
+    for ply in range(plies + 1):
+        following: dict[Hashable, tuple[Any, int]] = {}
+        for state, ways in level.values():
+            for move in rules.legal_moves(state) if rules.to_move(state) is not None else ():
+                outcomes = rules.outcomes(state, move)
+                chance = chance or len(outcomes) > 1
+                for _, result in outcomes:
+                    key = rules.key(result)
+                    following[key] = (result, following.get(key, (result, 0))[1] + ways)
+        nodes += sum(ways for _, ways in following.values())
+        if not following:
+            return Extent(max(ply, 1), True, chance)
+        if ply == plies or nodes > most:
+            return Extent(max(ply, 1), False, chance)
+        level = following
+    raise AssertionError("the last round always returns")

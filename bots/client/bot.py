@@ -1,0 +1,111 @@
+"""What an author writes: a `Bot` that chooses, and the `Turn` it is given. No sockets here; run.py runs it."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from protocol.games import NAMES
+from protocol.games.base import Game
+from protocol.messages import End, Event, Player, Rejected, Start
+
+
+class GiveUp(Exception):
+    """Raise it in `prepare` or `choose` to resign the match; the client prints what it says, if anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A move with what the bot thought of it; shown in replays. `move` is a map, as in `turn.legal`."""
+
+    move: Mapping[str, Any]
+    value: float | None = None
+    depth: int | None = None
+    nodes: int | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Everything there is to know when it is your turn; nothing need be remembered from the last one."""
+
+    match: str
+    seat: int
+    ply: int
+    state: Mapping[str, Any]
+    """The state as it travels, described in docs/rules.md."""
+    legal: Sequence[Mapping[str, Any]]
+    """Moves that can be returned as they are; never empty."""
+    options: Mapping[str, Any] | None
+    """Where `legal` does not list every move: what describes them all."""
+    events: Sequence[Event]
+    """What happened since your last turn."""
+    players: Sequence[Player]
+    clock_ms: Sequence[int]
+    """Milliseconds left, by seat."""
+    increment_ms: int
+    rules: Game[Any, Any]
+    """The game under this match's config: legal moves, results of moves, who has won."""
+    position: Any
+    """`state` decoded for `rules`."""
+    random: random.Random
+    """Seeded from the bot's seed, the match and the ply: the same seed gives the same choices."""
+    memory: dict[str, Any] = field(default_factory=dict)
+    """Yours for as long as the match lasts, and apart from every other match."""
+    received: float = field(default_factory=time.monotonic)
+    """`time.monotonic()` when the turn came in; the clock has run since."""
+
+    @property
+    def time_left(self) -> float:
+        """Seconds left on your clock now."""
+        return self.clock_ms[self.seat] / 1000 - (time.monotonic() - self.received)
+
+
+class Bot:
+    """A player. Subclass it, write `choose`, and give an instance to `run`.
+
+    `choose` runs in a thread of its own; with more than one slot several matches call it at the same time, so keep
+    what belongs to one match in `turn.memory`.
+    """
+
+    name: str
+    version: str = ""
+    games: Sequence[str] = NAMES
+    """The games this bot can play."""
+    matches: int | None = None
+    """How many matches it plays where nobody says; None: until it is stopped."""
+    settings: ClassVar[Mapping[str, str]] = {}
+    """What `arena-bot run --set key=value` may pass to `__init__`, as strings, each with a line of explanation."""
+
+    def __init__(self, name: str, version: str = "") -> None:
+        self.name = name
+        self.version = version
+
+    def warm_up(self, game: Game[Any, Any] | None) -> None:
+        """Called once, before the bot connects: for compiling and tables, which no clock should pay for.
+
+        `game` is the one it is going to play, under its config; None where only the arena knows. What is kept with it
+        is there in `turn.rules` of the matches under that config. A `Fault` ends the program with its message.
+        """
+
+    def prepare(self, start: Start) -> None:
+        """Called in the thinking thread before the bot says it is ready; the match clock does not run yet."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
+        """Your move, as in `turn.legal`, or a `Choice` that carries it."""
+        raise NotImplementedError(f"{type(self).__name__} needs a choose(self, turn) that returns a move")
+
+    def rejected(self, rejected: Rejected) -> None:
+        """The arena did not accept the move; the client has printed why, and asks `choose` again."""
+
+    def ended(self, end: End) -> None:
+        """The match is over."""
+
+
+def seeded(seed: str, match: str, ply: int) -> random.Random:
+    """The generator of one turn: independent of every other turn and of the order in which turns are played."""
+    return random.Random(hashlib.sha256(f"{seed}/{match}/{ply}".encode()).digest())

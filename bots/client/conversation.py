@@ -1,0 +1,210 @@
+"""A bot's side of the protocol without sockets, threads or clocks: messages and thoughts in, effects out.
+
+It outlives its connections: what was being played is taken up again on the next one. seat.py is one match.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from bots.client import report
+from bots.client.bot import Bot
+from bots.client.effects import Effect, Say, SeekLater, Stop
+from bots.client.seat import Seat
+from bots.client.settings import Settings
+from bots.client.thinking import Thought
+from protocol import games, messages
+from protocol.errors import Fault
+from protocol.games.base import Game
+from protocol.messages import FromClient, FromServer
+
+GOING_AWAY = (1000, 1001)
+MOST_CACHED = 64
+PASSING = ("unavailable", "no_slots")
+"""Answers to a seek that may be another one in a while."""
+SEEK_AGAIN = 2.0
+HOPELESS = ("name_taken", "auth_failed", "not_allowed", "bad_message")
+"""Fatal errors after which coming back would not help."""
+_rules_key = msgspec.json.Encoder(order="sorted").encode
+
+
+class Conversation:
+    """What `bot` says and has to think about, for the life of the process. `game` is the one it was warmed up with."""
+
+    def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
+        self.connected = False
+        self.played = 0
+        self._bot = bot
+        self._settings = settings
+        self._token = token
+        self._seed = settings.seed or os.urandom(16).hex()
+        self._slots = settings.slots
+        self._games: list[str] = []
+        self._seats: dict[str, Seat] = {}
+        self._waits = type(bot).ended is not Bot.ended
+        self._finishing: dict[str, Seat] = {}
+        self._awaited: set[str] = set()
+        self._seeks: set[str] = set()
+        self._seeks_made = 0
+        self._holding = False
+        self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
+        if game is not None:
+            self._rules[game.name, _rules_key(game.config)] = game
+
+    def hello(self) -> messages.Hello:
+        """The first message of every connection."""
+        return messages.Hello(
+            bot=self._bot.name,
+            token=self._token,
+            version=self._bot.version[:64],
+            client="bot-arena/python",
+            slots=self._settings.slots,
+        )
+
+    def receive(self, message: FromServer | None, now: float) -> list[Effect]:
+        """What to do about a message that came in at `now` (`time.monotonic()`). Unknown ones (None) are ignored."""
+        match message:
+            case messages.Turn():
+                seat = self._seats.get(message.match)
+                return seat.turned(message, now) if seat else []
+            case messages.Start():
+                return self._started(message)
+            case messages.End():
+                return self._ended(message)
+            case messages.Rejected():
+                return self._rejected(message, now)
+            case messages.Welcome():
+                return self._welcomed(message)
+            case messages.Error():
+                return self._erred(message)
+        return []
+
+    def thought(self, thought: Thought) -> list[Effect]:
+        """What to do about the outcome of a piece of work. While the connection is down nothing is sent."""
+        match = thought.work.match
+        seat = self._seats.get(match) or self._finishing.get(match)
+        if seat is None:
+            return []
+        effects = [e for e in seat.thought(thought) if self.connected or not isinstance(e, FromClient)]
+        if seat.done and self._finishing.pop(match, None) is not None:
+            effects += self._go_on()
+        return effects
+
+    def seek(self) -> list[Effect]:
+        """The time of a `SeekLater` has come."""
+        self._holding = False
+        return self._go_on()
+
+    def lost(self, code: int) -> list[Effect]:
+        """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
+        self.connected = False
+        self._seeks.clear()
+        self._awaited.clear()
+        if self._settings.assigned and code in GOING_AWAY:
+            return [Stop(0)]
+        why = report.STOPPING.get(code)
+        return [self._trouble(why), Stop(1)] if why else []
+
+    def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
+        self.connected = True
+        self._games = welcome.games
+        self._slots = min(self._settings.slots, welcome.limits.slots)
+        self._awaited = set(welcome.resumed) - self._seats.keys()
+        effects: list[Effect] = []
+        if not self._settings.assigned:
+            effects.append(Say(report.welcomed(self._bot.name, self._settings.url, welcome.resumed)))
+        for match in self._seats.keys() - set(welcome.resumed):
+            del self._seats[match]
+            self.played += 1
+            effects.append(self._trouble(f"{match} ended while the connection was down"))
+        return effects + self._go_on()
+
+    def _started(self, start: messages.Start) -> list[Effect]:
+        self._awaited.discard(start.match)
+        if start.seek is not None:
+            self._seeks.discard(start.seek)
+        known = self._seats.get(start.match)
+        if known is not None:
+            return known.resume()
+        if start.seat is None:
+            return []
+        try:
+            rules = self._rules_of(start)
+        except Fault as exc:
+            return [self._trouble(f"{start.match} is resigned: {exc}"), messages.Resign(match=start.match)]
+        seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, self._seed)
+        return seat.begin()
+
+    def _ended(self, end: messages.End) -> list[Effect]:
+        seat = self._seats.pop(end.match, None)
+        if seat is None:
+            return []
+        self.played += 1
+        effects: list[Effect] = [] if self._settings.assigned else [seat.result(end)]
+        effects += seat.ended(end)
+        if not seat.done:
+            self._finishing[end.match] = seat
+        return effects + self._go_on()
+
+    def _rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
+        seat = self._seats.get(rejected.match)
+        if seat is None:
+            return [Say(report.rejection(self._bot.name, rejected, None), trouble=True)]
+        return seat.rejected(rejected, now)
+
+    def _erred(self, error: messages.Error) -> list[Effect]:
+        line = Say(report.error(self._bot.name, error), trouble=True)
+        if error.fatal:
+            return [line, Stop(1)] if error.code in HOPELESS else [line]
+        if error.ref not in self._seeks:
+            return [line]
+        self._seeks.discard(error.ref)
+        if error.code not in PASSING:
+            return [line, Stop(1)]
+        if self._holding:
+            return []
+        self._holding = True
+        return [line, SeekLater(SEEK_AGAIN)]
+
+    def _go_on(self) -> list[Effect]:
+        """Seek what there is room for; stop when everything was played."""
+        if self._settings.assigned or not self.connected:
+            return []
+        under_way = len(self._seats) + len(self._awaited) + len(self._seeks)
+        room = self._slots - under_way
+        if self._settings.matches is not None:
+            left = self._settings.matches - self.played
+            if left <= 0 and not under_way and not (self._waits and self._finishing):
+                return [Stop(0)]
+            room = min(room, left - under_way)
+        return self._seek(room) if room > 0 and not self._holding else []
+
+    def _seek(self, count: int) -> list[Effect]:
+        game = self._settings.game or next((game for game in self._bot.games if game in self._games), None)
+        if game is None or game not in self._games:
+            wanted = self._settings.game or ", ".join(self._bot.games)
+            return [self._trouble(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"), Stop(1)]
+        seeks: list[Effect] = []
+        for _ in range(count):
+            self._seeks_made += 1
+            name = f"s{self._seeks_made}"
+            self._seeks.add(name)
+            config, rated, opponent = dict(self._settings.config), self._settings.rated, self._settings.opponent
+            seeks.append(messages.Seek(id=name, game=game, config=config, rated=rated, opponent=opponent))
+        return seeks
+
+    def _rules_of(self, start: messages.Start) -> Game[Any, Any]:
+        """The game of a match; one object for all matches of the same config, so what it has computed is shared."""
+        key = (start.game, _rules_key(start.config))
+        rules = self._rules.get(key)
+        if rules is None:
+            if len(self._rules) >= MOST_CACHED:
+                self._rules.clear()
+            rules = self._rules[key] = games.load(start.game, start.config)
+        return rules
+
+    def _trouble(self, text: str) -> Say:
+        return Say(f"{self._bot.name}: {text}", trouble=True)

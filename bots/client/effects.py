@@ -1,0 +1,33 @@
+"""What the client's core asks its shell to do, in order: send a message, think, say a line, seek later, stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bots.client.thinking import Work
+from protocol.messages import FromClient
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """A line for the author; `trouble` goes to standard error."""
+
+    line: str
+    trouble: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeekLater:
+    """Call `Conversation.seek` after so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The bot is done: close the connection and leave with this exit code."""
+
+    code: int
+
+
+Effect = FromClient | Work | Say | SeekLater | Stop

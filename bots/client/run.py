@@ -1,0 +1,253 @@
+"""The shell of the client: sockets, threads, clock and terminal around conversation.py. `run` begins here."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import os
+import random
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
+from urllib.parse import urlsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.typing import Subprotocol
+
+from bots.client.backoff import Backoff
+from bots.client.bot import Bot
+from bots.client.conversation import Conversation
+from bots.client.effects import Effect, Say, SeekLater, Stop
+from bots.client.settings import Given, Settings, check_name, from_environment, settle
+from bots.client.thinking import Choose, Finish, Prepare, Thinkers, Thought
+from bots.client.tokens import default_path, token_for
+from bots.client.warm_up import default_lock, warm_up
+from protocol.codec import MSGPACK
+from protocol.errors import Fault, MalformedMessage, UsageFault
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.messages import MAX_SERVER_FRAME, FromClient, Welcome
+
+BROKEN = 1006
+REPORT_AGAIN = 30.0
+"""Seconds after which it is said again that the arena cannot be reached."""
+
+
+def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[Given]) -> None:
+    """Play `bot` until its matches are played or it is stopped.
+
+    The command line (`args`, else the program's own) goes before the `ARENA_…` variables, and these before `given`.
+    Raises `SystemExit` where the bot has to stop early: 1 if the arena refuses it, 2 if it was started wrongly.
+    """
+    from bots.client.options import from_command_line
+
+    try:
+        play(bot, from_command_line(bot, args), given)
+    except Fault as fault:
+        print(f"{bot.name}: {fault}", file=sys.stderr)
+        raise SystemExit(2 if isinstance(fault, UsageFault) else 1) from None
+
+
+def play(bot: Bot, command_line: Given, code: Given) -> None:
+    """As `run`, with the command line read. Raises `Fault`, or `SystemExit` where the code is not 0."""
+    settings = settle(command_line, from_environment(os.environ), code, Given(matches=bot.matches))
+    if settings.name is not None:
+        bot.name = settings.name
+    check_name(bot.name, "the bot's name")
+    if settings.game is not None and settings.game not in bot.games:
+        raise UsageFault(f"{bot.name} does not play {settings.game}: it plays {', '.join(bot.games)}")
+    token = settings.token or token_for(settings.url, bot.name, default_path())
+    game = None if settings.game is None else load(settings.game, settings.config)
+    client = Client(bot, settings, token, game)
+    try:
+        warm_up(bot, game, default_lock())
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            exit_code = runner.run(client.play())
+    except KeyboardInterrupt:
+        exit_code = 130
+    client.leave(exit_code)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's loop where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+class Client:
+    """One bot process: a conversation with the arena, over one connection after another."""
+
+    def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
+        self._bot = bot
+        self._settings = settings
+        self._conversation = Conversation(bot, settings, token, game)
+        self._backoff = Backoff(random.random)
+        self._thinkers = Thinkers(bot, self._thought_in_thread)
+        self._outbox: deque[FromClient] = deque()
+        self._wake = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._code: int | None = None
+        self._down_since: float | None = None
+        self._said = 0.0
+
+    async def play(self) -> int:
+        """Connect, converse, come back; the exit code in the end."""
+        self._loop = asyncio.get_running_loop()
+        while self._code is None:
+            connection = await self._connect()
+            if connection is not None:
+                await self._converse(connection)
+            if self._code is None:
+                await asyncio.sleep(self._backoff.delay())
+        return self._code
+
+    def leave(self, code: int) -> None:
+        """End the process where the code says so, or where a thread still thinks and would hold it up."""
+        if self._thinkers.busy:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)  # a thread blocked on standard input makes the interpreter abort if it ends in order
+        if code:
+            raise SystemExit(code)
+
+    async def _connect(self) -> ClientConnection | None:
+        url = self._settings.url
+        try:
+            return await connect(
+                url,
+                subprotocols=[Subprotocol(MSGPACK.subprotocol)],
+                compression=None,
+                max_size=MAX_SERVER_FRAME,
+                proxy=None if _is_loopback(url) else True,
+            )
+        except InvalidStatus as exc:
+            body = (exc.response.body or b"").decode(errors="replace").strip().split("\n")[0][:200]
+            why = f"{url} answered HTTP {exc.response.status_code}" + (f": {body}" if body else "")
+            if 400 <= exc.response.status_code < 500:
+                self._perform([Say(f"{self._bot.name}: {why}", trouble=True), Stop(1)])
+            else:
+                self._down(why)
+        except InvalidURI as exc:
+            raise UsageFault(f"the arena's URL: {exc}") from exc
+        except (OSError, TimeoutError, InvalidHandshake, EOFError) as exc:
+            self._down(f"no arena answers at {url}: {_reason(exc)}")
+        return None
+
+    def _down(self, why: str) -> None:
+        """Say that the arena is away: at once, then now and then. Stop when patience ends."""
+        now = time.monotonic()
+        if self._down_since is None:
+            self._down_since = now
+        patience = self._settings.patience
+        if patience is not None and now - self._down_since >= patience:
+            self._perform([Say(f"{self._bot.name}: {why}; gave up after {patience:g} s", trouble=True), Stop(1)])
+        elif not self._said or now - self._said >= REPORT_AGAIN:
+            self._said = now
+            self._perform([Say(f"{self._bot.name}: {why}; trying again", trouble=True)])
+
+    async def _converse(self, connection: ClientConnection) -> None:
+        self._outbox.clear()
+        self._send(self._conversation.hello())
+        writer = asyncio.create_task(self._write(connection))
+        try:
+            await self._read(connection)
+        finally:
+            await connection.close()
+            writer.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await writer
+        if self._code is None:
+            code = connection.close_code or BROKEN
+            self._perform(self._conversation.lost(code))
+            if self._code is None:
+                self._down(f"the connection to {self._settings.url} ended ({code})")
+
+    async def _read(self, connection: ClientConnection) -> None:
+        conversation = self._conversation
+        while True:
+            try:
+                frame = await connection.recv()
+            except ConnectionClosed:
+                return
+            try:
+                message = MSGPACK.decode_server(frame)
+            except MalformedMessage as exc:
+                self._perform([Say(f"{self._bot.name}: not understood: {exc}", trouble=True)])
+                continue
+            self._perform(conversation.receive(message, time.monotonic()))
+            if type(message) is Welcome:
+                self._backoff.reset()
+                self._down_since = None
+                self._said = 0.0
+
+    async def _write(self, connection: ClientConnection) -> None:
+        """Send what is in the outbox, in order; close once the bot has stopped."""
+        outbox = self._outbox
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                while outbox:
+                    await connection.send(MSGPACK.encode(outbox.popleft()))
+            except ConnectionClosed:
+                return
+            if self._code is not None:
+                await connection.close()
+                return
+
+    def _perform(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, FromClient):
+                self._send(effect)
+            elif isinstance(effect, (Choose, Prepare, Finish)):
+                self._thinkers.submit(effect)
+            elif isinstance(effect, Say):
+                print(effect.line, file=sys.stderr if effect.trouble else sys.stdout, flush=True)
+            elif isinstance(effect, SeekLater):
+                self._running.call_later(effect.seconds, self._seek)
+            elif isinstance(effect, Stop):
+                self._code = effect.code
+                self._wake.set()
+
+    def _send(self, message: FromClient) -> None:
+        self._outbox.append(message)
+        self._wake.set()
+
+    def _seek(self) -> None:
+        self._perform(self._conversation.seek())
+
+    def _thought_in_thread(self, thought: Thought) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits for this thought
+            self._running.call_soon_threadsafe(self._thought, thought)
+
+    def _thought(self, thought: Thought) -> None:
+        self._perform(self._conversation.thought(thought))
+
+    @property
+    def _running(self) -> asyncio.AbstractEventLoop:
+        assert self._loop is not None, "play() has begun"
+        return self._loop
+
+
+def _is_loopback(url: str) -> bool:
+    """A proxy of the environment is for other machines."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _reason(exc: BaseException) -> str:
+    if isinstance(exc, ConnectionRefusedError):
+        return "connection refused"
+    if isinstance(exc, OSError) and exc.strerror:
+        return exc.strerror.lower()
+    return str(exc) or type(exc).__name__

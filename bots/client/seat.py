@@ -1,0 +1,166 @@
+"""One match as one bot sees it: which turn is open, what was answered, what is being thought about. Pure."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import replace
+from typing import Any
+
+from bots.client import report
+from bots.client.bot import Bot, Turn, seeded
+from bots.client.effects import Effect, Say
+from bots.client.thinking import Choose, Finish, Prepare, Thought, Work
+from protocol import messages
+from protocol.dice import NONCE_BYTES
+from protocol.games.base import Game
+
+STRIKES = ("illegal_move", "malformed_move")
+
+
+class Seat:
+    """A bot's seat in a match, from `start` to `end`, over as many connections as it takes.
+
+    At most one piece of work is with the thinking threads at a time; the next waits here, so that the calls of one
+    match come in order.
+    """
+
+    def __init__(self, bot: Bot, start: messages.Start, seat: int, rules: Game[Any, Any], seed: str) -> None:
+        self.start = start
+        self.thinking = False
+        self.end: messages.End | None = None
+        self._bot = bot
+        self._seat = seat
+        self._rules = rules
+        self._seed = seed
+        self._memory: dict[str, Any] = {}
+        self._prepared = False
+        self._playing = False
+        self._resigned = False
+        self._turn: Turn | None = None
+        self._answer: messages.Move | None = None
+        self._waiting: Work | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more can come of it."""
+        return self.end is not None and not self.thinking
+
+    def begin(self) -> list[Effect]:
+        """The first `start`: prepare, then say so. A bot that prepares nothing is ready at once."""
+        if type(self._bot).prepare is not Bot.prepare:
+            return self._think(Prepare(self.start.match, self.start))
+        self._prepared = True
+        return [self._ready()]
+
+    def resume(self) -> list[Effect]:
+        """`start` came again on a new connection; whatever was owed and not surely accepted is sent again."""
+        if self._resigned:
+            return [messages.Resign(match=self.start.match)]
+        return [self._ready()] if self._prepared and not self._playing else []
+
+    def turned(self, message: messages.Turn, now: float) -> list[Effect]:
+        """A `turn`. One that is told again after a reconnect is answered with the move there is, if there is one."""
+        self._playing = True
+        if message.to_move != self._seat:
+            return []
+        if self._resigned:
+            return [messages.Resign(match=self.start.match)]
+        if self._turn is not None and self._turn.ply == message.ply and (self._answer or self.thinking):
+            return [self._answer] if self._answer else []
+        try:
+            self._turn = self._read(message, now)
+        except (KeyError, TypeError, ValueError, IndexError) as exc:
+            where = f"ply {message.ply} of {message.match}"
+            return [self._trouble(f"cannot read the state at {where}: {exc!r}"), *self._resign()]
+        self._answer = None
+        return self._think(Choose(message.match, self._turn))
+
+    def rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
+        """A move was not accepted: tell the author, and choose again where the turn is still open."""
+        effects: list[Effect] = [Say(report.rejection(self._bot.name, rejected, self._answer), trouble=True)]
+        turn = self._turn
+        if turn is None or turn.ply != rejected.ply or rejected.code not in STRIKES or rejected.strikes_left == 0:
+            return effects
+        clock = list(turn.clock_ms)
+        if rejected.clock_ms is not None:
+            clock[self._seat] = rejected.clock_ms
+        self._answer = None
+        self._turn = replace(
+            turn, clock_ms=clock, received=now, random=seeded(self._seed, rejected.match, rejected.ply)
+        )
+        return effects + self._think(Choose(rejected.match, self._turn, rejected))
+
+    def ended(self, end: messages.End) -> list[Effect]:
+        """The match is over; the bot's `ended` is called when it has finished its last thought."""
+        self.end = end
+        self._waiting = None
+        if type(self._bot).ended is not Bot.ended:
+            return self._think(Finish(end.match, end))
+        return []
+
+    def thought(self, thought: Thought) -> list[Effect]:
+        """What came of the work. A move for a turn that has passed is dropped."""
+        self.thinking = False
+        effects: list[Effect] = []
+        if thought.trouble is not None:
+            consequence = "" if self.end is not None else "; the match is resigned"
+            details = f"\n{thought.details}" if thought.details else ""
+            effects.append(self._trouble(thought.trouble + consequence + details))
+        if self.end is None and (thought.gave_up or thought.trouble is not None):
+            return effects + self._resign()
+        if type(thought.work) is Prepare and self.end is None:
+            self._prepared = True
+            if not self._playing:
+                effects.append(self._ready())
+        elif thought.move is not None and self._turn is not None and thought.move.ply == self._turn.ply:
+            self._answer = thought.move
+            if self.end is None:
+                effects.append(thought.move)
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            effects += self._think(waiting)
+        return effects
+
+    def result(self, end: messages.End) -> Say:
+        """The line that says how the match came out."""
+        return Say(report.result(self.start, self._seat, end))
+
+    def _think(self, work: Work) -> list[Effect]:
+        if self.thinking:
+            self._waiting = work
+            return []
+        self.thinking = True
+        return [work]
+
+    def _ready(self) -> messages.Ready:
+        """With a nonce that follows from the bot's seed, so that a repeat says the same."""
+        match = self.start.match
+        nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
+        return messages.Ready(match=match, nonce=nonce.hex())
+
+    def _resign(self) -> list[Effect]:
+        self._resigned = True
+        self._waiting = None
+        return [messages.Resign(match=self.start.match)]
+
+    def _trouble(self, text: str) -> Say:
+        return Say(f"{self._bot.name}: {text}", trouble=True)
+
+    def _read(self, message: messages.Turn, now: float) -> Turn:
+        return Turn(
+            match=message.match,
+            seat=self._seat,
+            ply=message.ply,
+            state=message.state,
+            legal=message.legal or [],
+            options=message.options,
+            events=message.events,
+            players=self.start.seats,
+            clock_ms=message.clock,
+            increment_ms=self.start.clock.increment_ms,
+            rules=self._rules,
+            position=self._rules.decode_state(message.state),
+            random=seeded(self._seed, message.match, message.ply),
+            memory=self._memory,
+            received=now,
+        )

@@ -1,0 +1,152 @@
+"""What a running bot may be told: command line over environment over code. Pure: the environment comes in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypedDict
+from urllib.parse import urlsplit
+
+from protocol.errors import BadConfig, UnknownGame, UsageFault
+from protocol.games import game_class
+from protocol.messages import MAX_SLOTS, NAME_PATTERN
+
+DEFAULT_URL = "ws://127.0.0.1:8765"
+
+
+class Given(TypedDict, total=False):
+    """What code, environment or command line may give; what is absent or None is left to the next."""
+
+    url: str | None
+    token: str | None
+    name: str | None
+    game: str | None
+    config: Mapping[str, Any] | None
+    matches: int | None
+    slots: int | None
+    seed: str | None
+    rated: bool | None
+    opponent: str | None
+    patience: float | None
+    assigned: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How one bot runs."""
+
+    url: str = DEFAULT_URL
+    token: str | None = None
+    """None: the saved one, or a new one that is then saved."""
+    name: str | None = None
+    game: str | None = None
+    """None: the first of the bot's games that the arena plays."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    matches: int | None = None
+    slots: int = 1
+    seed: str | None = None
+    rated: bool = True
+    opponent: str | None = None
+    patience: float | None = None
+    """Seconds to go on trying while the arena cannot be reached; None: for ever."""
+    assigned: bool = False
+    """A tournament assigns the matches: seek none, and end when the arena goes away."""
+
+
+def settle(*sources: Given) -> Settings:
+    """The settings, each from the first source that has it. Raises `UsageFault` for what cannot work.
+
+    A config belongs to the game that is named beside it: it is left out where an earlier source names another game.
+    """
+    settled: dict[str, Any] = {}
+    for source in sources:
+        foreign = source.get("game") is not None and settled.get("game") not in (None, source.get("game"))
+        for key, value in source.items():
+            if value is not None and not (key == "config" and foreign):
+                settled.setdefault(key, value)
+    settings = Settings(**settled)
+    _check(settings)
+    if settings.assigned and settings.patience is None:
+        return replace(settings, patience=30.0)
+    return settings
+
+
+def from_environment(environ: Mapping[str, str]) -> Given:
+    """What the `ARENA_…` variables say; an empty one is absent. Raises `UsageFault`, naming the variable."""
+    given = {variable: environ[variable] for variable in _VARIABLES if environ.get(variable)}
+    read: Given = {}
+    for variable, text in given.items():
+        key, convert = _VARIABLES[variable]
+        try:
+            read[key] = convert(text)  # type: ignore[literal-required]
+        except ValueError as exc:
+            right = "a map in JSON" if convert is _read_map else "a number"
+            raise UsageFault(f"{variable} is {text[:40]!r}: it is {right}") from exc
+    return read
+
+
+def _read_map(text: str) -> dict[str, Any]:
+    try:
+        read = json.loads(text)
+    except RecursionError as exc:
+        raise ValueError("nested too deeply") from exc
+    if not isinstance(read, dict):
+        raise ValueError("no map")
+    return read
+
+
+_VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "ARENA_URL": ("url", str),
+    "ARENA_TOKEN": ("token", str),
+    "ARENA_BOT": ("name", str),
+    "ARENA_GAME": ("game", str),
+    "ARENA_CONFIG": ("config", _read_map),
+    "ARENA_MATCHES": ("matches", int),
+    "ARENA_SLOTS": ("slots", int),
+    "ARENA_SEED": ("seed", str),
+    "ARENA_PATIENCE": ("patience", float),
+    "ARENA_ASSIGNED": ("assigned", lambda text: text not in ("0", "false", "no")),
+}
+
+
+def _check(settings: Settings) -> None:
+    check_url(settings.url)
+    for what, name in (("the bot's name", settings.name), ("the opponent", settings.opponent)):
+        if name is not None:
+            check_name(name, what)
+    if not 1 <= settings.slots <= MAX_SLOTS:
+        raise UsageFault(f"slots is {settings.slots}: 1 to {MAX_SLOTS}")
+    if settings.matches is not None and settings.matches < 1:
+        raise UsageFault(f"matches is {settings.matches}: 1 or more")
+    if settings.token is not None and not 16 <= len(settings.token) <= 128:
+        raise UsageFault(f"a token of {len(settings.token)} characters: 16 to 128")
+    if settings.config and settings.game is None:
+        raise UsageFault("a preset or config needs a game: add --game NAME")
+    if settings.game is not None:
+        try:
+            game_class(settings.game)(settings.config)
+        except (UnknownGame, BadConfig) as exc:
+            raise UsageFault(str(exc)) from exc
+
+
+def check_url(url: str) -> None:
+    """Raises `UsageFault` unless `url` is a WebSocket URL without a user or password."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("ws", "wss") and parts.hostname and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound:
+        raise UsageFault(f"the arena's URL is {url[:80]!r}: it looks like {DEFAULT_URL} or wss://arena.example")
+    if parts.username or parts.password:
+        raise UsageFault("the arena's URL carries a user or password: the token goes in --token or ARENA_TOKEN")
+
+
+def check_name(name: str, what: str) -> None:
+    """Raises `UsageFault` unless `name` is one that an arena can register."""
+    if not re.match(NAME_PATTERN, name):
+        raise UsageFault(
+            f"{what} is {name[:40]!r}: 1 to 32 letters, digits, dots, dashes or underscores, a letter or digit first"
+        )

@@ -1,0 +1,1 @@
+"""What `arena-bot analyze`, `compare`, `tune` and `trial` do."""

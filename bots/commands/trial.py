@@ -1,0 +1,190 @@
+"""`arena-bot trial`: two sides against each other in process, every start from both seats: who is better, and how sure
+that is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+import textwrap
+from collections.abc import Mapping, Sequence
+from functools import partial
+from statistics import NormalDist, fmean, stdev
+from time import monotonic
+from typing import Annotated, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from bots.client.values import read_config, read_pairs
+from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_search
+from bots.tuning.file import SEARCH, check_seed
+from bots.tuning.genetic import Gene
+from bots.tuning.presets import PRESETS, read_preset
+from bots.tuning.selfplay import Seats, Setup, check, play_all
+from bots.tuning.session import pace
+from bots.tuning.weights import GAMES, NAMES, read_weights
+from bots.tuning.workers import Crew, spread
+from protocol import VERSION
+from protocol.errors import UsageFault
+from protocol.games.base import shown
+
+MOST_STARTS = 1_000_000
+_Z95 = NormalDist().inv_cdf(0.975)
+
+
+class Side(NamedTuple):
+    """What plays: its name on the command line, how it searches a move, and its weights."""
+
+    name: str
+    setup: Setup
+    weights: Gene
+
+
+class Outcome(NamedTuple):
+    """What the first side made of its games: its share of the points with a 95 % interval; and what seat 0 made."""
+
+    games: int
+    won: int
+    drawn: int
+    lost: int
+    score: float
+    low: float
+    high: float
+    seat_0: float
+
+
+def trial(
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(GAMES)}.")],
+    one: Annotated[str, typer.Argument(metavar="SIDE", help=f"WEIGHTS or WEIGHTS:KEY=VALUE,… ({', '.join(NAMES)}).")],
+    other: Annotated[str, typer.Argument(metavar="SIDE", help="What it is compared with, as equal:draft=greedy.")],
+    starts: Annotated[int, typer.Option(help="How many starts; each is played from both seats.")] = 500,
+    preset: Annotated[str, typer.Option(help=f"The game and the search: {', '.join(PRESETS)}.")] = "paired",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A number of the search, for both.")
+    ] = None,
+    config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes [one a core].")] = None,
+    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler instead of --jobs.")] = None,
+    seed: Annotated[str | None, typer.Option(help="The same seed gives the same games.")] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Play two sets of weights, or two ways to search, against each other: each start from both seats."""
+    if not 1 <= starts <= MOST_STARTS:
+        raise UsageFault(f"--starts is {starts:,}: 1 to {MOST_STARTS:,}")
+    setup = read_setup(game, preset, config or (), set_ or ())
+    sides = read_side(setup, one), read_side(setup, other)
+    seed = secrets.token_hex(4) if seed is None else seed
+    check_seed(seed)
+    with stoppable(lambda: "stopped before the last game: a trial has its result then"):
+        crew = read_crew(jobs, dask)
+        if dask is None:
+            compile_once(setup)
+        began = monotonic()
+        with crew as workers:
+            outcome = play_trial(workers, sides, seed, starts)
+    if json_:
+        print(_json(sides, seed, outcome))
+    else:
+        _print(setup, sides, seed, outcome, pace(outcome.games, monotonic() - began))
+
+
+def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str]) -> Setup:
+    """What both sides play, and how they search where a side says nothing else. Raises `UsageFault`."""
+    setup = with_config(read_preset(preset, game).setup, read_config(config, None) or {})
+    check(setup)
+    return _searching(setup, read_pairs(sets, "--set"), "--set")
+
+
+def read_side(setup: Setup, text: str) -> Side:
+    """A side as the command line has it. Raises `UsageFault`, which begins with the side."""
+    where = f"side {shown(text)}"
+    if not text.isprintable():
+        raise UsageFault(f"{where}: printable characters")
+    weights, colon, settings = text.partition(":")
+    pairs = read_pairs(settings.split(","), f"{where}:") if colon else {}
+    return Side(text, _searching(setup, pairs, where), read_weights(where, weights)[setup.game])
+
+
+def _searching(setup: Setup, sets: Mapping[str, str], where: str) -> Setup:
+    try:
+        setup = with_search(setup, sets)
+        check(setup)
+    except UsageFault as fault:
+        raise UsageFault(f"{where}: {fault}") from fault
+    return setup
+
+
+def play_trial(crew: Crew, sides: tuple[Side, Side], seed: str, starts: int) -> Outcome:
+    """Play all games. No tuning plays these starts, but for one with a seed like `trial/…`."""
+    console = Console(stderr=True)
+    scores: list[list[float]] = []
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+        bar = progress.add_task("games", total=2 * starts)
+        for first, second in (sides, sides[::-1]):
+            games = [Seats(first.weights, second.weights, f"trial/{seed}/{k}") for k in range(starts)]
+            work = partial(play_all, first.setup, version=VERSION, second=second.setup)
+            found = [0.0] * starts
+            for k, score in spread(crew, work, games):
+                found[k] = score
+                progress.update(bar, advance=1)
+            scores.append(found)
+    return judge(*scores)
+
+
+def judge(first: Sequence[float], second: Sequence[float]) -> Outcome:
+    """From seat 0's scores by start, where the side sat there and where the other did.
+
+    The interval is that of the mean over starts, each the mean of its two games, with two more of each extreme added:
+    so it holds for few starts too, and is not empty where the seat decides every game. Source: A. Agresti, B. A. Coull,
+    Approximate is better than "exact" for interval estimation of binomial proportions (1998).
+    """
+    own = [*first, *(1 - score for score in second)]
+    halves = [(one + 1 - two) / 2 for one, two in zip(first, second, strict=True)]
+    widened = [*halves, 0.0, 0.0, 1.0, 1.0]
+    reach = _Z95 * stdev(widened) / math.sqrt(len(widened))
+    return Outcome(
+        games=len(own),
+        won=own.count(1.0),
+        drawn=own.count(0.5),
+        lost=own.count(0.0),
+        score=fmean(own),
+        low=max(0.0, fmean(widened) - reach),
+        high=min(1.0, fmean(widened) + reach),
+        seat_0=fmean([*first, *second]),
+    )
+
+
+def _json(sides: tuple[Side, Side], seed: str, outcome: Outcome) -> str:
+    setup = sides[0].setup
+    told = [
+        {"name": side.name, "weights": side.weights, **{key: getattr(side.setup, key) for key in SEARCH}}
+        for side in sides
+    ]
+    what = {"version": VERSION, "game": setup.game, "config": json.loads(setup.config), "seed": seed, "sides": told}
+    return json.dumps({**what, **outcome._asdict()})
+
+
+def _print(setup: Setup, sides: tuple[Side, Side], seed: str, outcome: Outcome, speed: str) -> None:
+    keys = SEARCH if setup.game == "risk-campaign" else ("depth", "nodes")
+    search = {key: getattr(setup, key) for key in keys if getattr(setup, key) is not None}
+    config = {key: shown(value) for key, value in json.loads(setup.config).items()}
+    rows = {
+        "game": ": ".join(filter(None, (setup.game, _listed(config)))),
+        "search": _listed(search),
+        "one": sides[0].name,
+        "other": sides[1].name,
+        "games": f"{outcome.games:,}, each start from both seats; {speed}",
+        "score": f"{outcome.score:.3f} of the points for one, 95 % {outcome.low:.3f}-{outcome.high:.3f}",
+        "won": f"{outcome.won:,}, drawn {outcome.drawn:,}, lost {outcome.lost:,}",
+        "seat 0": f"{outcome.seat_0:.3f} of the points",
+        "seed": seed,
+    }
+    for key, text in rows.items():
+        print(textwrap.fill(text, 80, initial_indent=f"{key:<9}", subsequent_indent=" " * 9, break_on_hyphens=False))
+
+
+def _listed(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items())

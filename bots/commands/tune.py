@@ -1,0 +1,194 @@
+"""`arena-bot tune`: what the command line says of a tuning, from its options to the table at the end."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from bots.client.values import read_config, read_pairs
+from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_numbers
+from bots.tuning.file import NotKept, Tuning, alone, check_tuning, middle, numbers, read
+from bots.tuning.genetic import fittest
+from bots.tuning.plot import check_plot, plot
+from bots.tuning.presets import PRESETS, read_preset
+from bots.tuning.session import Tuner, pace, under_way
+from bots.tuning.weights import GAMES
+from bots.tuning.workers import Crew
+from protocol import VERSION
+from protocol.errors import ArenaFault, UsageFault
+from protocol.games.base import shown
+
+_PRESET = "paper"
+_SHOWN = 20
+"""Generations in the table at the end."""
+
+
+class Given(NamedTuple):
+    """What the command line says of a tuning; None is not said."""
+
+    game: str
+    preset: str | None
+    sets: Mapping[str, str]
+    config: Mapping[str, Any]
+    seed: str | None
+
+
+def tune(
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(GAMES)}.")],
+    preset: Annotated[str | None, typer.Option(help=f"{', '.join(PRESETS)} [{_PRESET}].")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A number of the method or the search.")
+    ] = None,
+    config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes [one a core].")] = None,
+    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler instead of --jobs.")] = None,
+    seed: Annotated[str | None, typer.Option(help="The same seed gives the same weights.")] = None,
+    out: Annotated[str, typer.Option(metavar="FILE", help="Where the tuning is kept.")] = "weights.toml",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the tuning that is in the file.")] = False,
+    plot_: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw it: .svg, .png or .pdf.")] = None,
+) -> None:
+    """Evolve the weights of Risk's evaluation: genes play each other, the best breed."""
+    given = Given(game, preset, read_pairs(set_ or (), "--set"), read_config(config or (), None) or {}, seed)
+    path = _place("--out", out)
+    picture = None if plot_ is None else _place("--plot", plot_)
+    crew = read_crew(jobs, dask)
+    if path.suffix != ".toml":
+        raise UsageFault(f"--out {path}: a tuning is a TOML file, like weights.toml")
+    if picture is not None:
+        check_plot(picture)
+    with alone(path):
+        tuning = _tune(given, path, crew, resume=resume, compile_=dask is None)
+    if picture is not None:
+        plot(tuning, picture)
+
+
+def _place(option: str, name: str) -> Path:
+    """Where a file may be put. Raises `UsageFault`. A full disk shows with the first write, before any game."""
+    if not name.isprintable():
+        raise UsageFault(f"{option} {shown(name)}: the name of a file, in printable characters")
+    path = Path(os.path.expanduser(name))
+    if os.path.isdir(path) or not os.access(path.parent, os.W_OK):
+        raise UsageFault(f"{option} {path} can't be written: name a file in a folder that is there")
+    return path
+
+
+def _tune(given: Given, path: Path, crew: AbstractContextManager[Crew], *, resume: bool, compile_: bool) -> Tuning:
+    """The finished tuning, played and printed. Raises as `_play`."""
+    if os.path.exists(path) and not resume:
+        raise UsageFault(f"{path} exists: --resume goes on with it, or name another --out")
+    tuning = _resumed(given, path) if resume else fresh(given)
+    if tuning.running is None:
+        print(f"arena-bot: {path} is finished: there is nothing to play", file=sys.stderr)
+        _print(tuning, path, "")
+        return tuning
+    tuner = Tuner(tuning, path)
+    _play(tuner, path, crew, compile_=compile_)
+    _print(tuner.tuning, path, _spent(tuner))
+    return tuner.tuning
+
+
+def fresh(given: Given) -> Tuning:
+    """A tuning from its preset and what is given. Raises `UsageFault`."""
+    preset = _PRESET if given.preset is None else given.preset
+    method, setup = read_preset(preset, given.game)
+    method, setup = with_numbers(method, with_config(setup, given.config), given.sets)
+    seed = secrets.token_hex(4) if given.seed is None else given.seed
+    tuning = Tuning(preset=preset, seed=seed, version=VERSION, method=method, setup=setup)
+    check_tuning(tuning)
+    return replace(tuning, running=under_way(method, seed, ()))
+
+
+def _resumed(given: Given, path: Path) -> Tuning:
+    """The tuning in the file, if nothing that is given contradicts it."""
+    tuning = read(str(path))
+    held = numbers(tuning.method, tuning.setup)
+    asked = numbers(*with_numbers(tuning.method, tuning.setup, given.sets))
+    said: list[tuple[str, Any, Any]] = [("GAME", given.game, tuning.setup.game)]
+    said += [("--preset", tuning.preset if given.preset is None else given.preset, tuning.preset)]
+    said += [("--seed", tuning.seed if given.seed is None else given.seed, tuning.seed)]
+    said += [(f"--set {key}", asked[key], held[key]) for key in given.sets]
+    said += [(f"--config {key}", value, tuning.config.get(key)) for key, value in given.config.items()]
+    for option, value, here in said:
+        if value != here:
+            right = f"write {here}" if option == "GAME" else "leave it out"
+            raise UsageFault(
+                f"{option} is {_shown(value)}, but in {path} it is {_shown(here)}: {right}, or name another --out"
+            )
+    if tuning.running is not None and tuning.version != VERSION:
+        raise UsageFault(
+            f"{path} is of bot-arena {shown(tuning.version)}, this is {VERSION}, which may play otherwise: "
+            "go on with that version, or begin anew with another --out"
+        )
+    return tuning
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else shown(value)
+
+
+def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[Crew], *, compile_: bool) -> None:
+    """Play what is missing. Raises `SystemExit` when stopped by a signal."""
+    tuning = tuner.tuning
+    try:
+        with stoppable(lambda: _stopped(tuner.tuning, path)):
+            if compile_:
+                compile_once(tuning.setup)
+            with crew as workers:
+                print(f"arena-bot: {tuning.setup.game}, preset {tuning.preset}, seed {tuning.seed}", file=sys.stderr)
+                tuner.run(workers)
+    except NotKept:
+        raise
+    except ArenaFault as fault:
+        kept = f"; the games played are kept in {path}: --resume goes on" if os.path.exists(path) else ""
+        raise ArenaFault(f"{fault}{kept}") from fault
+
+
+def _stopped(tuning: Tuning, path: Path) -> str:
+    if not os.path.exists(path):
+        return "stopped before the first game"
+    if tuning.running is None:
+        return "stopped after the last game; the same command with --resume shows the result"
+    number, total = len(tuning.generations) + 1, tuning.method.total
+    where = f"in generation {number} after {tuning.games:,} of {total:,} games"
+    return f"stopped {where}; the same command with --resume goes on"
+
+
+def _spent(tuner: Tuner) -> str:
+    """How long the games of this session took."""
+    before = tuner.tuning.games - tuner.played
+    now = f", {tuner.played:,} of them now" if before else ""
+    return f"{now} in {timedelta(seconds=round(tuner.seconds))}, {pace(tuner.played, tuner.seconds)}"
+
+
+def _print(tuning: Tuning, path: Path, spent: str) -> None:
+    """The finished generations, and what came out."""
+    best = tuning.best
+    assert best is not None
+    print("generation   best  median  fittest weights")
+    earlier = len(tuning.generations) - _SHOWN
+    if earlier > 0:
+        print(f"{f'1-{earlier}':>10}  are in the file")
+    for generation in tuning.generations[-_SHOWN:]:
+        at = fittest(generation)
+        fitness, weights = generation.fitness[at], generation.genes[at]
+        print(f"{generation.number:>10}  {fitness:.3f}   {middle(generation):.3f}  {_text(weights)}")
+    print(f"\nweights  {_text(best[0])}")
+    print(f"games    {tuning.games:,}{spent}")
+    print(f"seed     {tuning.seed}")
+    print(f"file     {path}")
+    words = ["arena-bot", "run", "ga", "--game", tuning.setup.game, "--set", f"weights=@{path}"]
+    print(f"play it  {shlex.join(words)}")
+
+
+def _text(weights: tuple[float, ...]) -> str:
+    return ", ".join(f"{weight:g}" for weight in weights)

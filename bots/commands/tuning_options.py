@@ -1,0 +1,96 @@
+"""What `arena-bot tune` and `arena-bot trial` read of a command line alike: preset, config, numbers, workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import fields, replace
+from typing import Any
+
+from bots.client.warm_up import default_lock, warming_up
+from bots.tuning.file import SEARCH, config_text
+from bots.tuning.genetic import Method
+from bots.tuning.selfplay import Setup, ready
+from bots.tuning.workers import Crew, cluster, processes
+from protocol.errors import BadConfig, UsageFault
+from protocol.games import load
+from protocol.games.base import shown
+
+MOST_JOBS = 1024
+STOPPED = 130
+"""The exit code of a program that was interrupted."""
+_MAY_BE_NONE = ("depth", "nodes")
+_METHOD: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}
+
+
+def with_config(setup: Setup, given: Mapping[str, Any]) -> Setup:
+    """The setup, its config with what is given. Raises `UsageFault`."""
+    config = {**json.loads(setup.config), **given}
+    try:
+        load(setup.game, config)
+    except BadConfig as exc:
+        raise UsageFault(str(exc)) from exc
+    return setup._replace(config=config_text(config))
+
+
+def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple[Method, Setup]:
+    """Method and search with what `--set` says. Raises `UsageFault`."""
+    for key, text in sets.items():
+        if key in _METHOD:
+            method = replace(method, **{key: _read(key, text, _METHOD[key])})
+        elif key in SEARCH:
+            setup = with_search(setup, {key: text})
+        else:
+            raise UsageFault(f"--set has no {shown(key)}: one of {', '.join((*_METHOD, *SEARCH))}")
+    return method, setup
+
+
+def with_search(setup: Setup, sets: Mapping[str, str]) -> Setup:
+    """The search with numbers and names of its own. Raises `UsageFault` for keys and numbers, not for names."""
+    for key, text in sets.items():
+        if key not in SEARCH:
+            raise UsageFault(f"a search has no {shown(key)}: one of {', '.join(SEARCH)}")
+        kind = int if key in _MAY_BE_NONE else str
+        value: Any = None if text == "none" and kind is int else _read(key, text, kind)
+        setup = setup._replace(**{key: value})
+    return setup
+
+
+def _read(key: str, text: str, kind: type) -> Any:
+    try:
+        return kind(text)
+    except ValueError as exc:
+        right = "an integer" if kind is int else "a number"
+        also = ", or none" if key in _MAY_BE_NONE else ""
+        raise UsageFault(f"{key} is {shown(text)}: {right}{also}") from exc
+
+
+def read_crew(jobs: int | None, dask: str | None) -> AbstractContextManager[Crew]:
+    """The workers: so many processes, one a core where nobody says, or those of a cluster. Raises `UsageFault`."""
+    if jobs is not None and dask is not None:
+        raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise UsageFault(f"--jobs is {jobs}: 1 to {MOST_JOBS}")
+    return processes(jobs or os.cpu_count() or 1) if dask is None else cluster(dask)
+
+
+def compile_once(setup: Setup) -> None:
+    """Compile here what the processes of this machine need, before all of them would."""
+    rules, kernel = ready(setup)
+    with warming_up("arena-bot", rules, default_lock()):
+        kernel.warm_up()
+
+
+@contextmanager
+def stoppable(told: Callable[[], str]) -> Iterator[None]:
+    """Ctrl-C or SIGTERM inside ends the program with the line that `told` gives. Raises `SystemExit`."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"arena-bot: {told()}", file=sys.stderr)
+        raise SystemExit(STOPPED) from None

@@ -1,0 +1,17 @@
+"""`random`: every legal move is as likely as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bots.client.bot import Bot, Turn
+
+
+class RandomBot(Bot):
+    """Plays uniformly over the legal moves."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        if turn.options is None:
+            return turn.random.choice(turn.legal)
+        return turn.rules.encode_move(turn.rules.sample(turn.position, turn.random.randrange))

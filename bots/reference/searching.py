@@ -1,0 +1,127 @@
+"""What the reference bots that search have in common: their settings, their evaluation, the kernel if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from bots.client.bot import Bot, Choice, Turn
+from bots.client.values import read_number, read_one
+from bots.evaluation import NAMES, evaluation, names_of
+from bots.evaluation.base import EQUAL, Evaluate
+from bots.reference.purse import purse
+from bots.search.base import Found
+from bots.search.deepening import DEEPEST, deepen
+from bots.search.kernels import BATTLES, DRAFTS, HORIZONS, Algorithm, Kernel, kernel_for
+from bots.tuning.weights import NAMES as WEIGHT_NAMES
+from bots.tuning.weights import read_weights
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.messages import Start
+
+K = TypeVar("K", bound=Kernel | None)
+Name = TypeVar("Name", bound=str)
+EVAL = "the evaluation: features, unam, lines, parity or none; a game without it uses its own"
+WEIGHTS = (
+    f"of the four features of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
+)
+
+
+class SearchingBot(Bot):
+    """A bot that plays what its `search` finds. Settings come as text or numbers; raises `UsageFault` for bad ones."""
+
+    settings: ClassVar[Mapping[str, str]] = {
+        "depth": "plies (in a campaign as horizon says) to look ahead, 1 to 64; then the clock is not looked at",
+        "eval": EVAL,
+        "nodes": "positions to visit a move instead of time, 1 or more: the same moves on every machine",
+        "weights": WEIGHTS,
+        "battles": "of a campaign in the search: means, dice or sure (docs/writing-a-bot.md)",
+        "horizon": "of a campaign: depth is in turns, or in plies, or in plies and then attacks sure to win (calm)",
+        "draft": "of a campaign: units go by the rule, greedy by the evaluation, at random, or all to the front",
+    }
+    algorithm: ClassVar[Algorithm]
+    """What the bot runs on a compiled kernel."""
+
+    def __init__(
+        self,
+        name: str,
+        version: str = "",
+        *,
+        depth: int | str | None = None,
+        eval: str | None = None,  # noqa: A002
+        nodes: int | str | None = None,
+        weights: str = "equal",
+        battles: str = BATTLES[0],
+        horizon: str = HORIZONS[0],
+        draft: str = DRAFTS[0],
+    ) -> None:
+        super().__init__(name, version)
+        kind = type(self).__name__.lower()
+        self.depth = read_number(kind, "depth", depth, 64)
+        self.nodes = read_number(kind, "nodes", nodes, 10**9)
+        self.battles = read_one(kind, "battles", battles, BATTLES)
+        self.horizon = read_one(kind, "horizon", horizon, HORIZONS)
+        self.draft = read_one(kind, "draft", draft, DRAFTS)
+        self.weights = read_weights(kind, weights)
+        """By the name of the game."""
+        self._evaluation = None if eval is None else read_one(kind, "eval", eval, NAMES)
+
+    def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
+        """The search for games without a kernel."""
+        raise NotImplementedError(f"{type(self).__name__} needs a generic(self, turn) that returns a search")
+
+    def deepest(self, kernel: Kernel | None) -> int:
+        """How deep to look."""
+        return self.depth or DEEPEST
+
+    def warm_up(self, game: Game[Any, Any] | None) -> None:
+        if game is not None and (kernel := kernel_for(game)) is not None:
+            kernel.warm_up()
+
+    def prepare(self, start: Start) -> None:
+        self.warm_up(load(start.game, start.config))
+
+    def choose(self, turn: Turn) -> Choice:
+        kernel = once_a_match(turn, kernel_for)
+        game = turn.rules.name
+        depth = self.deepest(kernel)
+        limit = purse(turn, nodes=self.nodes, bounded=self.depth is not None, kernel=kernel)
+        if kernel is None:
+            evaluate = evaluation_for(game, self._evaluation)
+            search = self.generic(turn)
+            found = deepen(turn.rules, turn.position, search, limit=limit, deepest=depth, evaluate=evaluate)
+        else:
+            found = kernel.search(
+                turn.position,
+                depth=depth,
+                algorithm=self.algorithm,
+                evaluation=name_for(game, self._evaluation),
+                weights=self.weights.get(game, EQUAL),
+                battles=self.battles,
+                horizon=self.horizon,
+                draft=self.draft,
+                below=turn.random.randrange,
+                limit=limit,
+            )
+        assert found.move is not None
+        move = turn.rules.encode_move(found.move)
+        return Choice(move, value=found.value, depth=found.depth, nodes=found.nodes)
+
+
+def once_a_match(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
+    """The kernel that `find` finds for the turn's rules."""
+    if "kernel" not in turn.memory:
+        turn.memory["kernel"] = find(turn.rules)
+    kernel: K = turn.memory["kernel"]
+    return kernel
+
+
+def name_for(game: str, name: str | None) -> str:
+    """The evaluation called `name` if the game has it, else the game's own: a bot may play several games."""
+    names = names_of(game)
+    return name if name in names else names[0]
+
+
+def evaluation_for(game: str, name: str | None) -> Evaluate:
+    """The evaluation that `name_for` chooses."""
+    return evaluation(game, name_for(game, name))

@@ -1,0 +1,216 @@
+"""The genetic algorithm that tunes the weights of an evaluation: who plays whom, how fit that shows a gene, who breeds.
+
+Pure: the games are played elsewhere. Everything drawn follows from a seed and the number of a generation, so that a
+generation can be gone on with from its genes alone. After the project arman-aminian/risk-game-ai-agent; where its code
+and its report differ, the report is followed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import Literal, NamedTuple, get_args
+
+from bots.evaluation.base import EQUAL
+from protocol.errors import UsageFault
+from protocol.games.base import shown
+
+Gene = tuple[float, ...]
+"""The four weights, rounded to `DECIMALS`; never all 0, which would be no evaluation."""
+Seating = Literal["drawn", "both"]
+
+DECIMALS = 3
+MOST_GENES = 1000
+MOST_STARTS = 1000
+MOST_GENERATIONS = 1000
+MOST_GAMES = 100_000
+"""Of a generation."""
+MOST_WEIGHT = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How genes are evolved; the defaults are the report's. `check` says whether the numbers fit together."""
+
+    genes: int = 100
+    tournaments: int = 10
+    """What the genes of a generation are parted into, at random, all of one size; in each, every pair plays."""
+    starts: int = 1
+    """How many starts a pair plays."""
+    seats: Seating = "drawn"
+    """Who sits where is drawn for every start, or a start is played twice, each way."""
+    best: int = 3
+    """How many of each tournament are parents."""
+    children: int = 12
+    """How many new genes are the average of two parents."""
+    mutants: int = 3
+    """How many new genes are a parent with one weight drawn anew."""
+    generations: int = 4
+    highest: float = 10.0
+    """Weights are drawn from 0 to this."""
+
+    @property
+    def games(self) -> int:
+        """Of a generation."""
+        pairs = self.tournaments * comb(self.genes // self.tournaments, 2)
+        return pairs * self.starts * (2 if self.seats == "both" else 1)
+
+    @property
+    def total(self) -> int:
+        """The games of all generations."""
+        return self.games * self.generations
+
+    def check(self) -> None:
+        """Raises `UsageFault` for the first number that is out of its range or does not fit the others."""
+        _check_integer("genes", self.genes, 2, MOST_GENES)
+        _check_integer("tournaments", self.tournaments, 1, self.genes // 2, "two genes each at least")
+        if self.genes % self.tournaments:
+            raise UsageFault(f"tournaments is {self.tournaments}: a number that divides genes, {self.genes}")
+        _check_integer("starts", self.starts, 1, MOST_STARTS)
+        if self.seats not in get_args(Seating):
+            raise UsageFault(f"seats is {shown(self.seats)}: one of {', '.join(get_args(Seating))}")
+        self._check_breeding()
+        _check_integer("generations", self.generations, 1, MOST_GENERATIONS)
+        known = type(self.highest) in (int, float) and 0 < self.highest <= MOST_WEIGHT
+        if not known or self.highest != round(self.highest, DECIMALS):
+            right = f"a number above 0, at most {MOST_WEIGHT:g}, with {DECIMALS} decimals at most"
+            raise UsageFault(f"highest is {shown(self.highest)}: {right}")
+        if self.games > MOST_GAMES:
+            raise UsageFault(f"{self.games:,} games of a generation: at most {MOST_GAMES:,}; fewer genes or starts")
+
+    def _check_breeding(self) -> None:
+        each = self.genes // self.tournaments
+        _check_integer("best", self.best, 1, each - 1, "fewer than the genes of a tournament")
+        _check_integer("children", self.children, 0, self.genes, "no more than genes")
+        _check_integer("mutants", self.mutants, 0, self.genes - self.children, "with the children no more than genes")
+        if self.children and self.best * self.tournaments < 2:
+            raise UsageFault(
+                f"children is {self.children}: 0 where best and tournaments are 1, as a child has two parents"
+            )
+
+
+class Pairing(NamedTuple):
+    """A game to play: the genes on seats 0 and 1, by index, and what the deal and the dice follow from."""
+
+    first: int
+    second: int
+    start: str
+
+
+class Generation(NamedTuple):
+    """A generation that has played. `number` counts from 1; `fitness` is by gene, from 0 to 1, to 6 decimals."""
+
+    number: int
+    genes: tuple[Gene, ...]
+    fitness: tuple[float, ...]
+
+
+def first_genes(method: Method, seed: str) -> tuple[Gene, ...]:
+    """The genes of generation 1, each weight uniform from 0 to `method.highest`."""
+    chance = _chance(seed, 1, "genes")
+    return tuple(
+        _not_all_zero(lambda: tuple(_weight(chance, method) for _ in range(len(EQUAL)))) for _ in range(method.genes)
+    )
+
+
+def schedule(method: Method, seed: str, number: int) -> tuple[Pairing, ...]:
+    """The games of a generation, tournament by tournament.
+
+    The `start` of a game tells it from all others of the seed, but for the one that the same two play from it with
+    seats changed.
+    """
+    chance = _chance(seed, number, "seats")
+    pairings = []
+    for members in _tournaments(method, seed, number):
+        for pair in combinations(members, 2):
+            for k in range(method.starts):
+                start = f"{seed}/{number}/{pair[0]}-{pair[1]}/{k}"
+                seated = pair if method.seats == "both" or chance.random() < 0.5 else pair[::-1]
+                pairings.append(Pairing(*seated, start))
+                if method.seats == "both":
+                    pairings.append(Pairing(*seated[::-1], start))
+    return tuple(pairings)
+
+
+def fitness(method: Method, pairings: Sequence[Pairing], scores: Sequence[float]) -> tuple[float, ...]:
+    """By gene, its points as a share of its games. A score is that of seat 0: 1 won, 0.5 drawn, 0 lost."""
+    points, games = [0.0] * method.genes, [0] * method.genes
+    for pairing, score in zip(pairings, scores, strict=True):
+        points[pairing.first] += score
+        points[pairing.second] += 1 - score
+        games[pairing.first] += 1
+        games[pairing.second] += 1
+    return tuple(round(won / played, 6) for won, played in zip(points, games, strict=True))
+
+
+def next_genes(method: Method, seed: str, generation: Generation) -> tuple[Gene, ...]:
+    """The genes of the generation after this one: children and mutants of the best in the place of the least fit."""
+    parents = [generation.genes[i] for i in _parents(method, seed, generation)]
+    mating, mutation = (_chance(seed, generation.number, purpose) for purpose in ("children", "mutants"))
+    born = [_child(mating, parents) for _ in range(method.children)]
+    born += [_not_all_zero(lambda: _mutant(mutation, method, parents)) for _ in range(method.mutants)]
+    least_fit = _ranked(generation, range(method.genes))[method.genes - len(born) :]
+    genes = list(generation.genes)
+    for place, gene in zip(sorted(least_fit), born, strict=True):
+        genes[place] = gene
+    return tuple(genes)
+
+
+def fittest(generation: Generation) -> int:
+    """The index of the fittest gene."""
+    return _ranked(generation, range(len(generation.genes)))[0]
+
+
+def _tournaments(method: Method, seed: str, number: int) -> list[list[int]]:
+    """The genes of a generation parted at random, each part in ascending order."""
+    drawn = list(range(method.genes))
+    _chance(seed, number, "tournaments").shuffle(drawn)
+    size = method.genes // method.tournaments
+    return [sorted(drawn[begin : begin + size]) for begin in range(0, method.genes, size)]
+
+
+def _parents(method: Method, seed: str, generation: Generation) -> list[int]:
+    """The best of each tournament."""
+    tournaments = _tournaments(method, seed, generation.number)
+    return [gene for members in tournaments for gene in _ranked(generation, members)[: method.best]]
+
+
+def _ranked(generation: Generation, genes: Sequence[int]) -> list[int]:
+    """The fittest first; of equals the one of lower index."""
+    return sorted(genes, key=lambda gene: (-generation.fitness[gene], gene))
+
+
+def _child(chance: random.Random, parents: Sequence[Gene]) -> Gene:
+    """The average of two different parents. It is not all 0, as half of the smallest weight is rounded up."""
+    one, other = chance.sample(parents, 2)
+    return tuple(round((a + b) / 2, DECIMALS) for a, b in zip(one, other, strict=True))
+
+
+def _mutant(chance: random.Random, method: Method, parents: Sequence[Gene]) -> Gene:
+    """A parent with one weight drawn anew."""
+    parent = chance.choice(parents)
+    at = chance.randrange(len(parent))
+    return (*parent[:at], _weight(chance, method), *parent[at + 1 :])
+
+
+def _not_all_zero(draw: Callable[[], Gene]) -> Gene:
+    while not any(gene := draw()):
+        pass
+    return gene
+
+
+def _weight(chance: random.Random, method: Method) -> float:
+    return round(chance.uniform(0, method.highest), DECIMALS)
+
+
+def _chance(seed: str, number: int, purpose: str) -> random.Random:
+    return random.Random(f"{seed}/{number}/{purpose}")
+
+
+def _check_integer(key: str, value: object, low: int, high: int, reason: str = "") -> None:
+    if type(value) is not int or not low <= value <= high:
+        because = f" ({reason})" if reason else ""
+        raise UsageFault(f"{key} is {shown(value)}: an integer from {low} to {high}{because}")

@@ -1,0 +1,81 @@
+"""A picture of a tuning: how fit the genes of each generation were. The only module that needs matplotlib."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bots.tuning.file import Tuning, in_place_of, middle
+from protocol.errors import ArenaFault, UsageFault
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_UNDATED: Mapping[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
+"""By form, what keeps the time out of a picture: the same tuning gives the same bytes."""
+_INCHES = (6.4, 4.0)
+_STEP = 0.05
+_WIDEST = 0.8
+"""From one dot to the next of the same fitness, and from first to last; generations are 1 apart."""
+
+
+def check_plot(path: Path) -> None:
+    """Raises `UsageFault` for a picture that can't be drawn."""
+    if _form(path) not in _UNDATED:
+        raise UsageFault(f"--plot {path}: the name of a picture ends in .{', .'.join(_UNDATED)}")
+    if find_spec("matplotlib") is None:
+        raise UsageFault("--plot needs matplotlib: pip install 'bot-arena[plot]'")
+
+
+def plot(tuning: Tuning, path: Path) -> None:
+    """Draw the finished generations: every gene a dot, lines through the best and the medians. Raises `ArenaFault`."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_INCHES, layout="constrained")
+    _draw(tuning, figure.add_subplot())
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
+    try:
+        with in_place_of(path) as temporary, rc_context({"svg.hashsalt": ""}):
+            figure.savefig(temporary, format=_form(path), metadata=_UNDATED[_form(path)])
+    except OSError as exc:
+        raise ArenaFault(f"{path} can't be written: {exc.strerror}") from exc
+
+
+def _form(path: Path) -> str:
+    return path.suffix.lower().removeprefix(".")
+
+
+def _draw(tuning: Tuning, axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    for generation in tuning.generations:
+        places = [generation.number + offset for offset in _offsets(generation.fitness)]
+        label = "every gene" if generation.number == 1 else None
+        axes.scatter(places, generation.fitness, s=5, color="0.5", linewidths=0, label=label)
+    numbers = [generation.number for generation in tuning.generations]
+    best = [max(generation.fitness) for generation in tuning.generations]
+    medians = [middle(generation) for generation in tuning.generations]
+    axes.plot(numbers, best, color="C3", marker="o", markersize=4, label="best")
+    axes.plot(numbers, medians, color="C0", marker="s", markersize=4, label="median")
+    axes.set_title(f"{tuning.setup.game}, preset {tuning.preset}")
+    axes.set_xlabel("generation")
+    axes.set_ylabel("fitness: share of points")
+    axes.set_xlim(0.5, tuning.method.generations + 0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(axis="y", color="0.9")
+    axes.set_axisbelow(True)
+
+
+def _offsets(fitness: Sequence[float]) -> list[float]:
+    """Where to put each dot beside the middle: those of equal fitness side by side."""
+    counts, seen = Counter(fitness), Counter[float]()
+    offsets = []
+    for value in fitness:
+        step = min(_STEP, _WIDEST / counts[value])
+        offsets.append((seen[value] - (counts[value] - 1) / 2) * step)
+        seen[value] += 1
+    return offsets

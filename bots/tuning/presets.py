@@ -1,0 +1,57 @@
+"""The presets of `arena-bot tune`, as data: how genes are evolved, what they play, how a move is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from bots.tuning.genetic import Method
+from bots.tuning.selfplay import Setup
+from protocol.errors import UsageFault
+from protocol.games.base import shown
+
+
+class Preset(NamedTuple):
+    """What a tuning of one game begins with."""
+
+    method: Method
+    setup: Setup
+
+
+DETERMINISTIC = '{"battle": "deterministic"}'
+_PAPER = Method()
+_PAIRED = Method(genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8)
+_QUICK = Method(genes=20, tournaments=2, children=4, mutants=2, generations=3)
+
+PRESETS: Mapping[str, Mapping[str, Preset]] = {
+    "paper": {
+        "risk-duel": Preset(_PAPER, Setup("risk-duel", depth=3)),
+        "risk-campaign": Preset(
+            _PAPER, Setup("risk-campaign", DETERMINISTIC, depth=3, battles="sure", horizon="plies", draft="rule")
+        ),
+    },
+    "paired": {
+        "risk-duel": Preset(_PAIRED, Setup("risk-duel", depth=3)),
+        "risk-campaign": Preset(
+            replace(_PAIRED, starts=1, generations=4),
+            Setup("risk-campaign", DETERMINISTIC, depth=3, battles="sure", horizon="calm"),
+        ),
+    },
+    "quick": {
+        "risk-duel": Preset(_QUICK, Setup("risk-duel", depth=2)),
+        "risk-campaign": Preset(
+            _QUICK, Setup("risk-campaign", DETERMINISTIC, depth=3, battles="sure", horizon="plies", draft="rule")
+        ),
+    },
+}
+"""By name and game. `paper` is the method of the project arman-aminian/risk-game-ai-agent, as its report has it."""
+
+
+def read_preset(name: str, game: str) -> Preset:
+    """The preset of a game. Raises `UsageFault`."""
+    if name not in PRESETS:
+        raise UsageFault(f"there is no preset {shown(name)}: one of {', '.join(PRESETS)}")
+    if game not in PRESETS[name]:
+        raise UsageFault(f"{shown(game)} has no weights to tune: one of {', '.join(PRESETS[name])}")
+    return PRESETS[name][game]

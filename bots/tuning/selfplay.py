@@ -1,0 +1,158 @@
+"""Games between two sets of weights, played in this process on the compiled search: the work that a tuning consists of.
+
+The same setup, weights and start give the same game everywhere. No files, no processes, no clocks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from bots.client.bot import seeded
+from bots.client.values import read_number, read_one
+from bots.search.base import Limit
+from bots.search.deepening import DEEPEST
+from bots.search.kernels import BATTLES, DRAFTS, HORIZONS, Battles, Drafting, Horizon, Kernel, kernel_for
+from bots.tuning.genetic import Gene
+from bots.tuning.weights import GAMES
+from protocol import VERSION
+from protocol.dice import Dice
+from protocol.errors import ArenaFault, BadConfig, UsageFault
+from protocol.games import load
+from protocol.games.base import Game, shown
+
+KEPT = 4
+"""Setups for which a thread keeps rules and search."""
+
+
+class Setup(NamedTuple):
+    """What all games of a tuning have in common: what is played, and how a move is searched.
+
+    `config` is the game's config as given, in JSON. `depth` None: as deep as `nodes` allow; one of them is given.
+    """
+
+    game: str
+    config: str = "{}"
+    depth: int | None = None
+    nodes: int | None = None
+    battles: Battles = BATTLES[0]
+    horizon: Horizon = HORIZONS[0]
+    draft: Drafting = DRAFTS[0]
+
+
+class Seats(NamedTuple):
+    """A game to play: the weights of seats 0 and 1, and what the deal, the dice and random drafts follow from."""
+
+    first: Gene
+    second: Gene
+    start: str
+
+
+class Played(NamedTuple):
+    """A finished game: its moves as the rules have them, and 1 where seat 0 won, 0.5 for a draw, else 0."""
+
+    moves: tuple[Any, ...]
+    score: float
+
+
+def check(setup: Setup) -> Game[Any, Any]:
+    """The rules that the games are played by. Raises `UsageFault` for a setup that can't be played."""
+    game = setup.game
+    if game not in GAMES:
+        raise UsageFault(f"{shown(game)} has no weights to tune: one of {', '.join(GAMES)}")
+    read_number(game, "depth", setup.depth, 64)
+    read_number(game, "nodes", setup.nodes, 10**9)
+    if setup.depth is None and setup.nodes is None:
+        raise UsageFault(f"{game}: a search has no end without depth (1 to 64) or nodes (1 to {10**9:,})")
+    read_one(game, "battles", setup.battles, BATTLES)
+    read_one(game, "horizon", setup.horizon, HORIZONS)
+    read_one(game, "draft", setup.draft, DRAFTS)
+    rules = _rules(setup)
+    if rules.seats != 2:
+        raise UsageFault(f"{game}: players is {rules.seats}: 2, as weights are tuned one against one")
+    return rules
+
+
+def play_all(setup: Setup, games: Sequence[Seats], version: str, second: Setup | None = None) -> list[float]:
+    """The score of every game that `play` plays. Raises `ArenaFault` unless this is bot-arena `version`, `UsageFault`
+    as `check` does.
+    """
+    if version != VERSION:
+        raise ArenaFault(f"a worker has bot-arena {VERSION}, the tuning {version}: all of it needs the same version")
+    return [play(setup, seats, second).score for seats in games]
+
+
+def play(setup: Setup, seats: Seats, second: Setup | None = None) -> Played:
+    """One game; seat 1 may search in a way of its own, that of `second`. Raises `UsageFault` as `check`."""
+    rules = ready(setup)[0]
+    setups = setup, second or setup
+    kernels = [ready(each)[1] for each in setups]
+    key = hashlib.sha256(seats.start.encode()).digest()
+    weights = seats.first, seats.second
+    state, moves = rules.initial(Dice(key, 0))[0], []
+    while (seat := rules.to_move(state)) is not None:
+        ply = rules.ply(state)
+        # A generator is made only where one is drawn from: it is a tenth of what a quick search takes.
+        below = seeded(seats.start, str(seat), ply).randrange if setups[seat].draft == "random" else None
+        moves.append(_choose(kernels[seat], setups[seat], state, weights[seat], below))
+        state = rules.apply(state, moves[-1], Dice(key, ply))[0]
+    one, other = rules.ranks(state)
+    return Played(tuple(moves), 0.5 if one == other else float(one < other))
+
+
+def _choose(kernel: Kernel, setup: Setup, state: Any, weights: Gene, below: Callable[[int], int] | None) -> Any:
+    """The move that `alphabeta` with these settings makes."""
+    found = kernel.search(
+        state,
+        depth=setup.depth or DEEPEST,
+        algorithm="alphabeta",
+        weights=weights,
+        battles=setup.battles,
+        horizon=setup.horizon,
+        draft=setup.draft,
+        below=below,
+        limit=Limit(nodes=setup.nodes),
+    )
+    assert found.move is not None
+    return found.move
+
+
+def _rules(setup: Setup) -> Game[Any, Any]:
+    """Raises `UsageFault` for a config that the game does not have."""
+    try:
+        config = json.loads(setup.config)
+    except (ValueError, RecursionError):
+        config = None
+    if not isinstance(config, dict):
+        raise UsageFault(f"{setup.game}: config is {shown(setup.config)}: a map in JSON")
+    try:
+        return load(setup.game, config)
+    except BadConfig as exc:
+        raise UsageFault(str(exc)) from exc
+
+
+def ready(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
+    """The rules and the search, kept for the last few setups: this thread's own, as a search is used by one at a time.
+
+    Raises `UsageFault` as `check`.
+    """
+    return _kept.last(setup)
+
+
+def _make_ready(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
+    rules = check(setup)
+    kernel = kernel_for(rules)
+    assert kernel is not None
+    return rules, kernel
+
+
+class _Kept(threading.local):
+    def __init__(self) -> None:
+        self.last = lru_cache(KEPT)(_make_ready)
+
+
+_kept = _Kept()

@@ -1,0 +1,141 @@
+"""Plays the games that a tuning lacks, keeps it on disk on the way, and tells on standard error how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from time import monotonic
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from bots.tuning.file import NotKept, Running, Tuning, middle, write
+from bots.tuning.genetic import Generation, Method, first_genes, fitness, next_genes, schedule
+from bots.tuning.selfplay import Seats, play_all
+from bots.tuning.workers import Crew, spread
+
+KEEPING = 0.05
+"""The share of the time that writing the file may take between generations."""
+
+
+def under_way(method: Method, seed: str, generations: Sequence[Generation]) -> Running | None:
+    """The generation after those that are finished, no game of it played; None after the last."""
+    if len(generations) == method.generations:
+        return None
+    genes = next_genes(method, seed, generations[-1]) if generations else first_genes(method, seed)
+    return Running(genes, (None,) * method.games)
+
+
+def pace(games: int, seconds: float) -> str:
+    """How many games a second that is."""
+    return f"{games / max(seconds, 1e-3):,.1f} games/s"
+
+
+class Tuner:
+    """One session of a tuning. `played` counts its games."""
+
+    def __init__(self, tuning: Tuning, path: Path) -> None:
+        self.tuning = tuning
+        self.played = 0
+        self._path = path
+        self._left = tuning.method.total - tuning.games
+        self._began = self._kept = monotonic()
+        self._pause = 0.0
+        self._console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("generation {task.description}"),
+            BarColumn(None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[told]}"),
+            console=self._console,
+            disable=not self._console.is_terminal,
+            transient=True,
+        )
+
+    @property
+    def seconds(self) -> float:
+        """How long this session has played."""
+        return monotonic() - self._began
+
+    def run(self, crew: Crew) -> None:
+        """Play to the end. Whatever ends it before, what was played is kept, unless it is `NotKept`."""
+        self._began = monotonic()
+        self._keep()
+        try:
+            with self._bar:
+                while (running := self.tuning.running) is not None:
+                    began, before = monotonic(), self.played
+                    self._finish(running, self._play(running, crew))
+                    self._keep()
+                    self._tell(self.played - before, monotonic() - began)
+        except NotKept:
+            raise
+        except BaseException:
+            self._keep()
+            raise
+
+    def _play(self, running: Running, crew: Crew) -> list[float | None]:
+        """The scores of this generation, those that were missing played."""
+        tuning, genes, scores = self.tuning, running.genes, list(running.scores)
+        number = len(tuning.generations) + 1
+        pairings = schedule(tuning.method, tuning.seed, number)
+        missing = [i for i, score in enumerate(scores) if score is None]
+        games = [Seats(genes[p.first], genes[p.second], p.start) for p in (pairings[i] for i in missing)]
+        name, done = f"{number}/{tuning.method.generations}", len(scores) - len(missing)
+        bar = self._bar.add_task(name, total=len(scores), completed=done, told=self._told())
+        try:
+            for k, score in spread(crew, partial(play_all, tuning.setup, version=tuning.version), games):
+                scores[missing[k]] = score
+                self.played += 1
+                self._bar.update(bar, advance=1, told=self._told())
+                if monotonic() - self._kept >= self._pause:
+                    self._take(running, scores)
+                    self._keep()
+        finally:
+            self._take(running, scores)
+        self._bar.remove_task(bar)
+        return scores
+
+    def _take(self, running: Running, scores: Sequence[float | None]) -> None:
+        """Note the scores so far: a copy, which would cost more than the games if it were made after every one."""
+        self.tuning = replace(self.tuning, running=running._replace(scores=tuple(scores)))
+
+    def _finish(self, running: Running, scores: Sequence[float | None]) -> None:
+        """Value the genes by the scores, and breed the next ones."""
+        method, seed, number = self.tuning.method, self.tuning.seed, len(self.tuning.generations) + 1
+        known = [score for score in scores if score is not None]
+        shares = fitness(method, schedule(method, seed, number), known)
+        generations = (*self.tuning.generations, Generation(number, running.genes, shares))
+        self.tuning = replace(self.tuning, generations=generations, running=under_way(method, seed, generations))
+
+    def _keep(self) -> None:
+        begin = monotonic()
+        write(self.tuning, self._path)
+        self._kept = monotonic()
+        self._pause = (self._kept - begin) / KEEPING
+
+    def _tell(self, games: int, seconds: float) -> None:
+        """A line about the generation that is finished, of which so many games were played in this session."""
+        last, method = self.tuning.generations[-1], self.tuning.method
+        speed = f", {pace(games, seconds)}" if games else ""
+        self._console.print(
+            f"generation {last.number} of {method.generations}: best {max(last.fitness):.3f}, "
+            f"median {middle(last):.3f}; {method.games:,} games{speed}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+
+    def _told(self) -> str:
+        """Beside the bar: the last finished generation, the speed, and how long the whole tuning will take."""
+        told = []
+        if self.tuning.generations:
+            last = self.tuning.generations[-1]
+            told.append(f"best {max(last.fitness):.3f} median {middle(last):.3f}")
+        if self.played:
+            left = timedelta(seconds=round((self._left - self.played) * self.seconds / self.played))
+            told.append(f"{pace(self.played, self.seconds)} {left} left")
+        return " ".join(told)

@@ -1,0 +1,74 @@
+"""Sets of weights for the evaluation of Risk: by name (the files beside this one), from a tuning, as text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bots.evaluation.base import EQUAL
+from machine.files import read_file
+from protocol.errors import UsageFault
+from protocol.values import FileTable
+
+GAMES = ("risk-duel", "risk-campaign")
+_FOLDER = Path(__file__).parent
+NAMES = (
+    "equal",
+    *sorted(set.intersection(*({file.stem for file in (_FOLDER / game).glob("*.toml")} for game in GAMES))),
+)
+"""The sets that have a name: equal weights, and the tunings that come with the package for both games."""
+_RIGHT = "four numbers from 0 up, like 1,1,1,1, one above 0"
+
+
+def read_weights(bot: str, text: str) -> Mapping[str, tuple[float, ...]]:
+    """The weights for each of `GAMES`, from four numbers (`1,2,3,4`, `1/2/3/4`), a name, or `@FILE`, a tuning.
+
+    Numbers and a file hold for both games. Raises `UsageFault`, which begins with the name of the bot.
+    """
+    if text.startswith("@"):
+        return dict.fromkeys(GAMES, _held(bot, text[1:]))
+    if text in NAMES:
+        return {game: _named(bot, game, text) for game in GAMES}
+    try:
+        weights = [float(part) for part in re.split("[,/]", text)]
+    except ValueError:
+        weights = []
+    if not are_weights(weights):
+        other = f"or @FILE, a tuning; or one of {', '.join(NAMES)}"
+        raise UsageFault(f"{bot}: weights is {text[:40]!r}: {_RIGHT}; {other}")
+    return dict.fromkeys(GAMES, tuple(weights))
+
+
+def are_weights(values: Sequence[float]) -> bool:
+    """Whether these are four numbers, none negative and not all 0."""
+    return len(values) == len(EQUAL) and all(0 <= value < math.inf for value in values) and any(values)
+
+
+def _named(bot: str, game: str, name: str) -> tuple[float, ...]:
+    return EQUAL if name == "equal" else _held(bot, str(_FOLDER / game / f"{name}.toml"))
+
+
+def _held(bot: str, name: str) -> tuple[float, ...]:
+    """The key `weights` of a file."""
+    held = read_file(name)
+    where = f"{bot}: in {held.file if isinstance(held, FileTable) else repr(name)}"
+    if not isinstance(held, FileTable) or "weights" not in held:
+        unfinished = isinstance(held, FileTable) and "running" in held
+        what = "the tuning has no finished generation yet" if unfinished else "it is a file of arena-bot tune"
+        raise UsageFault(f"{where}: there is no key weights: {what}")
+    weights = _numbers(held["weights"])
+    if not are_weights(weights):
+        raise UsageFault(f"{where}: weights is not {_RIGHT.replace('1,1,1,1', '[1, 1, 1, 1]')}")
+    return tuple(weights)
+
+
+def _numbers(value: object) -> list[float]:
+    """The numbers in a list that a file holds; none if anything else is there."""
+    if not isinstance(value, list) or not all(type(number) in (int, float) for number in value):
+        return []
+    try:
+        return [float(number) for number in value]
+    except OverflowError:
+        return []

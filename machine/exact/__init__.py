@@ -1,0 +1,1 @@
+"""Exact tables of games, computed and kept on disk."""

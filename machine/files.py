@@ -1,0 +1,55 @@
+"""Files that a person names on a command line, `@my.toml` in the place of a value."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from typing import Any
+
+from protocol.errors import UsageFault
+from protocol.values import FileTable, read_text
+
+MOST_BYTES = 1024 * 1024
+
+
+def read_value(text: str) -> Any:
+    """What a file holds (`@my.toml`), or a value as `read_text` reads it.
+
+    Raises `UsageFault` for a file that cannot be read.
+    """
+    return read_file(text[1:]) if text.startswith("@") else read_text(text)
+
+
+def read_file(name: str) -> Any:
+    """What a file holds, a table as a `FileTable`: JSON if its name ends in `.json`, else TOML. Raises `UsageFault`."""
+    form = "JSON" if name.endswith(".json") else "TOML"
+    try:
+        text = _bytes(name).decode()
+        held = json.loads(text) if form == "JSON" else tomllib.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise UsageFault(f"the file {_shown(name)} is not {form}: {_reason(exc)}") from exc
+    return FileTable(held, _shown(name)) if isinstance(held, dict) else held
+
+
+def _bytes(name: str) -> bytes:
+    try:
+        with open(os.path.expanduser(name), "rb") as file:
+            read = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else str(exc)
+        raise UsageFault(f"the file {_shown(name)} can't be read: {reason}") from exc
+    if len(read) > MOST_BYTES:
+        raise UsageFault(f"the file {_shown(name)} is too long for a config: at most {MOST_BYTES} bytes")
+    return read
+
+
+def _shown(name: str) -> str:
+    text = repr(name)
+    return text if len(text) <= 60 else f"'...{text[-55:]}"
+
+
+def _reason(exc: Exception) -> str:
+    """What the parser says. The end of a long complaint is kept: that is where it names the line."""
+    text = str(exc) if str(exc).isprintable() else repr(str(exc))
+    return text if len(text) <= 100 else f"{text[:50]}...{text[-45:]}"
