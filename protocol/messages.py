@@ -31,6 +31,10 @@ Ply = Annotated[int, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0)]
 
 
+CHANCE = -1
+"""The seat of an event that no bot had a hand in: a deal."""
+
+
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that happened at `ply`: a move, a deal (seat −1), or a seat that left (`out` says why)."""
 

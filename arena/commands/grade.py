@@ -14,14 +14,13 @@ from rich.text import Text
 from arena.commands.replay import load
 from arena.commands.tables import counted
 from arena.referee import record as records
-from arena.referee.course import CHANCE
 from arena.referee.record import Ply, Record
 from protocol.errors import UsageFault
 from protocol.games.base import NO_DICE, Game
 from protocol.games.grundy import Grundy
 from protocol.games.nim import Nim
 from protocol.games.risk.duel import Duel
-from protocol.messages import Event
+from protocol.messages import CHANCE, Event
 
 
 class Verdict(NamedTuple):

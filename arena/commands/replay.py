@@ -17,8 +17,8 @@ from arena.commands import stepping
 from arena.commands.tables import counted
 from arena.referee import record as records
 from arena.referee.record import Header, Record, Strike
-from arena.replay.plies import Told, tell
 from arena.replay import verify as verifying
+from arena.replay.plies import Told, tell
 from arena.store.store import Store
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 

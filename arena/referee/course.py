@@ -13,8 +13,6 @@ from protocol.digest import first_digest, next_digest
 from protocol.games.base import Game
 from protocol.messages import Event
 
-CHANCE = -1
-
 
 class Course:
     """A match from before its first state on. `begin` sets up; `play` and `leave` go on until `over`.

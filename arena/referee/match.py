@@ -69,10 +69,8 @@ class Match:
         self.course: Course | None = None
         self.events: list[Event] = []
         self.away: set[int] = set()
-        self.follows: set[int] = set()
-        """Seats that want the turn of every ply; set by the runner."""
-        self.watched = False
-        """Whether anyone wants `Show`; set by the runner."""
+        self._follows: set[int] = set()
+        self._watched = False
         self._seed = seed
         self._seeks = list(seeks) or [None] * self.game.seats
         self._nonces: dict[int, bytes] = {}
@@ -124,6 +122,14 @@ class Match:
             mark = None if self.course is None else self.course.mark()
             self._before = mark, len(self.events), self._told[:], self._shown
         return _TRANSITIONS[self.phase, type(event)](self, event, now)
+
+    def follow(self, seat: int) -> None:
+        """Tell a seat the turn of every ply, until it leaves."""
+        self._follows.add(seat)
+
+    def watch(self, *, wanted: bool) -> None:
+        """Make `Show` effects, or none: whether anybody watches."""
+        self._watched = wanted
 
     def start(self, seat: int | None = None, *, resumed: bool = False) -> Start:
         """The `start` for a seat, or for a watcher."""
@@ -349,7 +355,7 @@ class Match:
 
     def _left(self, event: Left, now: float) -> list[Effect]:
         self.away.add(event.seat)
-        self.follows.discard(event.seat)
+        self._follows.discard(event.seat)
         return []
 
     def _returned(self, event: Returned, now: float) -> list[Effect]:
@@ -362,7 +368,7 @@ class Match:
         if self._until is not None:
             self._stop_waiting()
             effects += self._run_clock(now)
-        if seat == course.to_move or seat in self.follows:
+        if seat == course.to_move or seat in self._follows:
             self._told[seat] = self._answered[seat]
             effects.append(self._tell_turn(seat, self._clock.milliseconds(now)))
         return effects
@@ -465,8 +471,8 @@ class Match:
             return self._finish(now)
         clock_ms = clock_ms or self._clock.milliseconds(now)
         effects = [*self._run_clock(now), self._tell_turn(seat, clock_ms)]
-        effects += [self._tell_turn(other, clock_ms) for other in self.follows if other not in {seat, *course.out}]
-        if self.watched:
+        effects += [self._tell_turn(other, clock_ms) for other in self._follows if other not in {seat, *course.out}]
+        if self._watched:
             effects.append(Show(self._turn(self.events[self._shown :], clock_ms)))
         self._shown = len(self.events)
         return effects

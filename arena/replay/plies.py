@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from arena.referee.course import CHANCE
 from arena.referee.record import Header, Ply, Strike
 from protocol.games.base import Game
+from protocol.messages import CHANCE
 
 MOST_DEALT = 40
 """Characters of a deal that are shown: the board shows it all."""

@@ -95,7 +95,7 @@ class Runner:
         """Give a seat its connection, before `open`."""
         self.seats[seat] = peer
         if follow:
-            self.match.follows.add(seat)
+            self.match.follow(seat)
 
     def come_back(self, seat: int, peer: Peer, *, follow: bool) -> None:
         """A seat's connection is back: it is told where the match stands."""
@@ -115,7 +115,7 @@ class Runner:
     def watch(self, peer: Peer) -> None:
         """Tell a watcher how the match stands and, from now on, every turn."""
         self.watchers[peer] = True
-        self.match.watched = True
+        self.match.watch(wanted=True)
         peer.send(self.match.start())
         view = self.match.view(self._loop.time())
         if view is not None:
@@ -124,12 +124,12 @@ class Runner:
     def watch_quietly(self, peer: Peer) -> None:
         """Tell a watcher every turn from now on; what it missed is not told."""
         self.watchers[peer] = True
-        self.match.watched = True
+        self.match.watch(wanted=True)
 
     def unwatch(self, peer: Peer) -> None:
         """Tell a watcher no more."""
         self.watchers.pop(peer, None)
-        self.match.watched = any(self.watchers.values())
+        self.match.watch(wanted=any(self.watchers.values()))
 
     def farewell(self, ratings: Ratings | None) -> None:
         """Tell everyone the end who was not told before."""

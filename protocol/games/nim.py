@@ -9,7 +9,7 @@ from protocol.dice import Dice
 from protocol.errors import BadConfig
 from protocol.games.base import Game, illegal, integers, move_fields, one_of, read_config
 from protocol.games.theory import impartial
-from protocol.messages import Event
+from protocol.messages import CHANCE, Event
 
 MOST_LISTED = 512
 MOST_DRAWS = 20_000
@@ -84,7 +84,7 @@ class Nim(Game[Position, Take]):
         if self.start == "given":
             return Position(self.heaps, 0, 0), None
         heaps = self._deal(dice)
-        return Position(heaps, 0, 1), Event(ply=0, seat=-1, move={"heaps": list(heaps)})
+        return Position(heaps, 0, 1), Event(ply=0, seat=CHANCE, move={"heaps": list(heaps)})
 
     def _deal(self, dice: Dice) -> tuple[int, ...]:
         """Heaps drawn uniformly (purpose "deal"), again and again until the position is lost and has a move.

@@ -186,7 +186,7 @@ def test_a_turn_of_a_game_with_too_many_moves_carries_options() -> None:
 
 def test_a_follower_gets_every_turn_and_legal_only_for_its_own() -> None:
     table = Table()
-    table.match.follows.add(1)
+    table.match.follow(1)
     table.begin()
     table.play(A_MOVE)
     mine, after = table.told[1][1:]
@@ -197,7 +197,7 @@ def test_a_follower_gets_every_turn_and_legal_only_for_its_own() -> None:
 
 def test_watchers_get_every_turn_without_legal_and_nonces() -> None:
     table = Table()
-    table.match.watched = True
+    table.match.watch(wanted=True)
     table.begin()
     table.play(A_MOVE)
     turns = [message for message in table.shown if isinstance(message, Turn)]

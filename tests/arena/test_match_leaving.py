@@ -61,7 +61,7 @@ def test_a_follower_that_comes_back_gets_the_current_turn_whoever_is_to_move() -
     table = Table().begin()
     table.play(A_MOVE)
     table.send(Left(0))
-    table.match.follows.add(0)
+    table.match.follow(0)
     table.send(Returned(0))
     turn = table.last(0)
     assert (turn.to_move, turn.legal) == (1, None)
@@ -207,7 +207,8 @@ def test_a_match_whose_only_ready_seat_resigned_is_void() -> None:
 
 def test_followers_among_three_get_every_turn_until_they_drop_out() -> None:
     table = Table("dibs")
-    table.match.follows |= {1, 2}
+    table.match.follow(1)
+    table.match.follow(2)
     table.begin()
     table.play({"take": 1})
     assert [isinstance(table.last(seat), Turn) for seat in (1, 2)] == [True, True]

@@ -70,7 +70,7 @@ def step(table: Table, what: tuple[Any, ...]) -> None:
     elif kind == "ready":
         table.send(Ready(seat, what[2]))
     elif kind == "follow":
-        match.follows.add(seat)
+        match.follow(seat)
     elif kind in _OF_A_SEAT:
         table.send(_OF_A_SEAT[kind](seat))
     elif kind == "expire":
@@ -96,7 +96,7 @@ _OF_A_SEAT: dict[str, Any] = {
 def played(game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]) -> Table:
     """A match under this script, to its end: what is missing ends by time."""
     table = Table(*game, rated=True, bank=8, increment=0.25)
-    table.match.watched = True
+    table.match.watch(wanted=True)
     table.open()
     for seat in ready:
         table.send(Ready(seat % len(table.seats), bytes([seat]) * 16))
@@ -176,7 +176,7 @@ def test_a_match_resumed_from_any_cut_of_its_journal_is_the_match_that_was_cut(
 
 def check_resumed(table: Table, cut: int) -> None:
     again = Table(header=table.header)
-    again.match.watched = True
+    again.match.watch(wanted=True)
     again.now = 900.0
     again.resume(table.lines[:cut])
     expected = table.lines[: len(again.lines)]

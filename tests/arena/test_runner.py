@@ -264,7 +264,7 @@ async def test_a_watcher_before_the_first_turn_sees_the_start_alone(tmp_path: Pa
     room.runner.watch(watcher)
     assert [type(message) for message in watcher.told] == [Start]
     room.runner.unwatch(watcher)
-    assert not room.match.watched
+    assert watcher not in room.runner.watchers
     room.runner.stop()
 
 

@@ -22,7 +22,7 @@ from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
 from protocol.games.risk.campaign_position import Position
 from protocol.games.risk.draft import draft_rule
 from protocol.games.risk.drawing import draw
-from protocol.messages import Event
+from protocol.messages import CHANCE, Event
 
 __all__ = ["Attack", "Campaign", "Draft", "End", "Move", "Position"]
 
@@ -83,7 +83,7 @@ class Campaign(Game[Position, Move]):
         if self.deal is not None:
             return self._start(self.deal, 0), None
         state = self._start(_drawn(dice), 1)
-        return state, Event(ply=0, seat=-1, move={"owner": list(state.owner)})
+        return state, Event(ply=0, seat=CHANCE, move={"owner": list(state.owner)})
 
     def dealt(self, dice: Dice) -> Mapping[str, Any]:
         return self.config if self.deal is not None else {**self.config, "deal": _drawn(dice)}
@@ -277,7 +277,7 @@ class Campaign(Game[Position, Move]):
         return moves.notation(move, self.map)
 
     def told(self, event: Event) -> str:
-        if event.seat == -1:
+        if event.seat == CHANCE:
             return f"deals {len(self.map)} territories to {self.seats} seats"
         return told(event)
 

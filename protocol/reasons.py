@@ -1,0 +1,19 @@
+"""Why a match ended, or a seat's part in it: the words that `end`, records, tables and the ladder share."""
+
+WIN = "win"
+DRAW = "draw"
+PLY_LIMIT = "ply_limit"
+ROUND_LIMIT = "round_limit"
+RESIGNED = "resigned"
+TIMEOUT = "timeout"
+ILLEGAL = "illegal"
+DISCONNECTED = "disconnected"
+NO_SHOW = "no_show"
+VOID = "void"
+
+PLAYED_OUT = (WIN, DRAW, PLY_LIMIT, ROUND_LIMIT)
+"""The game itself ended: they say nothing more of a seat than its rank does."""
+LEAVING = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW)
+"""Why a seat may drop out."""
+FORFEITS = frozenset({TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW})
+"""Lost without being beaten, and without giving up."""
