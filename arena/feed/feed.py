@@ -34,7 +34,7 @@ BROKER_TIMEOUT = 5.0
 FLUSH_SECONDS = 2.0
 KEEPALIVE = 20
 
-log = logging.getLogger("arena.feed.feed")
+log = logging.getLogger("arena.feed")
 
 
 class BadBroker(UsageFault):

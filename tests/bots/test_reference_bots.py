@@ -192,7 +192,7 @@ def drafted(rules: Game[Any, Any], state: Any) -> Any:
 
 
 def test_a_bot_waits_for_numba_only_where_a_kernel_is_played() -> None:
-    script = "import sys; from bots.alphabeta import AlphaBeta; from bots.greedy import Greedy; "
+    script = "import sys; from bots.reference.alphabeta import AlphaBeta; from bots.reference.greedy import Greedy; "
     script += "from protocol.games import load; bots = AlphaBeta('a'), Greedy('g')\n"
     script += "for game in ('nim', 'risk-campaign'): [bot.warm_up(load(game)) for bot in bots]; "
     script += "print(game, 'numba' in sys.modules)"

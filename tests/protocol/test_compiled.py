@@ -55,7 +55,7 @@ def test_compiled_code_is_kept_in_the_users_cache_folder(
 
 
 def test_numba_is_imported_with_the_first_loop_and_not_before(sources: Path) -> None:
-    steps = "import sys, protocol.compiled; print('numba' in sys.modules); import kernel; print('numba' in sys.modules)"
+    steps = "import sys, machine.compiled; print('numba' in sys.modules); import kernel; print('numba' in sys.modules)"
     assert said(steps, sources) == "False\nTrue\n"
 
 
