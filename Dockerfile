@@ -3,6 +3,7 @@ WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY arena arena
 COPY bots bots
+COPY machine machine
 COPY protocol protocol
 RUN pip install --no-cache-dir --prefix=/installed .
 

@@ -12,6 +12,15 @@ depends_on = None
 
 
 def upgrade() -> None:
+    _create_bots()
+    _create_matches()
+    _create_tournaments()
+    _create_ratings()
+    _create_records()
+    _create_seats()
+
+
+def _create_bots() -> None:
     op.create_table(
         "bots",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -23,6 +32,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("key"),
     )
+
+
+def _create_matches() -> None:
     op.create_table(
         "matches",
         sa.Column("number", sa.Integer(), nullable=False),
@@ -42,6 +54,9 @@ def upgrade() -> None:
         sa.UniqueConstraint("tournament", "place", name="one_match_a_place"),
     )
     op.create_index("matches_by_game", "matches", ["game", "number"], unique=False)
+
+
+def _create_tournaments() -> None:
     op.create_table(
         "tournaments",
         sa.Column("id", sa.String(length=40), nullable=False),
@@ -51,6 +66,9 @@ def upgrade() -> None:
         sa.Column("finished", sa.String(length=32), nullable=True),
         sa.PrimaryKeyConstraint("id"),
     )
+
+
+def _create_ratings() -> None:
     op.create_table(
         "ratings",
         sa.Column("bot", sa.Integer(), nullable=False),
@@ -68,6 +86,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("bot", "game"),
     )
+
+
+def _create_records() -> None:
     op.create_table(
         "records",
         sa.Column("match", sa.Integer(), nullable=False),
@@ -78,6 +99,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("match"),
     )
+
+
+def _create_seats() -> None:
     op.create_table(
         "seats",
         sa.Column("match", sa.Integer(), nullable=False),
