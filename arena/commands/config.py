@@ -18,7 +18,7 @@ DEFAULT_DATA = "arena-data"
 _MOST_BANK_MS = 24 * 3600 * 1000
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class ServerSettings(Struct, frozen=True, kw_only=True):
     """What `arena serve` needs to know."""
 
     host: str = "127.0.0.1"
@@ -43,7 +43,9 @@ _CHECKS: dict[str, tuple[type, str]] = {
 }
 
 
-def settings(flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
+def settings(
+    flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
+) -> ServerSettings:
     """Settings from flags (None: not given) over `ARENA_…` variables over a TOML file. Raises `UsageFault`."""
     values: dict[str, Any] = {}
     if file is not None:
@@ -57,7 +59,7 @@ def settings(flags: Mapping[str, Any], file: Path | None, environment: Mapping[s
         kind, right = _CHECKS[key]
         if type(value) is not kind:
             raise UsageFault(f"{key} is {value!r}: it is {right}")
-    made = Settings(**values)
+    made = ServerSettings(**values)
     clock(made.clock)
     if made.registration not in ("open", "closed"):
         raise UsageFault(f"registration is {made.registration!r}: it is open or closed")

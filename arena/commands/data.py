@@ -15,7 +15,7 @@ from arena.commands.tables import table
 from arena.referee.result import Result
 from arena.store import database
 from arena.store.lock import lock
-from arena.store.reading import Row
+from arena.store.reading import LeaderboardRow
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import ArenaFault, UsageFault
@@ -54,7 +54,7 @@ def leaderboard(where: str, game: str | None, *, to_json: bool) -> None:
         print("\n\n".join(_board(name, rows) for name, rows in boards))
 
 
-def _board(game: str, rows: list[Row]) -> str:
+def _board(game: str, rows: list[LeaderboardRow]) -> str:
     headers = ("#", "bot", "score", "mu", "sigma", "played", "won", "drawn", "lost", "")
     cells = [
         (

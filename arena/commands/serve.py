@@ -9,7 +9,7 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.commands.config import Settings, clock, database
+from arena.commands.config import ServerSettings, clock, database
 from arena.commands.tables import counted
 from arena.server import loop
 from arena.server.arena import Arena
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arena.feed.feed import Feed
 
 
-def run(settings: Settings) -> None:
+def run(settings: ServerSettings) -> None:
     """Serve until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
     logging.basicConfig(level=logging.INFO, format="arena: %(message)s")
     logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
@@ -41,7 +41,7 @@ def _feed(broker: str | None) -> Feed | None:
     return Feed(broker)
 
 
-async def _serve(settings: Settings, data: Path) -> None:
+async def _serve(settings: ServerSettings, data: Path) -> None:
     feed = _feed(settings.mqtt)
     journal = Journal(data / "journal")
     store = Store.open(database(settings.db, data))

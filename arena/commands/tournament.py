@@ -21,7 +21,7 @@ from rich.table import Table
 from arena.commands import config
 from arena.commands.tables import counted
 from arena.ratings.pairing import count
-from arena.ratings.standings import Row, head_to_head, table, unbeaten
+from arena.ratings.standings import TableRow, head_to_head, table, unbeaten
 from arena.referee.result import Result
 from arena.server import loop
 from arena.server.journal import Journal
@@ -217,7 +217,7 @@ def _progress(console: Console, plan: Plan, done: int) -> tuple[Progress, Any]:
 def _show(
     plan: Plan,
     results: Sequence[Result],
-    rows: Sequence[Row],
+    rows: Sequence[TableRow],
     cross: Mapping[str, Mapping[str, float | None]],
     data: Path,
 ) -> None:
@@ -262,7 +262,7 @@ def _write_json(
     plan: Plan,
     arguments: Mapping[str, Any],
     results: Sequence[Result],
-    rows: Sequence[Row],
+    rows: Sequence[TableRow],
     cross: Mapping[str, Any],
 ) -> None:
     content = {

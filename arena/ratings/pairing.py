@@ -197,7 +197,7 @@ def _pool_groups(waiting: Sequence[Seeker], now: float) -> Iterator[tuple[Seeker
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
     for seeker in waiting:
         queues[seeker.bot].append(seeker)
-    row = _Row(sorted(queues, key=lambda bot: (queues[bot][0].mu, bot)))
+    row = _LinkedList(sorted(queues, key=lambda bot: (queues[bot][0].mu, bot)))
     for seeker in waiting:
         queue = queues[seeker.bot]
         if not queue or queue[0] is not seeker:
@@ -224,8 +224,8 @@ def _best_for(seeker: Seeker, others: Iterable[Seeker], now: float) -> list[Seek
     return near[: seeker.seats - 1]
 
 
-class _Row:
-    """A row that is left in constant time. Both ends are one more place, the last of the two lists."""
+class _LinkedList:
+    """Bots, doubly linked, each of which leaves in constant time. Both ends are one more place, the last."""
 
     def __init__(self, bots: Sequence[str]) -> None:
         self._bots = bots

@@ -13,7 +13,7 @@ from arena.referee.result import Result
 Z95 = 1.959963984540054
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class TableRow(Struct, frozen=True, kw_only=True):
     """One bot's line. `score` is the share of points won, `low` and `high` its 95 % Wilson interval."""
 
     rank: int
@@ -52,7 +52,7 @@ def interval(score: float, played: int) -> tuple[float, float]:
     return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
-def table(names: Sequence[str], results: Iterable[Result]) -> list[Row]:
+def table(names: Sequence[str], results: Iterable[Result]) -> list[TableRow]:
     """The bots by their share of points, best first; equal shares have equal ranks. Void matches do not count."""
     score: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
@@ -71,7 +71,7 @@ def table(names: Sequence[str], results: Iterable[Result]) -> list[Row]:
         count, share = counts[name], shares[name]
         low, high = interval(share, count["played"])
         rows.append(
-            Row(
+            TableRow(
                 rank=1 + sum(other > share for other in shares.values()),
                 bot=name,
                 played=count["played"],

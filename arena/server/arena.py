@@ -28,7 +28,7 @@ from arena.server.lobby import Lobby, NotAllowed, Sought, Unavailable
 from arena.server.runner import HEARTBEAT, LATE, Runner
 from arena.server.session import NO_HELLO, NOT_AUTHENTICATED, TOO_MANY_CONNECTIONS, Action, Session, Wire, refuse
 from arena.store.archive import Archive
-from arena.store.store import Finished
+from arena.store.finishing import Finished
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, BotFault, Fault, MalformedMessage

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from arena.referee.result import Ratings
-from arena.store.store import Finished, Store
+from arena.store.finishing import Finished
+from arena.store.store import Store
 
 T = TypeVar("T")
 MOST_IN_A_BATCH = 64

@@ -18,7 +18,7 @@ from arena.store.schema import bots, matches, ratings, seats
 MOST_ASKED_AT_ONCE = 500
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class LeaderboardRow(Struct, frozen=True, kw_only=True):
     """A line of the leaderboard. `score` is mu − 3 sigma; with `few` matches it says little yet."""
 
     bot: str
@@ -33,11 +33,11 @@ class Row(Struct, frozen=True, kw_only=True):
     version: str
 
 
-def leaderboard(connection: Connection, game: str) -> list[Row]:
+def leaderboard(connection: Connection, game: str) -> list[LeaderboardRow]:
     """The rated bots of a pool, best first."""
     query = select(bots.c.name, ratings).join(bots, bots.c.id == ratings.c.bot).where(ratings.c.game == game)
     rows = [
-        Row(
+        LeaderboardRow(
             bot=row.name,
             mu=row.mu,
             sigma=row.sigma,

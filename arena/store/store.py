@@ -20,11 +20,9 @@ from arena.referee.result import Ratings, Result
 from arena.store import audit, database, finishing, reading
 from arena.store.database import NoDatabase, WrongSchema
 from arena.store.finishing import Finished
-from arena.store.reading import Row
+from arena.store.reading import LeaderboardRow
 from arena.store.schema import REVISIONS, bots, matches, ratings, records, tournaments
 from protocol.errors import UsageFault
-
-__all__ = ["Finished", "Registered", "Row", "Store"]
 
 
 class NameInUse(UsageFault):
@@ -143,7 +141,7 @@ class Store:
             rows = connection.execute(query).all()
         return {row.game: Standing(row.mu, row.sigma, row.matches, row.version) for row in rows}
 
-    def leaderboard(self, game: str) -> list[Row]:
+    def leaderboard(self, game: str) -> list[LeaderboardRow]:
         """The rated bots of a game, by mu − 3 sigma."""
         with self._reading() as connection:
             return reading.leaderboard(connection, game)

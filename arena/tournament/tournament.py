@@ -27,7 +27,7 @@ from arena.server.arena import GOING_AWAY, Arena
 from arena.server.identity import FixedDoor
 from arena.server.journal import Journal
 from arena.store.archive import Archive
-from arena.store.store import Finished
+from arena.store.finishing import Finished
 from arena.tournament.contestants import LEAVE_WITHIN, MOST_CRASHES, BotCrashed, BotProcess, Contestant
 from protocol.dice import Dice
 from protocol.errors import ArenaFault

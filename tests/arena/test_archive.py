@@ -12,7 +12,8 @@ from arena.referee.result import Ratings
 from arena.store import archive as archives
 from arena.store.archive import Archive
 from arena.store.database import StoreFailed
-from arena.store.store import Finished, Store
+from arena.store.finishing import Finished
+from arena.store.store import Store
 
 
 class Shelf:

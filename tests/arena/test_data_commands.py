@@ -15,8 +15,9 @@ import pytest
 from arena import cli
 from arena.commands.tables import table
 from arena.referee.result import Result, SeatResult
+from arena.store.finishing import Finished
 from arena.store.lock import lock
-from arena.store.store import Finished, Store
+from arena.store.store import Store
 from arena.store.tokens import hash_token
 
 Said = tuple[int, str, str]

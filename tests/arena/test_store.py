@@ -18,9 +18,10 @@ from arena.ratings.ladder import Standing
 from arena.referee.result import Ratings, Result, SeatResult
 from arena.store import database
 from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed, WrongSchema
+from arena.store.finishing import Finished
 from arena.store.lock import Locked, lock
 from arena.store.schema import APPLICATION_ID, REVISIONS
-from arena.store.store import Finished, NameInUse, Store
+from arena.store.store import NameInUse, Store
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import ArenaFault, UsageFault
 

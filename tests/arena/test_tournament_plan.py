@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from arena.ratings.pairing import Pairing
 from arena.referee.result import Ratings, Result, SeatResult
 from arena.store.archive import Archive
-from arena.store.store import Finished
+from arena.store.finishing import Finished
 from arena.tournament.contestants import Contestant
 from arena.tournament.tournament import InOrder, Plan
 from protocol.errors import ArenaFault
