@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from arena.referee.result import Result
+from protocol.reasons import FORFEITS, RESIGNED, VOID
 
 Z95 = 1.959963984540054
 
@@ -27,9 +28,6 @@ class TableRow(Struct, frozen=True, kw_only=True):
     high: float
     forfeits: int
     """Matches lost by time, strikes, disconnection or not showing up."""
-
-
-FORFEITS = frozenset({"timeout", "illegal", "disconnected", "no_show"})
 
 
 def points(result: Result) -> list[float]:
@@ -57,7 +55,7 @@ def table(names: Sequence[str], results: Iterable[Result]) -> list[TableRow]:
     score: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:
-        if result.reason == "void":
+        if result.reason == VOID:
             continue
         best = min(seat.rank for seat in result.seats)
         shared = sum(seat.rank == best for seat in result.seats) > 1
@@ -92,7 +90,7 @@ def unbeaten(names: Sequence[str], results: Iterable[Result]) -> dict[str, Count
     lost: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:
         for seat in result.seats:
-            if seat.reason in FORFEITS or seat.reason == "resigned":
+            if seat.reason in FORFEITS or seat.reason == RESIGNED:
                 lost[seat.bot][seat.reason] += 1
     return lost
 
@@ -102,7 +100,7 @@ def head_to_head(names: Sequence[str], results: Iterable[Result]) -> dict[str, d
     won: Counter[tuple[str, str]] = Counter()
     met: Counter[tuple[str, str]] = Counter()
     for result in results:
-        if result.reason == "void":
+        if result.reason == VOID:
             continue
         for seat in result.seats:
             for other in result.seats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
@@ -14,7 +13,9 @@ from arena.ratings.ladder import Standing
 from arena.referee.result import Ratings, Result
 from arena.store import reading
 from arena.store.schema import bots, matches, ratings, records, seats
+from arena.store.times import utc
 from protocol.digest import canonical
+from protocol.names import folded
 
 
 class Finished(NamedTuple):
@@ -49,7 +50,7 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
     for result, close in batch:
         if result.match in known:
             continue
-        ids = [rows[seat.bot.lower()] for seat in result.seats]
+        ids = [rows[folded(seat.bot)] for seat in result.seats]
         rated = rate(tallies, result, ids) if result.rated else None
         number += 1
         stored.append((number, result, rated, close(rated)))
@@ -115,18 +116,13 @@ def tallies_of(connection: Connection, ids: Sequence[int] | None = None) -> Tall
     }
 
 
-def now() -> str:
-    """The time as it is stored: UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
 def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """The rows of bots by name in lower case; bots seen for the first time get one, without a token."""
-    wanted = {name.lower(): name for name in names}
+    """The rows of bots by folded name; bots seen for the first time get one, without a token."""
+    wanted = {folded(name): name for name in names}
     query = select(bots.c.key, bots.c.id).where(bots.c.key.in_(wanted))
     found = {row.key: row.id for row in connection.execute(query)}
     missing = [
-        {"name": name, "key": key, "revoked": False, "created": now()}
+        {"name": name, "key": key, "revoked": False, "created": utc()}
         for key, name in wanted.items()
         if key not in found
     ]
@@ -172,7 +168,7 @@ def _seat_rows(number: int, result: Result, rated: Ratings | None, rows: dict[st
         {
             "match": number,
             "seat": place,
-            "bot": rows[seat.bot.lower()],
+            "bot": rows[folded(seat.bot)],
             "version": seat.version,
             "rank": seat.rank,
             "reason": seat.reason,

@@ -14,6 +14,7 @@ from arena.ratings import ladder
 from arena.referee.result import Ratings, Result, SeatRating, SeatResult
 from arena.store.database import StoreFailed
 from arena.store.schema import bots, matches, ratings, seats
+from protocol.names import folded
 
 MOST_ASKED_AT_ONCE = 500
 
@@ -51,14 +52,14 @@ def leaderboard(connection: Connection, game: str) -> list[LeaderboardRow]:
         )
         for row in connection.execute(query)
     ]
-    return sorted(rows, key=lambda row: (-row.score, row.bot.lower()))
+    return sorted(rows, key=lambda row: (-row.score, folded(row.bot)))
 
 
 def chosen(bot: str | None, game: str | None, tournament: str | None, limit: int | None) -> Select[tuple[int]]:
     """The numbers of the matches that fit, newest first."""
     query = select(matches.c.number).order_by(matches.c.number.desc())
     if bot is not None:
-        sat = select(seats.c.match).join(bots, bots.c.id == seats.c.bot).where(bots.c.key == bot.lower())
+        sat = select(seats.c.match).join(bots, bots.c.id == seats.c.bot).where(bots.c.key == folded(bot))
         query = query.where(matches.c.number.in_(sat))
     if game is not None:
         query = query.where(matches.c.game == game)

@@ -22,7 +22,9 @@ from arena.store.database import NoDatabase, WrongSchema
 from arena.store.finishing import Finished
 from arena.store.reading import LeaderboardRow
 from arena.store.schema import REVISIONS, bots, matches, ratings, records, tournaments
+from arena.store.times import utc
 from protocol.errors import UsageFault
+from protocol.names import folded
 
 
 class NameInUse(UsageFault):
@@ -89,7 +91,7 @@ class Store:
     def bot(self, name: str) -> Registered | None:
         """The bot registered under a name, in any case; None also for one that only played in tournaments."""
         with self._reading() as connection:
-            row = connection.execute(select(bots).where(bots.c.key == name.lower())).one_or_none()
+            row = connection.execute(select(bots).where(bots.c.key == folded(name))).one_or_none()
         if row is None or (row.token_hash is None and not row.revoked):
             return None
         return Registered(name=row.name, token_hash=row.token_hash, revoked=row.revoked, created=row.created)
@@ -106,12 +108,12 @@ class Store:
     def seen(self, name: str) -> bool:
         """Whether a bot of this name, in any case, was ever registered or played."""
         with self._reading() as connection:
-            return connection.execute(select(bots.c.id).where(bots.c.key == name.lower())).first() is not None
+            return connection.execute(select(bots.c.id).where(bots.c.key == folded(name))).first() is not None
 
     def add_bot(self, name: str, token_hash: str) -> None:
         """Register a bot. One that only played in tournaments so far keeps its ratings. Raises `NameInUse`."""
-        row = {"name": name, "key": name.lower(), "token_hash": token_hash, "revoked": False}
-        statement = insert(bots).values(**row, created=finishing.now())
+        row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False}
+        statement = insert(bots).values(**row, created=utc())
         claimed = statement.on_conflict_do_update(
             index_elements=["key"],
             set_={"name": name, "token_hash": token_hash},
@@ -131,12 +133,12 @@ class Store:
 
     def _change(self, name: str, **values: str | bool | None) -> None:
         with self._writing() as connection:
-            if connection.execute(update(bots).where(bots.c.key == name.lower()).values(**values)).rowcount != 1:
+            if connection.execute(update(bots).where(bots.c.key == folded(name)).values(**values)).rowcount != 1:
                 raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
 
     def standings(self, bot: str) -> dict[str, Standing]:
         """A bot's place in the pool of every game of which it has played a rated match."""
-        query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == bot.lower())
+        query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == folded(bot))
         with self._reading() as connection:
             rows = connection.execute(query).all()
         return {row.game: Standing(row.mu, row.sigma, row.matches, row.version) for row in rows}
@@ -185,16 +187,14 @@ class Store:
                     return unfinished.id, unfinished.seed
                 seed = secrets.token_hex(8)
             name = "t" + hashlib.sha256(f"{arguments}\n{seed}".encode()).hexdigest()[:10]
-            row = {"id": name, "arguments": arguments, "seed": seed, "started": finishing.now()}
+            row = {"id": name, "arguments": arguments, "seed": seed, "started": utc()}
             connection.execute(insert(tournaments).values(row).on_conflict_do_nothing())
         return name, seed
 
     def finish_tournament(self, tournament: str) -> None:
         """Mark a tournament as played to its end."""
         with self._writing() as connection:
-            connection.execute(
-                update(tournaments).where(tournaments.c.id == tournament).values(finished=finishing.now())
-            )
+            connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(finished=utc()))
 
     def tournament_results(self, tournament: str) -> list[Result]:
         """The results of a tournament so far, by their place in the schedule."""

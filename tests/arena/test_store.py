@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -247,6 +249,27 @@ def test_a_tournament_without_a_seed_goes_on_until_it_is_finished(store: Store) 
     assert store.open_tournament('{"game":"grundy"}', None)[0] != first
     store.finish_tournament(first)
     assert store.open_tournament('{"game":"nim"}', None)[0] != first
+
+
+def test_of_unfinished_tournaments_the_newest_goes_on_whichever_way_its_time_is_written(store: Store) -> None:
+    ids = [store.open_tournament("{}", seed)[0] for seed in ("1", "2", "3")]
+    times = "2026-01-01T12:00:00.002+00:00", "2026-01-01T12:00:00.003Z", "2026-01-01T12:00:00.001Z"
+    for name, time in zip(ids, times, strict=True):
+        altered(store, f"UPDATE tournaments SET started = '{time}' WHERE id = '{name}'")
+    assert store.open_tournament("{}", None) == (ids[1], "2")
+    altered(store, f"UPDATE tournaments SET started = '2026-01-01T12:00:00.004+00:00' WHERE id = '{ids[0]}'")
+    assert store.open_tournament("{}", None) == (ids[0], "1")
+
+
+def test_every_time_in_the_database_is_written_alike(store: Store) -> None:
+    store.finish([finished(result("m1"))])
+    store.add_bot("cid", hash_token(new_token()))
+    store.finish_tournament(store.open_tournament("{}", None)[0])
+    with closing(sqlite3.connect(store.file)) as connection:
+        times = [row[0] for row in connection.execute("SELECT created FROM bots")]
+        times += connection.execute("SELECT started, finished FROM tournaments").fetchone()
+    assert len(times) == 5
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time) for time in times)
 
 
 def test_a_tournament_is_found_again_by_its_arguments_and_seed(store: Store) -> None:
