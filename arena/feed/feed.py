@@ -11,22 +11,16 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from typing import Any
 
 import aiomqtt
 import msgspec
 
-from protocol.errors import UsageFault
+from arena.feed.broker import Broker
+from arena.feed.outbox import Message, Outbox
 from protocol.messages import End, Start, Turn
 
-DEFAULT_PORT = 1883
-DEFAULT_PREFIX = "arena"
-TURN_BYTES = 4 * 1024 * 1024
-LASTING_BYTES = 64 * 1024 * 1024
-OVERHEAD = 200  # what a queued message costs beside its payload, roughly
 BATCH = 64
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 10.0
@@ -34,125 +28,7 @@ BROKER_TIMEOUT = 5.0
 FLUSH_SECONDS = 2.0
 KEEPALIVE = 20
 
-log = logging.getLogger("arena.feed")
-
-
-class BadBroker(UsageFault):
-    """An MQTT address that cannot be used."""
-
-
-class Broker(NamedTuple):
-    """Where the events go. `prefix` has no slash at either end."""
-
-    host: str
-    port: int
-    user: str | None
-    password: str | None
-    prefix: str
-
-    @classmethod
-    def parse(cls, url: str) -> Broker:
-        """The address `mqtt://[user:password@]host[:port][/prefix]`. Raises `BadBroker`; a password is never shown."""
-        form = "it looks like mqtt://host:1883/prefix"
-        try:
-            parts = urlsplit(url)
-            port = DEFAULT_PORT if parts.port is None else parts.port
-        except ValueError as exc:
-            raise BadBroker(f"the MQTT address cannot be read ({exc}): {form}") from exc
-        if parts.scheme != "mqtt":
-            raise BadBroker(f"the MQTT address begins with {parts.scheme[:20] or 'no scheme'!r}: {form}")
-        if not parts.hostname or port == 0:
-            raise BadBroker(f"the MQTT address names no {'port' if parts.hostname else 'host'}: {form}")
-        if set(url) & set("?#"):
-            raise BadBroker(f"an MQTT prefix with ? or # is no topic: {form}")
-        prefix = unquote(parts.path).strip("/") or DEFAULT_PREFIX
-        if prefix.startswith("$") or set(prefix) & set("+#\0") or len(prefix) > 200:
-            raise BadBroker(
-                f"the MQTT prefix {prefix[:40]!r} is no topic: up to 200 characters without + # or leading $"
-            )
-        user, password = (None if part is None else unquote(part) for part in (parts.username, parts.password))
-        return cls(parts.hostname, port, user, password, prefix)
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
-
-
-class Message(NamedTuple):
-    """One publication. Those of QoS 1 are worth keeping while the broker is away."""
-
-    topic: str
-    payload: bytes
-    qos: int = 0
-    retain: bool = False
-
-
-class Outbox:
-    """What is still to be published, in order, bounded by bytes: turns and lasting messages apart."""
-
-    def __init__(self, turn_bytes: int = TURN_BYTES, lasting_bytes: int = LASTING_BYTES) -> None:
-        self._turns = _Lane(turn_bytes)
-        self._lasting = _Lane(lasting_bytes)
-        self._count = 0
-
-    def add(self, message: Message) -> None:
-        """Queue a message; the oldest of its kind make room for it."""
-        self._count += 1
-        self._lane(message).append((self._count, message))
-
-    def take(self, most: int) -> list[tuple[int, Message]]:
-        """The next messages, oldest first, with their numbers; they leave the outbox."""
-        taken: list[tuple[int, Message]] = []
-        while len(taken) < most and (lanes := [lane for lane in (self._turns, self._lasting) if lane.queue]):
-            taken.append(min(lanes, key=lambda lane: lane.queue[0][0]).popleft())
-        return taken
-
-    def put_back(self, taken: Sequence[tuple[int, Message]]) -> None:
-        """Return what could not be published to where it was; turns are stale by then and stay away."""
-        self._lasting.extendleft([numbered for numbered in reversed(taken) if numbered[1].qos])
-
-    def _lane(self, message: Message) -> _Lane:
-        return self._lasting if message.qos else self._turns
-
-    @property
-    def bytes(self) -> int:
-        """The size of all that waits."""
-        return self._turns.bytes + self._lasting.bytes
-
-    def __len__(self) -> int:
-        return len(self._turns.queue) + len(self._lasting.queue)
-
-
-class _Lane:
-    """A queue that forgets its oldest entries beyond a number of bytes."""
-
-    def __init__(self, limit: int) -> None:
-        self.queue: deque[tuple[int, Message]] = deque()
-        self.bytes = 0
-        self.limit = limit
-
-    def append(self, numbered: tuple[int, Message]) -> None:
-        self.queue.append(numbered)
-        self.bytes += _size(numbered)
-        self._trim()
-
-    def extendleft(self, newest_first: Sequence[tuple[int, Message]]) -> None:
-        self.queue.extendleft(newest_first)
-        self.bytes += sum(map(_size, newest_first))
-        self._trim()
-
-    def popleft(self) -> tuple[int, Message]:
-        numbered = self.queue.popleft()
-        self.bytes -= _size(numbered)
-        return numbered
-
-    def _trim(self) -> None:
-        while self.bytes > self.limit:
-            self.popleft()
-
-
-def _size(numbered: tuple[int, Message]) -> int:
-    message = numbered[1]
-    return OVERHEAD + len(message.topic) + len(message.payload)
+log = logging.getLogger("arena.feed.feed")
 
 
 class Feed:

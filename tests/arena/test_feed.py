@@ -12,7 +12,9 @@ from typing import Any
 import aiomqtt
 import pytest
 
-from arena.feed.feed import OVERHEAD, BadBroker, Broker, Feed, Message, Outbox
+from arena.feed.broker import BadBroker, Broker
+from arena.feed.feed import Feed
+from arena.feed.outbox import OVERHEAD, Message, Outbox
 from protocol.messages import Clock, End, Outcome, Player, Start, Turn
 
 SEATS = [Player(bot="ann"), Player(bot="bob")]
