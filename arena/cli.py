@@ -109,9 +109,9 @@ def tournament(
 @app.command()
 def leaderboard(game: Game = None, to_json: Json = False, db: Database = None, data: Data = None) -> None:
     """Who stands where, by mu - 3 sigma."""
-    from arena.commands import data as commands
+    from arena.commands import leaderboard as command
 
-    commands.leaderboard(_database(db, data), game, to_json=to_json)
+    command.leaderboard(_database(db, data), game, to_json=to_json)
 
 
 @app.command()
@@ -124,9 +124,9 @@ def matches(
     data: Data = None,
 ) -> None:
     """The matches played, newest first."""
-    from arena.commands import data as commands
+    from arena.commands import matches as command
 
-    commands.matches(_database(db, data), bot, game, limit, to_json=to_json)
+    command.matches(_database(db, data), bot, game, limit, to_json=to_json)
 
 
 @replay_app.command("show")
@@ -181,7 +181,7 @@ def replay_export(
 @bot_app.command("add")
 def bot_add(name: BotName, db: Database = None, data: Data = None) -> None:
     """Register a bot and print its token, this once."""
-    from arena.commands.data import add_bot
+    from arena.commands.bots import add_bot
 
     add_bot(_database(db, data), name)
 
@@ -189,7 +189,7 @@ def bot_add(name: BotName, db: Database = None, data: Data = None) -> None:
 @bot_app.command("list")
 def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
     """The bots known, and whether they have a token."""
-    from arena.commands.data import list_bots
+    from arena.commands.bots import list_bots
 
     list_bots(_database(db, data), to_json=to_json)
 
@@ -197,7 +197,7 @@ def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> N
 @bot_app.command("rotate")
 def bot_rotate(name: BotName, db: Database = None, data: Data = None) -> None:
     """Give a bot a new token and print it, this once."""
-    from arena.commands.data import rotate_bot
+    from arena.commands.bots import rotate_bot
 
     rotate_bot(_database(db, data), name)
 
@@ -205,7 +205,7 @@ def bot_rotate(name: BotName, db: Database = None, data: Data = None) -> None:
 @bot_app.command("revoke")
 def bot_revoke(name: BotName, db: Database = None, data: Data = None) -> None:
     """Let a bot in no more, until rotate."""
-    from arena.commands.data import revoke_bot
+    from arena.commands.bots import revoke_bot
 
     revoke_bot(_database(db, data), name)
 
@@ -214,7 +214,7 @@ def bot_revoke(name: BotName, db: Database = None, data: Data = None) -> None:
 def db_upgrade(db: Database = None, data: Data = None) -> None:
     """Bring the schema up to date."""
     from arena.commands.config import data_folder
-    from arena.commands.data import upgrade
+    from arena.commands.db import upgrade
 
     upgrade(_database(db, data), data_folder(data))
 
@@ -223,7 +223,7 @@ def db_upgrade(db: Database = None, data: Data = None) -> None:
 def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
     """Compute all ratings again from the results."""
     from arena.commands.config import data_folder
-    from arena.commands.data import rebuild_ratings
+    from arena.commands.db import rebuild_ratings
 
     rebuild_ratings(_database(db, data), data_folder(data))
 
@@ -231,7 +231,7 @@ def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
 @db_app.command("check")
 def db_check(db: Database = None, data: Data = None) -> None:
     """Whether the file, its references and its ratings are sound."""
-    from arena.commands.data import check
+    from arena.commands.db import check
 
     check(_database(db, data))
 

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from arena.commands import config
+from arena.commands.documents import document
 from arena.commands.tables import counted
 from arena.ratings.pairing import count
 from arena.ratings.standings import TableRow, head_to_head, table, unbeaten
@@ -273,10 +273,9 @@ def _write_json(
         "head_to_head": cross,
         "matches": results,
     }
-    data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
     try:
         temporary = file.with_name(file.name + ".part")
-        temporary.write_bytes(data)
+        temporary.write_bytes(document(content))
         temporary.replace(file)
     except OSError as exc:
         raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc

@@ -281,7 +281,7 @@ def test_an_interrupt_is_exit_code_130(arena: Arena, monkeypatch: pytest.MonkeyP
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("arena.commands.data.leaderboard", interrupted)
+    monkeypatch.setattr("arena.commands.leaderboard.leaderboard", interrupted)
     assert arena("leaderboard")[0] == 130
 
 

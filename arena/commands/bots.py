@@ -1,0 +1,57 @@
+"""`arena bot`: who may come in."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+
+from arena.commands.documents import print_document
+from arena.commands.tables import table
+from arena.store.store import Store
+from arena.store.tokens import hash_token, new_token
+from protocol.errors import UsageFault
+from protocol.messages import NAME_PATTERN
+
+
+def add_bot(where: str, name: str) -> None:
+    """Register a bot and print its token, this once."""
+    if not re.fullmatch(NAME_PATTERN, name):
+        raise UsageFault(
+            f"{name!r} is no name for a bot: 1 to 32 letters, digits, dots, dashes and underlines, "
+            "the first a letter or digit"
+        )
+    token = new_token()
+    with closing(Store.open(where, checkpoint=False)) as store:
+        store.add_bot(name, hash_token(token))
+    print(token)
+
+
+def rotate_bot(where: str, name: str) -> None:
+    """Give a bot a new token and print it, this once."""
+    token = new_token()
+    with closing(Store.open(where, create=False, checkpoint=False)) as store:
+        store.rotate(name, hash_token(token))
+    print(token)
+
+
+def revoke_bot(where: str, name: str) -> None:
+    """Let a bot in no more."""
+    with closing(Store.open(where, create=False, checkpoint=False)) as store:
+        store.revoke(name)
+    print(f"{name} may not come in any more; `arena bot rotate {name}` gives it a new token")
+
+
+def list_bots(where: str, *, to_json: bool) -> None:
+    """Print who is known, and who may come in."""
+    with closing(Store.open(where, create=False)) as store:
+        bots = store.bots()
+    rows = [
+        (bot.name, "revoked" if bot.revoked else "yes" if bot.token_hash else "none", bot.created[:16]) for bot in bots
+    ]
+    if to_json:
+        print_document([dict(zip(("bot", "token", "created"), row, strict=True)) for row in rows])
+    elif not rows:
+        print("no bots yet")
+    else:
+        shown = [(name, token, created.replace("T", " ")) for name, token, created in rows]
+        print(table(("bot", "token", "since"), shown, elastic=0, left=(1, 2)))
