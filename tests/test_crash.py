@@ -17,8 +17,10 @@ import pytest
 from arena.referee.result import Result
 from arena.store.archive import Archive
 from arena.store.store import Store
-from arena.tournament.contestants import BotCrashed, contestants
-from arena.tournament.tournament import Plan, Tournament
+from arena.tournament.contestants import contestants
+from arena.tournament.plan import Plan
+from arena.tournament.process import BotCrashed
+from arena.tournament.tournament import Tournament
 from commands import FAULTY, REPOSITORY, faulty, run
 from conftest import free_port
 from processes import serving

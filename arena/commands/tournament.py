@@ -29,7 +29,8 @@ from arena.store.archive import Archive
 from arena.store.lock import lock
 from arena.store.store import Store
 from arena.tournament.contestants import contestants
-from arena.tournament.tournament import Plan, Tournament
+from arena.tournament.plan import Plan
+from arena.tournament.tournament import Tournament
 from machine.files import read_value
 from protocol.errors import ArenaFault, BadConfig, UsageFault
 from protocol.games import load

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament import BOT_SETTINGS
-from arena.tournament.contestants import REFERENCE_BOTS, BotCrashed, BotProcess, Contestant, contestants
+from arena.tournament.contestants import REFERENCE_BOTS, Contestant, contestants
+from arena.tournament.process import BotCrashed, BotProcess
 from protocol.errors import ArenaFault, UsageFault
 
 RUN = (sys.executable, "-m", "bots", "run")

@@ -14,7 +14,8 @@ from arena.referee.result import Ratings, Result, SeatResult
 from arena.store.archive import Archive
 from arena.store.finishing import Finished
 from arena.tournament.contestants import Contestant
-from arena.tournament.tournament import InOrder, Plan
+from arena.tournament.plan import Plan
+from arena.tournament.settling import InOrder
 from protocol.errors import ArenaFault
 from protocol.games import load
 from protocol.messages import Clock

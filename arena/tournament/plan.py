@@ -1,0 +1,98 @@
+"""What a tournament plays: a schedule that follows from its seed.
+
+Everything random is derived from the seed and the tournament's id, so the same arguments give the same matches, and a
+tournament that was stopped goes on with what is missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from msgspec import Struct
+
+from arena.ratings import pairing
+from arena.ratings.pairing import Pairing
+from arena.ratings.standings import points
+from arena.referee.result import Result
+from arena.tournament.contestants import Contestant
+from protocol.dice import Dice
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.messages import Clock
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What is to be played. `id` and `seed` determine every match, seat, die and nonce."""
+
+    id: str
+    seed: str
+    contestants: tuple[Contestant, ...]
+    rules: Game[Any, Any]
+    format: str
+    rounds: int
+    paired: bool
+    clock: Clock
+
+    def derive(self, what: str) -> bytes:
+        """32 bytes that follow from the seed, the tournament and their purpose."""
+        return hashlib.sha256(f"{self.seed}/{self.id}/{what}".encode()).digest()
+
+    @property
+    def names(self) -> list[str]:
+        """The bots, in the order of the command line."""
+        return [contestant.name for contestant in self.contestants]
+
+    @property
+    def rated(self) -> bool:
+        """Whether the matches are: where they play a preset, however it is dealt."""
+        return self.rules.preset is not None
+
+    def log(self, data: Path, bot: str) -> Path:
+        """Where in the data folder a bot's standard output and error go."""
+        return data / "tournaments" / self.id / f"{bot}.log"
+
+    def schedule(self, played: Sequence[Result]) -> list[Pairing]:
+        """Every pairing that is known now: all of them, but only the next round of a swiss tournament."""
+        chance = Random(self.derive("schedule"))
+        if self.format == "swiss":
+            return self._swiss(played)
+        everyone = pairing.round_robin if self.format == "round-robin" else pairing.gauntlet
+        return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
+
+    def _swiss(self, played: Sequence[Result]) -> list[Pairing]:
+        """Round after round from the results so far, up to the first that is not finished."""
+        pairings: list[Pairing] = []
+        for number in range(self.rounds):
+            done = [result for result in played if place_of(result) < len(pairings)]
+            if len(done) < len(pairings):
+                break
+            scores = dict.fromkeys(self.names, 0.0)
+            for result in done:
+                for seat, score in zip(result.seats, points(result), strict=True):
+                    scores[seat.bot] += score
+            for bot, count in pairing.byes(self.names, pairings).items():
+                scores[bot] += count * (2 if self.paired else 1)
+            chance = Random(self.derive(f"swiss/{number}"))
+            pairings += pairing.swiss(self.names, pairings, scores, chance, paired=self.paired)
+        return pairings
+
+    @property
+    def count(self) -> int:
+        """How many matches there will be in all."""
+        seats = self.rules.seats
+        return pairing.count(self.format, len(self.contestants), self.rounds, seats=seats, paired=self.paired)
+
+    def game_of(self, match: Pairing) -> Game[Any, Any]:
+        """The game of a pairing: with `paired`, both seat orders start from the same deal."""
+        if not self.paired:
+            return self.rules
+        return load(self.rules.name, self.rules.dealt(Dice(self.derive(f"start/{match.start}"), 0)))
+
+
+def place_of(result: Result) -> int:
+    """A result's place in the schedule."""
+    return -1 if result.place is None else result.place
