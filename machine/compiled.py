@@ -6,7 +6,6 @@ several times faster. `ARENA_PLAIN=1` does without numba where it is installed.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -16,6 +15,7 @@ from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 from machine.cache import cache_folder
+from machine.sources import digest
 from protocol.errors import UsageFault
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,11 +47,12 @@ def entry(function: F) -> F:
     """As `compiled`, for Python to call: it runs without the GIL, and is kept on disk for the next process.
 
     Only entries are kept, each with all that it calls: numba looks for changes in a kept function's own file only, and
-    cannot link a kept recursive function into another. Hence a folder named after all the sources that may matter.
+    cannot link a kept recursive function into another. Hence a folder named after all the sources that its module is
+    made of.
     """
     if not FAST:
         return function
-    folder = _kept_in(Path(function.__code__.co_filename).parent)
+    folder = _kept_in(Path(function.__code__.co_filename).absolute())
     if folder is None:
         return compiled(function)
     numba = _numba()
@@ -61,24 +62,17 @@ def entry(function: F) -> F:
 
 
 @cache
-def _kept_in(sources: Path) -> Path | None:
-    """Where code is kept that was compiled from a folder of sources. None where nothing can be written: numba would
-    keep it beside the sources, and not see what changed.
+def _kept_in(module: Path) -> Path | None:
+    """Where the code is kept that was compiled from a module. None where nothing can be written: numba would keep it
+    beside the sources, and not see what changed; or where its sources are not there to be read.
     """
-    folder = cache_folder() / f"compiled-{_digest(sources)}"
     try:
+        folder = cache_folder() / f"compiled-{digest(module)}"
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
             return folder
     except OSError:
         return None
-
-
-def _digest(folder: Path) -> str:
-    """What the sources are whose code or constants a function of `folder` may hold, in hexadecimal."""
-    games = Path(__file__).parent / "games"
-    sources = {Path(__file__), *games.rglob("*.py"), *folder.glob("*.py"), *folder.parent.glob("*.py")}
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sorted(sources))).hexdigest()[:16]
 
 
 def ints(values: Iterable[int]) -> Any:

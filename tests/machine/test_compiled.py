@@ -27,7 +27,7 @@ def twice(number):
 def sources(tmp_path: Path) -> Path:
     folder = tmp_path / "package" / "sources"
     folder.mkdir(parents=True)
-    (folder / "kernel.py").write_text(SOURCE)
+    written(folder / "kernel.py", SOURCE, tmp_path)
     return folder
 
 
@@ -72,14 +72,45 @@ except UsageFault as fault:
     assert said(steps, sources) == expected
 
 
-def test_code_is_compiled_anew_when_a_constant_in_another_file_has_changed(
+@pytest.mark.parametrize(
+    ("file", "statement"),
+    [
+        ("sources/constants.py", "from package.sources.constants import FACTOR"),
+        ("deep/deeper/constants.py", "from package.deep.deeper.constants import FACTOR"),
+        ("../elsewhere/far/constants.py", "from elsewhere.far.constants import FACTOR"),
+    ],
+)
+def test_code_is_compiled_anew_when_a_constant_that_another_file_hands_on_has_changed(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, statement: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "package" / "middle.py").write_text(f"{statement}\n")
+    (sources / "kernel.py").write_text("from package.middle import FACTOR\n" + SOURCE.replace("2 *", "FACTOR *"))
+    constants = tmp_path / "package" / file
+    for factor in (2, 3):
+        written(constants, f"FACTOR = {factor}\n", tmp_path)
+        assert said("from package.sources import kernel; print(kernel.twice(7))", tmp_path) == f"{factor * 7}\n"
+
+
+def test_code_is_kept_when_a_file_that_it_does_not_import_has_changed(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (sources / "kernel.py").write_text("from constants import FACTOR\n" + SOURCE.replace("2 *", "FACTOR *"))
-    for factor in (2, 3):
-        (sources / "constants.py").write_text(f"FACTOR = {factor}\n")
-        assert said("import kernel; print(kernel.twice(7))", sources) == f"{factor * 7}\n"
+    kept = set()
+    for number in (2, 3):
+        written(sources / "unrelated.py", f"NUMBER = {number}\n", tmp_path)
+        assert said("from package.sources import kernel; print(kernel.twice(7))", tmp_path) == "14\n"
+        kept.add(tuple((tmp_path / "cache").rglob("*.nbi")))
+    assert len(kept) == 1, "the second time nothing is compiled"
+
+
+def written(file: Path, text: str, root: Path) -> None:
+    """Write a source, in folders that are packages up to `root`."""
+    file = file.resolve()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    for folder in file.relative_to(root).parents[:-1]:
+        (root / folder / "__init__.py").touch()
 
 
 def test_where_the_cache_folder_cannot_be_written_nothing_is_kept_beside_the_sources(

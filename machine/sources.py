@@ -1,0 +1,94 @@
+"""The sources that a module is made of: its own and, however far away, those that it imports.
+
+Import statements are looked for in the text, without parsing it: that is quick, and finds rather too many than too few.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+_HOME = Path(__file__).parents[1]
+_OURS = ("bots", "machine", "protocol")
+"""The packages there that are followed where others are installed beside them."""
+_INSTALLED = ("site-packages", "dist-packages")
+_COMMENT = re.compile("#.*")
+_IMPORT = re.compile(
+    r"(?:^|[;:])[ \t]*(?:from[ \t]*([\w.]+)[ \t]*)?\bimport\b[ \t]*(\([^)]*\)|(?:\\\n|[^\n;])*)", re.MULTILINE
+)
+_NAME = re.compile(r"[\w.]+")
+
+
+def digest(module: Path) -> str:
+    """What all the sources of a module hold, in hexadecimal. Raises `OSError` where one cannot be read."""
+    held = "".join(_read(file)[0] for file in sorted(sources(module)))
+    return hashlib.sha256(held.encode()).hexdigest()[:16]
+
+
+def sources(module: Path) -> set[Path]:
+    """The files. Followed are imports of what lies where the module's own package does, or this project's packages;
+    not of packages that others have installed. Raises `OSError` where a file cannot be read.
+    """
+    root = _root(module)
+    own = module.relative_to(root).parts[0].removesuffix(".py")
+    found, waiting = {module}, [module]
+    while waiting:
+        for name in _read(file := waiting.pop())[1]:
+            for imported in _files(_absolute(name, file), root, own):
+                if imported not in found:
+                    found.add(imported)
+                    waiting.append(imported)
+    return found
+
+
+def _root(module: Path) -> Path:
+    """The folder that the first package around a module lies in, or the module itself."""
+    return next(folder for folder in module.parents if not (folder / "__init__.py").exists())
+
+
+@cache
+def _read(file: Path) -> tuple[str, tuple[str, ...]]:
+    """The digest of a source, and all names that it may import, relative ones with their dots."""
+    source = file.read_bytes()
+    names = dict.fromkeys(_imported(_COMMENT.sub("", source.decode(errors="replace"))))
+    return hashlib.sha256(source).hexdigest(), tuple(names)
+
+
+def _imported(text: str) -> Iterator[str]:
+    """The modules named in import statements, and what may be modules in a package named there."""
+    for package, names in _IMPORT.findall(text):
+        if package:
+            yield package
+        for name in _NAME.findall(names):
+            if package:
+                yield f"{package}{'' if package.endswith('.') else '.'}{name}"
+            else:
+                yield from (name[: dot.start()] for dot in re.finditer(r"\.|$", name))
+
+
+def _absolute(name: str, file: Path) -> str | Path:
+    """A name without dots in front, or the path that it stands for beside the file that has it."""
+    plain = name.lstrip(".")
+    if plain == name:
+        return name
+    folder = file
+    for _ in range(len(name) - len(plain)):
+        folder = folder.parent
+    return folder.joinpath(*plain.split("."))
+
+
+@cache
+def _files(name: str | Path, root: Path, own: str) -> tuple[Path, ...]:
+    """The source of the module, where it is one to be followed."""
+    if isinstance(name, Path):
+        paths = [name]
+    else:
+        parts = name.split(".")
+        ours = parts[0] in (own, *_OURS)
+        homes = (home for home in dict.fromkeys((root, _HOME)) if ours or home.name not in _INSTALLED)
+        paths = [home.joinpath(*parts) for home in homes]
+    candidates = (file for path in paths for file in (path.parent / f"{path.name}.py", path / "__init__.py"))
+    return tuple(file for file in candidates if file.is_file())
