@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from machine.exact.duel import Table, solve
 from protocol.games.base import NO_DICE
-from protocol.games.risk.board import Board, named
+from protocol.games.risk.board import Board
 from protocol.games.risk.duel import ARMY, Duel, Position
+from protocol.games.risk.maps import named
 
 _NEGLIGIBLE = 1e-12
 

@@ -7,8 +7,9 @@ from html import escape
 from math import sqrt
 from pathlib import Path
 
-from protocol.games.risk.board import EXTENT, NAMES, Board, named
+from protocol.games.risk.board import EXTENT, Board
 from protocol.games.risk.drawing import goes_round
+from protocol.games.risk.maps import NAMES, named
 
 COLOURS = ("#b8862b", "#b4503c", "#4a76a8", "#86653c", "#4f8250", "#7d5ca3")
 SIDE, TOP, BOTTOM = 90, 40, 80

@@ -16,7 +16,7 @@ from commands import run
 from machine.compiled import FAST
 from machine.exact.duel import load_or_solve
 from protocol.errors import UsageFault
-from protocol.games.risk.board import named
+from protocol.games.risk.maps import named
 from referee_table import Table
 
 needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")

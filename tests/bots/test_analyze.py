@@ -21,7 +21,7 @@ from machine.exact.duel import solve
 from protocol.dice import Dice
 from protocol.games import NAMES, load
 from protocol.games.base import NO_DICE
-from protocol.games.risk.board import named
+from protocol.games.risk.maps import named
 from protocol.games.theory.difficulty import Difficulty
 from protocol.games.theory.heaps import SPLIT, taking
 from protocol.games.theory.impartial import value

@@ -12,8 +12,8 @@ from bots.evaluation import evaluation, names_of
 from bots.evaluation.risk import features, measure, score, unam, walk
 from bots.search.risk.sums import MODES, board_values, estimate, scale_values, state_of
 from machine.compiled import floats, ints
-from protocol.games.risk.board import named
 from protocol.games.risk.duel import Duel, Position
+from protocol.games.risk.maps import named
 
 NAMES = ("a", "b", "c", "d")
 SQUARE = {

@@ -15,8 +15,9 @@ from machine.exact import duel as theory
 from machine.exact.duel import Table, load_or_solve, shape_of, solve
 from protocol.errors import UsageFault
 from protocol.games.base import NO_DICE
-from protocol.games.risk.board import Board, named, read
+from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE, Action, Duel, Position
+from protocol.games.risk.maps import named, read
 
 pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ import pytest
 from bots.commands.maps import from_argument
 from protocol.codec import MAX_ARRAY
 from protocol.errors import BadConfig, UsageFault
-from protocol.games.risk import board as boards
-from protocol.games.risk.board import NAMES, Board, named, read
+from protocol.games.risk.board import Board
+from protocol.games.risk.description import MOST_BORDERS
+from protocol.games.risk.maps import NAMES, named, read
 from protocol.messages import MAX_CLIENT_FRAME
 
+REPOSITORY = Path(__file__).parents[2]
 every_map = pytest.mark.parametrize("name", NAMES)
 RUDE = "\n\x1b[2J" + "x" * 3000
 TERRITORIES = {
@@ -250,10 +254,10 @@ def test_a_refusal_of_a_map_is_one_short_line_whatever_was_sent(value: Any) -> N
 
 
 def test_the_borders_of_any_map_fit_a_message() -> None:
-    assert boards.MOST_BORDERS <= MAX_ARRAY
+    assert MOST_BORDERS <= MAX_ARRAY
     clique = [[a, b] for a in range(45) for b in range(a)]
     far = [[44, i] for i in range(45, 55)]
-    assert len(read({**row(55), "borders": clique + far}).borders) == boards.MOST_BORDERS
+    assert len(read({**row(55), "borders": clique + far}).borders) == MOST_BORDERS
 
 
 def test_an_argument_is_the_name_of_a_map_or_a_file(tmp_path: Path) -> None:
@@ -277,3 +281,21 @@ def test_an_argument_that_is_no_map_is_answered_with_what_would_be_one(
     Path("bad/my.toml").write_text('name = "mine"\n')
     with pytest.raises(BadConfig, match=r"^map: in 'bad/my.toml': map has no territories: it has name, territories"):
         from_argument("bad/my.toml")
+
+
+@pytest.mark.parametrize(
+    "loads",
+    [
+        "load('risk-campaign')",
+        "load('risk-duel', {'map': 'africa'})",
+        "load('risk-campaign', load('risk-campaign', {'map': 'world'}).config)",
+    ],
+)
+def test_a_game_on_a_map_that_comes_along_loads_no_graphs(loads: str) -> None:
+    program = f"import sys; from protocol.games import load; {loads}; sys.exit('networkx' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], timeout=60, cwd=REPOSITORY).returncode == 0
+
+
+def test_a_map_that_comes_along_is_known_by_its_description() -> None:
+    assert read(named("asia").wire) is named("asia")
+    assert read({**named("asia").wire, "name": "world"}) not in (named("asia"), named("world"))

@@ -12,7 +12,7 @@ import pytest
 
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
-from protocol.games.risk import board as boards
+from protocol.games.risk import maps
 from protocol.games.risk.campaign import Campaign, Draft, Position
 from protocol.messages import Event
 
@@ -24,8 +24,8 @@ SHARES = {"world": 100, "grid-6x6": 200, "grid-10x10": 60}
 
 def configs(name: str) -> Iterator[dict[str, Any]]:
     """The configs of a map's games: every kind that the map has room for, in turn."""
-    size = len(boards.named(name))
-    rest = (GAMES - sum(SHARES.values())) // (len(boards.NAMES) - len(SHARES)) + 1
+    size = len(maps.named(name))
+    rest = (GAMES - sum(SHARES.values())) // (len(maps.NAMES) - len(SHARES)) + 1
     chooser = random.Random(name)
     kinds = [kind for kind in KINDS if kind[0] <= size]
     for number in range(SHARES.get(name, rest)):
@@ -43,14 +43,14 @@ def configs(name: str) -> Iterator[dict[str, Any]]:
 
 
 def test_the_games_are_thousands_and_of_every_kind() -> None:
-    played = [config for name in boards.NAMES for config in configs(name)]
+    played = [config for name in maps.NAMES for config in configs(name)]
     assert len(played) >= GAMES
-    for name in boards.NAMES:
+    for name in maps.NAMES:
         kinds = {(c["players"], c["draft"], c["battle"]) for c in played if c["map"] == name}
-        assert len(kinds) == len([kind for kind in KINDS if kind[0] <= len(boards.named(name))])
+        assert len(kinds) == len([kind for kind in KINDS if kind[0] <= len(maps.named(name))])
 
 
-@pytest.mark.parametrize("name", boards.NAMES)
+@pytest.mark.parametrize("name", maps.NAMES)
 def test_no_random_game_breaks_a_rule(name: str) -> None:
     games = map(Campaign, configs(name))
     ends = Counter(play(game, random.Random(f"{name} {number}")) for number, game in enumerate(games))

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from protocol.games.risk import board as boards
+from protocol.games.risk import maps
 from protocol.games.risk.draft import draft_rule
 
 ROW = ((1,), (0, 2), (1, 3), (2, 4), (3, 5), (4,))
@@ -46,10 +46,10 @@ def test_where_no_enemy_is_near_the_shares_are_equal() -> None:
     assert draft_rule(ROW, (0,) * 6, (1,) * 6, 0, 7) == ((0, 3), (1, 2), (2, 2))
 
 
-@pytest.mark.parametrize("name", boards.NAMES)
+@pytest.mark.parametrize("name", maps.NAMES)
 def test_a_draft_spends_exactly_its_units_on_its_own_territories(name: str) -> None:
     chooser = random.Random(name)
-    board = boards.named(name)
+    board = maps.named(name)
     for _ in range(300):
         owner = [chooser.randrange(4) for _ in range(len(board))]
         troops = [chooser.choice((1, 2, 3, 50, 1000)) for _ in owner]

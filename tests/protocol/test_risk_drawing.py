@@ -10,8 +10,9 @@ from dataclasses import replace
 import networkx
 import pytest
 
-from protocol.games.risk.board import NAMES, Board, named, read
+from protocol.games.risk.board import Board
 from protocol.games.risk.drawing import WIDTH, draw, goes_round
+from protocol.games.risk.maps import NAMES, named, read
 
 SOUTH_AMERICA = """
                              0 Venezuela

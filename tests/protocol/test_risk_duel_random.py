@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 
 from protocol.dice import Dice
-from protocol.games.risk.board import NAMES
 from protocol.games.risk.duel import FREE, Action, Duel, Position
+from protocol.games.risk.maps import NAMES
 
 DUELS = {"south-america": 800, "australia": 400, "africa": 350, "europe": 150, "north-america": 100}
 """How many on a map; on each of the larger ones 50: 2,000 in all."""

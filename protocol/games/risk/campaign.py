@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from protocol.dice import Dice
 from protocol.errors import BadConfig
 from protocol.games.base import Game, illegal, integer, one_of, read_config, shown
-from protocol.games.risk import board as boards
 from protocol.games.risk import campaign_moves as moves
+from protocol.games.risk import maps
 from protocol.games.risk.battle import battle_odds, deterministic, fight, told
 from protocol.games.risk.campaign_checks import check
 from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
@@ -57,7 +57,7 @@ class Campaign(Game[Position, Move]):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Campaign, config, _DEFAULTS)
-        self.map = boards.read(given["map"], self.name)
+        self.map = maps.read(given["map"], self.name)
         self.seats = integer(self.name, "players", given["players"], 2, MOST_PLAYERS)
         if self.seats > len(self.map):
             raise BadConfig(f"{self.name}: players is {self.seats}: the map has {len(self.map)} territories")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
 from protocol.games.base import CERTAIN, Game, few, illegal, integer, move_kind, read_config
-from protocol.games.risk import board as boards
+from protocol.games.risk import maps
 from protocol.games.risk.battle import told
 from protocol.games.risk.drawing import draw
 from protocol.messages import Event
@@ -64,7 +64,7 @@ class Duel(Game[Position, Action]):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Duel, config, _DEFAULTS)
-        self.map = boards.read(given["map"], self.name)
+        self.map = maps.read(given["map"], self.name)
         self.max_troops = integer(self.name, "max_troops", given["max_troops"], ARMY, 100)
         self.max_plies = integer(self.name, "max_plies", given["max_plies"], 1, 10_000)
         self.config = {"map": self.map.wire, "max_troops": self.max_troops, "max_plies": self.max_plies}

@@ -1,0 +1,55 @@
+"""The maps that come along, by name, and whichever map a config means.
+
+They ship with the code as tables beside this file, and are loaded as modules are: by the package's own loader.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from protocol.errors import BadConfig
+from protocol.games.base import shown
+from protocol.games.risk.board import Board
+from protocol.games.risk.description import check_connected, described
+from protocol.values import FileTable
+
+NAMES = (
+    "south-america",
+    "australia",
+    "africa",
+    "europe",
+    "north-america",
+    "asia",
+    "world",
+    "grid-6x6",
+    "grid-10x10",
+)
+
+
+def read(value: Any, game: str = "map") -> Board:
+    """The map called `value`, or the one that it describes. Raises `BadConfig`: `game` first, then the file, if any."""
+    if isinstance(value, str):
+        if value.endswith((".toml", ".json")):
+            raise BadConfig(f"{game}: there is no map {shown(value)}: a file is given as map=@my.toml")
+        if value not in NAMES:
+            known = ", ".join(NAMES)
+            raise BadConfig(f"{game}: there is no map {shown(value)}: one of {known}, or a file: map=@my.toml")
+        return named(value)
+    if not isinstance(value, Mapping):
+        raise BadConfig(f"{game}: map is {shown(value)}: it is a name or a table of territories and borders")
+    where = f"{game}: in {value.file}" if isinstance(value, FileTable) else game
+    board = described(value, where)
+    if board.name in NAMES and board == named(board.name):  # as it travels with every match
+        return named(board.name)
+    check_connected(board, where)
+    return board
+
+
+@cache
+def named(name: str) -> Board:
+    """One of `NAMES`, all of which are connected."""
+    return described(tomllib.loads(resources.files(__name__).joinpath(f"{name}.toml").read_text("utf-8")), name)
