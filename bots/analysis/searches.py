@@ -14,7 +14,7 @@ from bots.search import (
     Found,
     Limit,
     Status,
-    Table,
+    TranspositionTable,
     alphabeta,
     deepen,
     expectiminimax,
@@ -97,12 +97,12 @@ def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evalua
 def _measure(name: str, rules: Game[Any, Any], root: Any, depth: int, evaluate: Evaluate) -> Measured:
     options: dict[str, Any] = {"depth": depth, "evaluate": evaluate}
     if name in TABLED:
-        options["table"] = Table(most=MOST_NODES)
+        options["table"] = TranspositionTable(most=MOST_NODES)
     return _timed(name, {**PLAIN, **TABLED}[name], rules, root, **options)
 
 
 def _deepening(rules: Game[Any, Any], root: Any, depth: int, evaluate: Evaluate) -> Found[Any]:
-    table = Table(most=MOST_NODES)
+    table = TranspositionTable(most=MOST_NODES)
     return deepen(rules, root, star1, limit=Limit(), deepest=depth, evaluate=evaluate, table=table)
 
 

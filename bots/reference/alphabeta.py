@@ -8,7 +8,7 @@ from typing import Any
 
 from bots.client.bot import Turn
 from bots.reference.searching import SearchingBot
-from bots.search import Found, Table, star1
+from bots.search import Found, TranspositionTable, star1
 
 
 class AlphaBeta(SearchingBot):
@@ -17,4 +17,4 @@ class AlphaBeta(SearchingBot):
     algorithm = "alphabeta"
 
     def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
-        return partial(star1, table=turn.memory.setdefault("table", Table()))
+        return partial(star1, table=turn.memory.setdefault("table", TranspositionTable()))

@@ -1,11 +1,11 @@
 """Searches over any game of protocol.games: each returns the value, the move and the line, and counts its work."""
 
-from bots.search.base import ENDLESS, WIN, Found, HasChance, Limit, Stop, win_value
+from bots.search.base import ENDLESS, WIN, Found, HasChance, Limit, LimitReached, win_value
 from bots.search.deepening import deepen
 from bots.search.exhaustive import expectiminimax, minimax, negamax
 from bots.search.pruning import alphabeta, star1
 from bots.search.status import Status, status
-from bots.search.table import Table
+from bots.search.table import TranspositionTable
 
 __all__ = [
     "ENDLESS",
@@ -13,9 +13,9 @@ __all__ = [
     "Found",
     "HasChance",
     "Limit",
+    "LimitReached",
     "Status",
-    "Stop",
-    "Table",
+    "TranspositionTable",
     "alphabeta",
     "deepen",
     "expectiminimax",

@@ -38,8 +38,8 @@ class HasChance(Fault):
     """A search for games without chance was given a game with chance."""
 
 
-class Stop(Exception):
-    """The time or the nodes of a search are used up."""
+class LimitReached(Exception):
+    """The time or the nodes of a search's `Limit` are used up."""
 
 
 class Limit:
@@ -61,14 +61,16 @@ class Limit:
         """Nodes so far."""
 
     def spend(self) -> None:
-        """Account for one node. Raises `Stop` when `nodes` were spent or, looking now and then, `deadline` is past."""
+        """Account for one node. Raises `LimitReached` when `nodes` were spent or, by a look now and then, `deadline` is
+        past.
+        """
         self.spent += 1
         if self.left is not None:
             self.left -= 1
             if self.left < 0:
-                raise Stop
+                raise LimitReached
         if self.deadline is not None and not self.spent & 31 and self._clock() >= self.deadline:
-            raise Stop
+            raise LimitReached
 
     def charge(self, nodes: int) -> None:
         """Account for nodes that a kernel visited."""
@@ -120,7 +122,7 @@ class Tree(Generic[S, M]):
         self.nodes = self.leaves = self.estimates = self.deepest = 0
 
     def enter(self, ply: int) -> None:
-        """Count a visit, `ply` plies below the root. Raises `Stop`."""
+        """Count a visit, `ply` plies below the root. Raises `LimitReached`."""
         self.nodes += 1
         if ply > self.deepest:
             self.deepest = ply

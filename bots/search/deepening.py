@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from bots.search.base import Found, Limit, M, S, Stop, win_value
+from bots.search.base import Found, Limit, LimitReached, M, S, win_value
 from protocol.games.base import Game
 
 DEEPEST = 200
@@ -27,7 +27,7 @@ def deepen(
     for depth in range(1, deepest + 1):
         try:
             found = search(rules, root, depth=depth, limit=limit, **options)
-        except Stop:
+        except LimitReached:
             break
         leaves += found.leaves
         if found.complete or abs(found.value) == win - len(found.line):

@@ -20,7 +20,7 @@ def minimax(
 ) -> Found[M]:
     """The textbook search: MAX takes the greatest value, MIN the least.
 
-    Raises `HasChance` in a game with chance, and `Stop` when `limit` is spent.
+    Raises `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     tree = Tree(rules, root, evaluate=evaluate, limit=limit)
 
@@ -52,7 +52,7 @@ def negamax(
 ) -> Found[M]:
     """Minimax with one rule for both sides: a state is worth to MIN what it is not worth to MAX.
 
-    Raises `HasChance` in a game with chance, and `Stop` when `limit` is spent.
+    Raises `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     tree = Tree(rules, root, evaluate=evaluate, limit=limit)
 
@@ -88,7 +88,7 @@ def expectiminimax(
 ) -> Found[M]:
     """Minimax where a move is worth what its results are worth on average.
 
-    The results of chance are nodes; the throw itself is none. Raises `Stop` when `limit` is spent.
+    The results of chance are nodes; the throw itself is none. Raises `LimitReached` when `limit` is spent.
     """
     tree = Tree(rules, root, evaluate=evaluate, limit=limit)
 

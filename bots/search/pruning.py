@@ -8,7 +8,7 @@ from typing import Generic
 
 from bots.evaluation.base import Evaluate, no_opinion
 from bots.search.base import ENDLESS, Found, HasChance, Limit, M, S, Tree
-from bots.search.table import Bound, Entry, Table, from_here, from_root
+from bots.search.table import Bound, Entry, TranspositionTable, from_here, from_root
 from protocol.games.base import Game
 
 INFINITY = float("inf")
@@ -22,12 +22,12 @@ def alphabeta(
     depth: int = ENDLESS,
     evaluate: Evaluate = no_opinion,
     limit: Limit | None = None,
-    table: Table | None = None,
+    table: TranspositionTable | None = None,
 ) -> Found[M]:
     """Alpha-beta, fail-soft: a bound it returns may lie outside the window.
 
     Moves that cut elsewhere are tried first. With a `table` positions met again are not searched again. Raises
-    `HasChance` in a game with chance, and `Stop` when `limit` is spent.
+    `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     return _Pruning(rules, root, evaluate, limit, table, chance=False).search(root, depth)
 
@@ -39,12 +39,12 @@ def star1(
     depth: int = ENDLESS,
     evaluate: Evaluate = no_opinion,
     limit: Limit | None = None,
-    table: Table | None = None,
+    table: TranspositionTable | None = None,
 ) -> Found[M]:
     """Alpha-beta that also prunes under chance (Ballard 1983): the results still unseen are worth no more than a win
     and no less than a loss, so a throw can be given up half-way. Without chance it is `alphabeta`.
 
-    Raises `Stop` when `limit` is spent.
+    Raises `LimitReached` when `limit` is spent.
     """
     return _Pruning(rules, root, evaluate, limit, table, chance=True).search(root, depth)
 
@@ -58,7 +58,7 @@ class _Pruning(Generic[S, M]):
         root: S,
         evaluate: Evaluate,
         limit: Limit | None,
-        table: Table | None,
+        table: TranspositionTable | None,
         *,
         chance: bool,
     ) -> None:

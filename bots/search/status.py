@@ -34,7 +34,7 @@ def status(rules: Game[S, M], root: S, *, limit: Limit | None = None) -> Status[
     """Label the root won, drawn or lost for MAX.
 
     A MAX node is won if a result is, a MIN node lost if a result is; no node is labelled twice, as a label does not
-    depend on the way there. Raises `HasChance` in a game with chance, and `Stop` when `limit` is spent.
+    depend on the way there. Raises `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     tree = Tree(rules, root, limit=limit)
     labels: dict[Hashable, tuple[int, M | None]] = {}

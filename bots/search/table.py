@@ -20,7 +20,7 @@ class Entry(NamedTuple):
     line: tuple[Any, ...]
 
 
-class Table:
+class TranspositionTable:
     """Positions by key. When `most` are held it forgets all and begins anew."""
 
     def __init__(self, most: int = 50_000) -> None:

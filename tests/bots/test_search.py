@@ -16,8 +16,8 @@ from bots.search import (
     Found,
     HasChance,
     Limit,
-    Stop,
-    Table,
+    LimitReached,
+    TranspositionTable,
     alphabeta,
     deepen,
     expectiminimax,
@@ -150,8 +150,8 @@ def test_all_searches_agree_on_the_value_of_random_positions(game: str, config: 
             found = search(rules, state)
             assert found.value == expected
             assert found.complete
-        assert alphabeta(rules, state, table=Table()).value == expected
-        assert deepen(rules, state, star1, limit=Limit(), table=Table()).value == expected
+        assert alphabeta(rules, state, table=TranspositionTable()).value == expected
+        assert deepen(rules, state, star1, limit=Limit(), table=TranspositionTable()).value == expected
         assert status(rules, state).value == (expected > 0) - (expected < 0)
 
 
@@ -160,7 +160,7 @@ def test_all_searches_agree_on_the_value_of_random_positions(game: str, config: 
 def test_all_searches_agree_at_a_fixed_depth(game: str, config: dict[str, Any], plies: int, depth: int) -> None:
     rules, chance = load(game, config), random.Random(depth)
     evaluate = evaluation(game)
-    table = Table()
+    table = TranspositionTable()
     for _ in range(6):
         state = walk(rules, chance.randrange(3), chance)
         expected = minimax(rules, state, depth=depth, evaluate=evaluate).value
@@ -179,7 +179,7 @@ def test_star1_agrees_with_expectiminimax_under_chance(depth: int, seats: int) -
         state = walk(rules, chance.randrange(3), chance)
         plain = expectiminimax(rules, state, depth=depth, evaluate=race_lead)
         pruned = star1(rules, state, depth=depth, evaluate=race_lead)
-        tabled = star1(rules, state, depth=depth, evaluate=race_lead, table=Table())
+        tabled = star1(rules, state, depth=depth, evaluate=race_lead, table=TranspositionTable())
         assert pruned.value == pytest.approx(plain.value)
         assert tabled.value == pytest.approx(plain.value)
         assert pruned.nodes <= plain.nodes
@@ -188,7 +188,7 @@ def test_star1_agrees_with_expectiminimax_under_chance(depth: int, seats: int) -
 
 
 def test_a_table_kept_between_moves_does_not_change_values_under_chance() -> None:
-    rules, chance, table = DiceRace({}), random.Random(5), Table()
+    rules, chance, table = DiceRace({}), random.Random(5), TranspositionTable()
     for plies in (0, 2, 4):
         state = Race((plies // 2, 1), plies) if plies < 4 else walk(rules, 0, chance)
         found = deepen(rules, state, star1, limit=Limit(), deepest=5, evaluate=race_lead, table=table)
@@ -212,7 +212,7 @@ def test_minimax_visits_all_549946_positions_of_tic_tac_toe() -> None:
 def test_alphabeta_visits_under_four_percent_of_that(search: Any) -> None:
     rules = load("tictactoe")
     root = rules.initial(NO_DICE)[0]
-    plain, tabled = search(rules, root), search(rules, root, table=Table())
+    plain, tabled = search(rules, root), search(rules, root, table=TranspositionTable())
     assert plain.value == tabled.value == 0
     assert plain.nodes < 0.04 * 549946
     assert tabled.nodes < plain.nodes
@@ -334,13 +334,13 @@ def test_deepening_counts_the_nodes_of_the_depth_it_did_not_finish() -> None:
 
 def test_a_search_stops_when_its_nodes_are_spent() -> None:
     rules = load("nim")
-    with pytest.raises(Stop):
+    with pytest.raises(LimitReached):
         minimax(rules, rules.initial(NO_DICE)[0], limit=Limit(nodes=100))
 
 
 def test_a_full_table_begins_anew() -> None:
     rules = load("tictactoe")
-    table = Table(most=100)
+    table = TranspositionTable(most=100)
     assert alphabeta(rules, rules.initial(NO_DICE)[0], table=table).value == 0
     assert len(table) <= 100
 

@@ -180,7 +180,7 @@ class CampaignSearch:
         return Found(float(value), move, (move,), nodes=1, leaves=1, deepest=1, depth=1, complete=False)
 
     def _at_once(self, position: Position, limit: Limit) -> Found[Move]:
-        """The attack with the most units to spare, if one has any: a microsecond's thought, where there is no more."""
+        """The attack with the most units to spare, if one has any: a microsecond's work, for want of time."""
         moves = self.rules.legal_moves(position)
         attacks = [move for move in moves if isinstance(move, Attack)]
         spare = {move: move.units - position.troops[move.to] for move in attacks}

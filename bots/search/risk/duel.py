@@ -82,7 +82,7 @@ class DuelSearch:
         depth: int,
         limit: Limit,
     ) -> Found[Action]:
-        """One search `depth` plies deep. Raises `Stop`."""
+        """One search `depth` plies deep. Raises `LimitReached`."""
         begin(work, limit.left)
         arrays = self._board, state, scale, work
         if algorithm == "expectiminimax":

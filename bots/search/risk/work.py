@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bots.search.base import Found, Limit, M, Stop
+from bots.search.base import Found, Limit, LimitReached, M
 from machine.compiled import FAST, compiled
 
 NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, LINES, LINE = range(8)
@@ -40,10 +40,10 @@ def begin(work: Any, budget: int | None) -> None:
 
 
 def charge(work: Any, limit: Limit) -> None:
-    """Account for the nodes visited. Raises `Stop` if the search had to."""
+    """Account for the nodes visited. Raises `LimitReached` if the search had to."""
     limit.charge(int(work[NODES]))
     if work[STOP]:
-        raise Stop
+        raise LimitReached
 
 
 def best_line(work: Any) -> list[int]:
