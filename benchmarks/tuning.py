@@ -63,7 +63,7 @@ def report(name: str, game: str, preset: Preset, crews: Mapping[str, Crew]) -> N
 def generation(preset: Preset) -> list[Seats]:
     """The games of the first one."""
     genes = first_genes(preset.method, SEED)
-    return [Seats(genes[p.first], genes[p.second], p.start) for p in schedule(preset.method, SEED, 1)]
+    return [Seats(genes[m.first], genes[m.second], m.start) for m in schedule(preset.method, SEED, 1)]
 
 
 def warm_up(crew: Crew, play: Play, games: Sequence[Seats]) -> None:

@@ -43,7 +43,7 @@ class Side(NamedTuple):
     weights: Gene
 
 
-class Outcome(NamedTuple):
+class TrialResult(NamedTuple):
     """What the first side made of its games: its share of the points with a 95 % interval; and what seat 0 made."""
 
     games: int
@@ -84,11 +84,11 @@ def trial(
             compile_once(setup)
         began = monotonic()
         with crew as workers:
-            outcome = play_trial(workers, sides, seed, starts)
+            result = play_trial(workers, sides, seed, starts)
     if json_:
-        print(_json(sides, seed, outcome))
+        print(_json(sides, seed, result))
     else:
-        _print(setup, sides, seed, outcome, pace(outcome.games, monotonic() - began))
+        _print(setup, sides, seed, result, pace(result.games, monotonic() - began))
 
 
 def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str]) -> Setup:
@@ -117,7 +117,7 @@ def _searching(setup: Setup, sets: Mapping[str, str], where: str) -> Setup:
     return setup
 
 
-def play_trial(crew: Crew, sides: tuple[Side, Side], seed: str, starts: int) -> Outcome:
+def play_trial(crew: Crew, sides: tuple[Side, Side], seed: str, starts: int) -> TrialResult:
     """Play all games. No tuning plays these starts, but for one with a seed like `trial/…`."""
     console = Console(stderr=True)
     scores: list[list[float]] = []
@@ -134,7 +134,7 @@ def play_trial(crew: Crew, sides: tuple[Side, Side], seed: str, starts: int) -> 
     return judge(*scores)
 
 
-def judge(first: Sequence[float], second: Sequence[float]) -> Outcome:
+def judge(first: Sequence[float], second: Sequence[float]) -> TrialResult:
     """From seat 0's scores by start, where the side sat there and where the other did.
 
     The interval is that of the mean over starts, each the mean of its two games, with two more of each extreme added:
@@ -145,7 +145,7 @@ def judge(first: Sequence[float], second: Sequence[float]) -> Outcome:
     halves = [(one + 1 - two) / 2 for one, two in zip(first, second, strict=True)]
     widened = [*halves, 0.0, 0.0, 1.0, 1.0]
     reach = _Z95 * stdev(widened) / math.sqrt(len(widened))
-    return Outcome(
+    return TrialResult(
         games=len(own),
         won=own.count(1.0),
         drawn=own.count(0.5),
@@ -157,17 +157,17 @@ def judge(first: Sequence[float], second: Sequence[float]) -> Outcome:
     )
 
 
-def _json(sides: tuple[Side, Side], seed: str, outcome: Outcome) -> str:
+def _json(sides: tuple[Side, Side], seed: str, result: TrialResult) -> str:
     setup = sides[0].setup
     told = [
         {"name": side.name, "weights": side.weights, **{key: getattr(side.setup, key) for key in SEARCH}}
         for side in sides
     ]
     what = {"version": VERSION, "game": setup.game, "config": json.loads(setup.config), "seed": seed, "sides": told}
-    return json.dumps({**what, **outcome._asdict()})
+    return json.dumps({**what, **result._asdict()})
 
 
-def _print(setup: Setup, sides: tuple[Side, Side], seed: str, outcome: Outcome, speed: str) -> None:
+def _print(setup: Setup, sides: tuple[Side, Side], seed: str, result: TrialResult, speed: str) -> None:
     keys = SEARCH if setup.game == "risk-campaign" else ("depth", "nodes")
     search = {key: getattr(setup, key) for key in keys if getattr(setup, key) is not None}
     config = {key: shown(value) for key, value in json.loads(setup.config).items()}
@@ -176,10 +176,10 @@ def _print(setup: Setup, sides: tuple[Side, Side], seed: str, outcome: Outcome, 
         "search": _listed(search),
         "one": sides[0].name,
         "other": sides[1].name,
-        "games": f"{outcome.games:,}, each start from both seats; {speed}",
-        "score": f"{outcome.score:.3f} of the points for one, 95 % {outcome.low:.3f}-{outcome.high:.3f}",
-        "won": f"{outcome.won:,}, drawn {outcome.drawn:,}, lost {outcome.lost:,}",
-        "seat 0": f"{outcome.seat_0:.3f} of the points",
+        "games": f"{result.games:,}, each start from both seats; {speed}",
+        "score": f"{result.score:.3f} of the points for one, 95 % {result.low:.3f}-{result.high:.3f}",
+        "won": f"{result.won:,}, drawn {result.drawn:,}, lost {result.lost:,}",
+        "seat 0": f"{result.seat_0:.3f} of the points",
         "seed": seed,
     }
     for key, text in rows.items():

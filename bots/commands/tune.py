@@ -33,7 +33,7 @@ _SHOWN = 20
 """Generations in the table at the end."""
 
 
-class Given(NamedTuple):
+class TuneOptions(NamedTuple):
     """What the command line says of a tuning; None is not said."""
 
     game: str
@@ -58,7 +58,7 @@ def tune(
     plot_: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw it: .svg, .png or .pdf.")] = None,
 ) -> None:
     """Evolve the weights of Risk's evaluation: genes play each other, the best breed."""
-    given = Given(game, preset, read_pairs(set_ or (), "--set"), read_config(config or (), None) or {}, seed)
+    given = TuneOptions(game, preset, read_pairs(set_ or (), "--set"), read_config(config or (), None) or {}, seed)
     path = _place("--out", out)
     picture = None if plot_ is None else _place("--plot", plot_)
     crew = read_crew(jobs, dask)
@@ -82,7 +82,9 @@ def _place(option: str, name: str) -> Path:
     return path
 
 
-def _tune(given: Given, path: Path, crew: AbstractContextManager[Crew], *, resume: bool, compile_: bool) -> Tuning:
+def _tune(
+    given: TuneOptions, path: Path, crew: AbstractContextManager[Crew], *, resume: bool, compile_: bool
+) -> Tuning:
     """The finished tuning, played and printed. Raises as `_play`."""
     if os.path.exists(path) and not resume:
         raise UsageFault(f"{path} exists: --resume goes on with it, or name another --out")
@@ -97,7 +99,7 @@ def _tune(given: Given, path: Path, crew: AbstractContextManager[Crew], *, resum
     return tuner.tuning
 
 
-def fresh(given: Given) -> Tuning:
+def fresh(given: TuneOptions) -> Tuning:
     """A tuning from its preset and what is given. Raises `UsageFault`."""
     preset = _PRESET if given.preset is None else given.preset
     method, setup = read_preset(preset, given.game)
@@ -108,7 +110,7 @@ def fresh(given: Given) -> Tuning:
     return replace(tuning, running=under_way(method, seed, ()))
 
 
-def _resumed(given: Given, path: Path) -> Tuning:
+def _resumed(given: TuneOptions, path: Path) -> Tuning:
     """The tuning in the file, if nothing that is given contradicts it."""
     tuning = read(str(path))
     held = numbers(tuning.method, tuning.setup)

@@ -92,7 +92,7 @@ class Method:
             )
 
 
-class Pairing(NamedTuple):
+class Meeting(NamedTuple):
     """A game to play: the genes on seats 0 and 1, by index, and what the deal and the dice follow from."""
 
     first: int
@@ -116,33 +116,33 @@ def first_genes(method: Method, seed: str) -> tuple[Gene, ...]:
     )
 
 
-def schedule(method: Method, seed: str, number: int) -> tuple[Pairing, ...]:
+def schedule(method: Method, seed: str, number: int) -> tuple[Meeting, ...]:
     """The games of a generation, tournament by tournament.
 
     The `start` of a game tells it from all others of the seed, but for the one that the same two play from it with
     seats changed.
     """
     chance = _chance(seed, number, "seats")
-    pairings = []
+    meetings = []
     for members in _tournaments(method, seed, number):
         for pair in combinations(members, 2):
             for k in range(method.starts):
                 start = f"{seed}/{number}/{pair[0]}-{pair[1]}/{k}"
                 seated = pair if method.seats == "both" or chance.random() < 0.5 else pair[::-1]
-                pairings.append(Pairing(*seated, start))
+                meetings.append(Meeting(*seated, start))
                 if method.seats == "both":
-                    pairings.append(Pairing(*seated[::-1], start))
-    return tuple(pairings)
+                    meetings.append(Meeting(*seated[::-1], start))
+    return tuple(meetings)
 
 
-def fitness(method: Method, pairings: Sequence[Pairing], scores: Sequence[float]) -> tuple[float, ...]:
+def fitness(method: Method, meetings: Sequence[Meeting], scores: Sequence[float]) -> tuple[float, ...]:
     """By gene, its points as a share of its games. A score is that of seat 0: 1 won, 0.5 drawn, 0 lost."""
     points, games = [0.0] * method.genes, [0] * method.genes
-    for pairing, score in zip(pairings, scores, strict=True):
-        points[pairing.first] += score
-        points[pairing.second] += 1 - score
-        games[pairing.first] += 1
-        games[pairing.second] += 1
+    for meeting, score in zip(meetings, scores, strict=True):
+        points[meeting.first] += score
+        points[meeting.second] += 1 - score
+        games[meeting.first] += 1
+        games[meeting.second] += 1
     return tuple(round(won / played, 6) for won, played in zip(points, games, strict=True))
 
 

@@ -52,7 +52,7 @@ class Seats(NamedTuple):
     start: str
 
 
-class Played(NamedTuple):
+class PlayedGame(NamedTuple):
     """A finished game: its moves as the rules have them, and 1 where seat 0 won, 0.5 for a draw, else 0."""
 
     moves: tuple[Any, ...]
@@ -86,7 +86,7 @@ def play_all(setup: Setup, games: Sequence[Seats], version: str, second: Setup |
     return [play(setup, seats, second).score for seats in games]
 
 
-def play(setup: Setup, seats: Seats, second: Setup | None = None) -> Played:
+def play(setup: Setup, seats: Seats, second: Setup | None = None) -> PlayedGame:
     """One game; seat 1 may search in a way of its own, that of `second`. Raises `UsageFault` as `check`."""
     rules = ready(setup)[0]
     setups = setup, second or setup
@@ -101,7 +101,7 @@ def play(setup: Setup, seats: Seats, second: Setup | None = None) -> Played:
         moves.append(_choose(kernels[seat], setups[seat], state, weights[seat], below))
         state = rules.apply(state, moves[-1], Dice(key, ply))[0]
     one, other = rules.ranks(state)
-    return Played(tuple(moves), 0.5 if one == other else float(one < other))
+    return PlayedGame(tuple(moves), 0.5 if one == other else float(one < other))
 
 
 def _choose(kernel: Kernel, setup: Setup, state: Any, weights: Gene, below: Callable[[int], int] | None) -> Any:

@@ -81,9 +81,9 @@ class Tuner:
         """The scores of this generation, those that were missing played."""
         tuning, genes, scores = self.tuning, running.genes, list(running.scores)
         number = len(tuning.generations) + 1
-        pairings = schedule(tuning.method, tuning.seed, number)
+        meetings = schedule(tuning.method, tuning.seed, number)
         missing = [i for i, score in enumerate(scores) if score is None]
-        games = [Seats(genes[p.first], genes[p.second], p.start) for p in (pairings[i] for i in missing)]
+        games = [Seats(genes[m.first], genes[m.second], m.start) for m in (meetings[i] for i in missing)]
         name, done = f"{number}/{tuning.method.generations}", len(scores) - len(missing)
         bar = self._bar.add_task(name, total=len(scores), completed=done, told=self._told())
         try:

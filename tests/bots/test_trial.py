@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bots.tuning.weights
-from bots.commands.trial import Outcome, Side, judge, play_trial, read_setup, read_side
+from bots.commands.trial import Side, TrialResult, judge, play_trial, read_setup, read_side
 from bots.tuning.presets import PRESETS
 from bots.tuning.selfplay import Seats, play
 from bots.tuning.weights import GAMES
@@ -229,7 +229,7 @@ def test_json_has_the_result_and_all_that_it_takes_to_repeat_it() -> None:
     }
     assert list(held) == ["games", "won", "drawn", "lost", "score", "low", "high", "seat_0"]
     with processes(1) as alone:
-        assert Outcome(**held) == play_trial(alone, pair, "s", 4)
+        assert TrialResult(**held) == play_trial(alone, pair, "s", 4)
 
 
 def test_at_a_terminal_the_bar_keeps_out_of_standard_output() -> None:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bots.cli import main
-from bots.commands.tune import Given, fresh
+from bots.commands.tune import TuneOptions, fresh
 from bots.tuning.file import alone, check_tuning, middle, read, write
 from bots.tuning.genetic import Generation, Method
 from bots.tuning.presets import PRESETS
@@ -97,7 +97,7 @@ def test_the_result_is_shown_within_80_columns(made: Made) -> None:
 
 def test_of_many_generations_the_last_are_shown(tmp_path: Path, capsys: Any) -> None:
     given = {"genes": "2", "tournaments": "1", "best": "1", "children": "0", "mutants": "1", "generations": "120"}
-    tuning = fresh(Given("risk-duel", "quick", given, {}, "s"))
+    tuning = fresh(TuneOptions("risk-duel", "quick", given, {}, "s"))
     while tuning.running is not None:
         number, genes = len(tuning.generations) + 1, tuning.running.genes
         generations = (*tuning.generations, Generation(number, genes, (0.25, 0.75)))
@@ -166,7 +166,7 @@ def test_a_drawn_seed_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_can_be_played_and_kept(preset: str, game: str) -> None:
-    tuning = fresh(Given(game, preset, {}, {}, "s"))
+    tuning = fresh(TuneOptions(game, preset, {}, {}, "s"))
     check_tuning(tuning)
     assert (tuning.method, tuning.setup) == PRESETS[preset][game]
     assert tuning.running is not None
@@ -268,7 +268,7 @@ def test_what_is_as_in_the_file_may_be_given_again(made: Made, arena_bot: Any) -
 
 
 def test_another_versions_games_are_not_mixed_with_these(tmp_path: Path, arena_bot: Any) -> None:
-    old = replace(fresh(Given("risk-duel", "quick", {}, {}, "s")), version="0.0.1")
+    old = replace(fresh(TuneOptions("risk-duel", "quick", {}, {}, "s")), version="0.0.1")
     write(old, tmp_path / "w.toml")
     code, _, err = arena_bot("tune", "risk-duel", "--resume", "--out", str(tmp_path / "w.toml"))
     assert code == 2

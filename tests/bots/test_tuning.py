@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.tuning.genetic import Gene, Generation, Method, Pairing, first_genes, fitness, fittest, next_genes, schedule
+from bots.tuning.genetic import Gene, Generation, Meeting, Method, first_genes, fitness, fittest, next_genes, schedule
 from protocol.errors import UsageFault
 
 REPORT = Method()
@@ -32,9 +32,9 @@ def distance(gene: Gene) -> float:
 
 def played(method: Method, seed: str, number: int, genes: tuple[Gene, ...]) -> Generation:
     """A generation after its tournaments in the made-up game."""
-    pairings = schedule(method, seed, number)
-    scores = [closer(genes[pairing.first], genes[pairing.second]) for pairing in pairings]
-    return Generation(number, genes, fitness(method, pairings, scores))
+    meetings = schedule(method, seed, number)
+    scores = [closer(genes[meeting.first], genes[meeting.second]) for meeting in meetings]
+    return Generation(number, genes, fitness(method, meetings, scores))
 
 
 def evolved(method: Method, seed: str) -> list[Generation]:
@@ -44,12 +44,12 @@ def evolved(method: Method, seed: str) -> list[Generation]:
     return generations
 
 
-def tournaments(pairings: tuple[Pairing, ...], genes: int) -> set[frozenset[int]]:
+def tournaments(meetings: tuple[Meeting, ...], genes: int) -> set[frozenset[int]]:
     """Who met whom, each with itself."""
     met = {gene: {gene} for gene in range(genes)}
-    for pairing in pairings:
-        met[pairing.first].add(pairing.second)
-        met[pairing.second].add(pairing.first)
+    for meeting in meetings:
+        met[meeting.first].add(meeting.second)
+        met[meeting.second].add(meeting.first)
     return {frozenset(others) for others in met.values()}
 
 
@@ -78,10 +78,10 @@ seeds = st.text(max_size=4)
 def test_the_numbers_are_those_of_the_report() -> None:
     REPORT.check()
     assert (REPORT.games, REPORT.total) == (450, 1800)
-    pairings = schedule(REPORT, "s", 1)
-    assert len(pairings) == 450
-    assert Counter(gene for pairing in pairings for gene in pairing[:2]) == dict.fromkeys(range(100), 9)
-    assert sorted(map(len, tournaments(pairings, 100))) == [10] * 10
+    meetings = schedule(REPORT, "s", 1)
+    assert len(meetings) == 450
+    assert Counter(gene for meeting in meetings for gene in meeting[:2]) == dict.fromkeys(range(100), 9)
+    assert sorted(map(len, tournaments(meetings, 100))) == [10] * 10
 
 
 def test_fifteen_new_genes_take_the_place_of_the_fifteen_least_fit() -> None:
@@ -120,8 +120,8 @@ def test_of_equally_fit_genes_the_lower_index_is_the_fitter() -> None:
 
 def test_fitness_is_the_share_of_games_won_a_draw_being_half() -> None:
     method = Method(genes=3, tournaments=1)
-    pairings = (Pairing(0, 1, "a"), Pairing(1, 2, "b"), Pairing(2, 0, "c"), Pairing(0, 1, "d"))
-    assert fitness(method, pairings, [1.0, 0.5, 0.0, 1.0]) == (1.0, 0.166667, 0.25)
+    meetings = (Meeting(0, 1, "a"), Meeting(1, 2, "b"), Meeting(2, 0, "c"), Meeting(0, 1, "d"))
+    assert fitness(method, meetings, [1.0, 0.5, 0.0, 1.0]) == (1.0, 0.166667, 0.25)
     assert fittest(Generation(1, first_genes(method, "s"), (0.25, 0.5, 0.5))) == 1
 
 
@@ -131,22 +131,22 @@ def test_every_game_has_a_score() -> None:
 
 
 def test_who_sits_where_is_drawn() -> None:
-    first = sum(pairing.first < pairing.second for pairing in schedule(REPORT, "s", 1))
+    first = sum(meeting.first < meeting.second for meeting in schedule(REPORT, "s", 1))
     assert 180 < first < 270
 
 
 def test_with_both_seat_orders_a_pair_plays_every_start_twice() -> None:
     method = replace(SMALL, seats="both", starts=2)
-    pairings = schedule(method, "s", 1)
-    assert len(pairings) == method.games == 3 * 6 * 2 * 2
-    by_start = Counter((frozenset(pairing[:2]), pairing.start) for pairing in pairings)
+    meetings = schedule(method, "s", 1)
+    assert len(meetings) == method.games == 3 * 6 * 2 * 2
+    by_start = Counter((frozenset(meeting[:2]), meeting.start) for meeting in meetings)
     assert set(by_start.values()) == {2}
-    assert len({pairing.start for pairing in pairings}) == len(by_start)
-    assert len(set(pairings)) == len(pairings)
+    assert len({meeting.start for meeting in meetings}) == len(by_start)
+    assert len(set(meetings)) == len(meetings)
 
 
 def test_no_start_is_met_twice_in_a_seed_and_none_in_another() -> None:
-    starts = [pairing.start for seed in "st" for number in (1, 2) for pairing in schedule(SMALL, seed, number)]
+    starts = [meeting.start for seed in "st" for number in (1, 2) for meeting in schedule(SMALL, seed, number)]
     assert len(set(starts)) == len(starts) == 4 * SMALL.games
 
 
@@ -155,13 +155,13 @@ def test_the_same_seed_gives_the_same_evolution_and_another_seed_another() -> No
     assert evolved(SMALL, "s") == again
     assert [schedule(SMALL, "s", number) for number in (1, 2)] == [schedule(SMALL, "s", number) for number in (1, 2)]
     assert other[0].genes != again[0].genes
-    assert [pairing[:2] for pairing in schedule(SMALL, "s", 1)] != [pairing[:2] for pairing in schedule(SMALL, "t", 1)]
+    assert [meeting[:2] for meeting in schedule(SMALL, "s", 1)] != [meeting[:2] for meeting in schedule(SMALL, "t", 1)]
 
 
 def test_what_is_drawn_is_the_same_on_every_machine() -> None:
     genes = first_genes(SMALL, "s")
     assert genes[0] == (7.738, 7.707, 6.124, 2.783)
-    assert schedule(SMALL, "s", 2)[:2] == (Pairing(9, 2, "s/2/2-9/0"), Pairing(10, 2, "s/2/2-10/0"))
+    assert schedule(SMALL, "s", 2)[:2] == (Meeting(9, 2, "s/2/2-9/0"), Meeting(10, 2, "s/2/2-10/0"))
     following = next_genes(SMALL, "s", Generation(1, genes, tuple(i / 20 for i in range(12))))
     assert following[:5] == (
         (1.341, 2.288, 2.773, 3.649),
@@ -197,9 +197,9 @@ def test_any_sound_method_plays_as_announced_and_keeps_its_genes_sound(method: M
     method.check()
     generations = evolved(method, seed)
     for number, generation in enumerate(generations, 1):
-        pairings = schedule(method, seed, number)
-        assert len(pairings) == method.games
-        assert len(tournaments(pairings, method.genes)) == method.tournaments
+        meetings = schedule(method, seed, number)
+        assert len(meetings) == method.games
+        assert len(tournaments(meetings, method.genes)) == method.tournaments
         assert len(generation.genes) == method.genes
         assert all(len(gene) == 4 and any(gene) for gene in generation.genes)
         assert all(0 <= w <= method.highest and w == round(w, 3) for gene in generation.genes for w in gene)
