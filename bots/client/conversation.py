@@ -1,4 +1,4 @@
-"""A bot's side of the protocol without sockets, threads or clocks: messages and thoughts in, effects out.
+"""A bot's side of the protocol without sockets, threads or clocks: messages and what came of work in, effects out.
 
 It outlives its connections: what was being played is taken up again on the next one. seat.py is one match.
 """

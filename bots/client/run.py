@@ -23,7 +23,7 @@ from bots.client.bot import Bot
 from bots.client.conversation import Conversation
 from bots.client.effects import Effect, Say, SeekLater, Stop
 from bots.client.settings import Given, Settings, check_name, from_environment, settle
-from bots.client.thinking import Choose, Finish, Prepare, Thinkers, Thought
+from bots.client.thinking import Choose, Conclude, Prepare, Thinkers, Thought
 from bots.client.tokens import default_path, token_for
 from bots.client.warm_up import default_lock, warm_up
 from protocol.codec import MSGPACK
@@ -206,7 +206,7 @@ class Client:
         for effect in effects:
             if isinstance(effect, FromClient):
                 self._send(effect)
-            elif isinstance(effect, (Choose, Prepare, Finish)):
+            elif isinstance(effect, (Choose, Prepare, Conclude)):
                 self._thinkers.submit(effect)
             elif isinstance(effect, Say):
                 print(effect.line, file=sys.stderr if effect.trouble else sys.stdout, flush=True)
@@ -224,7 +224,7 @@ class Client:
         self._perform(self._conversation.seek())
 
     def _thought_in_thread(self, thought: Thought) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits for this thought
+        with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits for it
             self._running.call_soon_threadsafe(self._thought, thought)
 
     def _thought(self, thought: Thought) -> None:

@@ -1,4 +1,4 @@
-"""One match as one bot sees it: which turn is open, what was answered, what is being thought about. Pure."""
+"""One match as one bot sees it: which turn is open, what was answered, what work is under way. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from bots.client import report
 from bots.client.bot import Bot, Turn, seeded
 from bots.client.effects import Effect, Say
-from bots.client.thinking import Choose, Finish, Prepare, Thought, Work
+from bots.client.thinking import Choose, Conclude, Prepare, Thought, Work
 from protocol import messages
 from protocol.dice import NONCE_BYTES
 from protocol.games.base import Game
@@ -91,11 +91,11 @@ class Seat:
         return effects + self._think(Choose(rejected.match, self._turn, rejected))
 
     def ended(self, end: messages.End) -> list[Effect]:
-        """The match is over; the bot's `ended` is called when it has finished its last thought."""
+        """The match is over; the bot's `ended` is called when its last work is done."""
         self.end = end
         self._waiting = None
         if type(self._bot).ended is not Bot.ended:
-            return self._think(Finish(end.match, end))
+            return self._think(Conclude(end.match, end))
         return []
 
     def thought(self, thought: Thought) -> list[Effect]:

@@ -38,14 +38,14 @@ class Choose:
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class Conclude:
     """Call the bot's `ended`."""
 
     match: str
     end: End
 
 
-Work = Prepare | Choose | Finish
+Work = Prepare | Choose | Conclude
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def think(bot: Bot, work: Work) -> Thought:
             return Thought(work, read_choice(work.turn, bot.choose(work.turn)))
         if type(work) is Prepare:
             bot.prepare(work.start)
-        elif type(work) is Finish:
+        elif type(work) is Conclude:
             bot.ended(work.end)
         return Thought(work)
     except GiveUp as exc:
@@ -152,7 +152,7 @@ class Thinkers:
         self.busy = 0
 
     def submit(self, work: Work) -> None:
-        """Have it thought about; `done` is called with the `Thought`, in the thinking thread."""
+        """Have the work done; `done` is called with what came of it, in the thinking thread."""
         with self._lock:
             self.busy += 1
             begin = self.busy > self._threads

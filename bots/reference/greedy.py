@@ -1,4 +1,4 @@
-"""`greedy`: the move after which the position looks best, without a thought for the reply."""
+"""`greedy`: the move after which the position looks best, without a look at the reply."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ MOVES_LEFT = 30
 RESERVE = 0.4
 """Seconds that are kept for sending moves: enough for some hundreds, each made at once."""
 MOST_SECONDS = 0.1
-"""Longer thought wins nothing in the small games, and tournaments stay quick."""
+"""A longer search wins nothing in the small games, and tournaments stay quick."""
 MOST_SECONDS_OF_KERNELS = 1.0
 AT_ONCE = 50
 """Nodes over the rules, about a millisecond where the reserve is whole, as a kernel's `at_once`; fewer as it dwindles.

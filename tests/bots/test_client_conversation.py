@@ -13,7 +13,7 @@ from bots.client.bot import Bot, Choice, GiveUp, Turn
 from bots.client.conversation import Conversation
 from bots.client.effects import Effect, Say, SeekLater, Stop
 from bots.client.settings import Settings
-from bots.client.thinking import Choose, Finish, Prepare, think
+from bots.client.thinking import Choose, Conclude, Prepare, think
 from protocol import messages
 
 
@@ -33,7 +33,7 @@ class Talk:
         return self.conversation.receive(message, 0.0)
 
     def thinks(self, effects: list[Effect]) -> list[Effect]:
-        work = next(e for e in effects if isinstance(e, Choose | Prepare | Finish))
+        work = next(e for e in effects if isinstance(e, Choose | Prepare | Conclude))
         return self.conversation.thought(think(self.bot, work))
 
 
@@ -265,7 +265,7 @@ def test_the_end_of_a_match_is_told_to_the_bot_after_its_last_thought(script: An
 
     talk = Talk(Curious("mine"), matches=1)
     thinking = at_its_turn(talk, script)
-    assert of(Finish, talk.hears(script.end(reason="timeout", ranks=(2, 1)))) == []
+    assert of(Conclude, talk.hears(script.end(reason="timeout", ranks=(2, 1)))) == []
     finishing = talk.thinks(thinking)
     assert of(messages.Move, finishing) == []
     assert talk.thinks(finishing) == [Stop(0)]
