@@ -17,16 +17,19 @@ from bots.client.seat import Seat
 from bots.client.settings import Settings
 from bots.client.thinking import Thought
 from protocol import games, messages
+from protocol.close_codes import GOING_AWAY
+from protocol.error_codes import AUTH_FAILED, BAD_MESSAGE, NAME_TAKEN, NO_SLOTS, NOT_ALLOWED, UNAVAILABLE
 from protocol.errors import Fault
 from protocol.games.base import Game
 from protocol.messages import FromClient, FromServer
 
-GOING_AWAY = (1000, 1001)
+NORMAL_CLOSURE = 1000
+"""How a WebSocket is closed where nothing else is said."""
 MOST_CACHED = 64
-PASSING = ("unavailable", "no_slots")
+PASSING = (UNAVAILABLE, NO_SLOTS)
 """Answers to a seek that may be another one in a while."""
 SEEK_AGAIN = 2.0
-HOPELESS = ("name_taken", "auth_failed", "not_allowed", "bad_message")
+HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
 """Fatal errors after which coming back would not help."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
 
@@ -103,7 +106,7 @@ class Conversation:
         self.connected = False
         self._seeks.clear()
         self._awaited.clear()
-        if self._settings.assigned and code in GOING_AWAY:
+        if self._settings.assigned and code in (NORMAL_CLOSURE, GOING_AWAY):
             return [Stop(0)]
         why = report.STOPPING.get(code)
         return [self._trouble(why), Stop(1)] if why else []

@@ -7,14 +7,16 @@ from typing import Any
 
 import msgspec
 
+from protocol import close_codes, error_codes
 from protocol.messages import End, Error, Move, Outcome, Player, Rejected, Start
+from protocol.reasons import VOID
 
 STOPPING: Mapping[int, str] = {
-    4000: "the arena closed the connection: too many bad messages",
-    4001: "the arena did not accept the name and token",
-    4002: "the arena closed the connection: it got no hello in time",
-    4003: "a newer connection of this bot took over; this one stops",
-    4004: "the arena closed the connection: too many connections",
+    close_codes.TOO_MANY_BAD_MESSAGES: "the arena closed the connection: too many bad messages",
+    close_codes.NOT_AUTHENTICATED: "the arena did not accept the name and token",
+    close_codes.NO_HELLO: "the arena closed the connection: it got no hello in time",
+    close_codes.SUPERSEDED: "a newer connection of this bot took over; this one stops",
+    close_codes.TOO_MANY_CONNECTIONS: "the arena closed the connection: too many connections",
 }
 """Close codes after which coming back would not help."""
 
@@ -34,7 +36,7 @@ def result(start: Start, seat: int, end: End) -> str:
 
 def _came(end: End, seat: int) -> str:
     rank, ranks = end.ranks[seat], end.ranks
-    if end.reason == "void":
+    if end.reason == VOID:
         return "had no result in"
     if ranks.count(rank) == len(ranks):
         return "drew"
@@ -49,7 +51,7 @@ def _ordinal(rank: int) -> str:
 
 def _reason(end: End, seat: int) -> str:
     """Why: one's own reason where one lost, the match's where one did not."""
-    return end.reason if end.ranks[seat] == 1 or end.reason == "void" else end.seats[seat].reason
+    return end.reason if end.ranks[seat] == 1 or end.reason == VOID else end.seats[seat].reason
 
 
 def _rating(end: End, own: Outcome) -> str:
@@ -72,8 +74,8 @@ def rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
 def error(bot: str, problem: Error) -> str:
     """An `error` of the arena, in its own words, with what the author can do about it."""
     advice = {
-        "name_taken": "; choose another name, or give its token with --token",
-        "auth_failed": "; if the bot is another's, choose another name with --name; "
+        error_codes.NAME_TAKEN: "; choose another name, or give its token with --token",
+        error_codes.AUTH_FAILED: "; if the bot is another's, choose another name with --name; "
         "else bring its token, with --token or ARENA_TOKEN",
     }.get(problem.code, "")
     return f"{bot}: {problem.message} ({problem.code}){advice}"

@@ -12,9 +12,10 @@ from bots.client.effects import Effect, Say
 from bots.client.thinking import Choose, Conclude, Prepare, Thought, Work
 from protocol import messages
 from protocol.dice import NONCE_BYTES
+from protocol.error_codes import ILLEGAL_MOVE, MALFORMED_MOVE
 from protocol.games.base import Game
 
-STRIKES = ("illegal_move", "malformed_move")
+STRIKES = (ILLEGAL_MOVE, MALFORMED_MOVE)
 
 
 class Seat:

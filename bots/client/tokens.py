@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from protocol.errors import Fault
+from protocol.names import folded
 
 
 class BadTokenFile(Fault):
@@ -35,9 +36,9 @@ def token_for(url: str, bot: str, path: Path) -> str:
         with _locked(path):
             saved = _read(path)
             names = saved.setdefault(_place(url), {})
-            token = names.get(bot.lower())
+            token = names.get(folded(bot))
             if token is None:
-                token = names[bot.lower()] = secrets.token_urlsafe(32)
+                token = names[folded(bot)] = secrets.token_urlsafe(32)
                 _replace(path, saved)
             return token
     except OSError as exc:

@@ -11,7 +11,7 @@ from typing import Any
 from bots.client.bot import Bot, GiveUp, Turn
 from protocol.errors import MalformedMove
 from protocol.games.base import Game
-from protocol.messages import End
+from protocol.messages import CHANCE, End
 
 MOST_SHOWN = 30
 WIDTH = 78
@@ -56,7 +56,7 @@ def before(turn: Turn) -> str:
     for event in turn.events:
         if event.out is not None:
             lines.append(f"{turn.players[event.seat].bot} left: {event.out}")
-        elif event.seat >= 0 and event.move is not None:
+        elif event.seat != CHANCE and event.move is not None:
             lines.append(f"{turn.players[event.seat].bot}: {_notation(turn, event.move)}")
     return "\n".join([*lines, turn.rules.board(turn.position), *_choices(turn)])
 
