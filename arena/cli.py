@@ -89,20 +89,23 @@ def tournament(
     """Play a tournament of local bots, or what is missing of it."""
     from arena.commands.config import data_folder
     from arena.commands.tournament import run
+    from arena.commands.tournament_options import Options
 
     run(
-        bots,
-        game=game,
-        sets=set_ or (),
-        form=form,
-        rounds=rounds,
-        paired=paired,
-        clock=clock,
-        seed=seed,
-        jobs=jobs,
-        db=db,
-        data=data_folder(data),
-        to_json=to_json,
+        Options(
+            bots=bots,
+            game=game,
+            sets=set_ or (),
+            form=form,
+            rounds=rounds,
+            paired=paired,
+            clock=clock,
+            seed=seed,
+            jobs=jobs,
+            db=db,
+            data=data_folder(data),
+            to_json=to_json,
+        )
     )
 
 

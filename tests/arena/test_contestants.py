@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.commands.tournament import BOT_SETTINGS
+from arena.commands.tournament_options import BOT_SETTINGS
 from arena.tournament.contestants import REFERENCE_BOTS, Contestant, contestants
 from arena.tournament.process import BotCrashed, BotProcess
 from protocol.errors import ArenaFault, UsageFault

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament import run
+from arena.commands.tournament_options import Options
 from bots.client.values import read_config
 from machine.files import MOST_BYTES, read_value
 from protocol.codec import JSON, MSGPACK
@@ -78,16 +79,18 @@ def test_both_command_lines_read_a_map_from_a_file(tmp_path: Path) -> None:
 def tournament(data: Path, setting: str) -> None:
     """`arena tournament random greedy --game risk-duel --set SETTING`."""
     run(
-        ["random", "greedy"],
-        game="risk-duel",
-        sets=[setting],
-        form="round-robin",
-        rounds=1,
-        paired=False,
-        clock="10+0.1",
-        seed=None,
-        jobs=None,
-        db=None,
-        data=data,
-        to_json=None,
+        Options(
+            bots=["random", "greedy"],
+            game="risk-duel",
+            sets=[setting],
+            form="round-robin",
+            rounds=1,
+            paired=False,
+            clock="10+0.1",
+            seed=None,
+            jobs=None,
+            db=None,
+            data=data,
+            to_json=None,
+        )
     )

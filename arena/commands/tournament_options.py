@@ -1,0 +1,151 @@
+"""The options of `arena tournament`, and what they say is to be played."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from arena.commands import config
+from arena.ratings.pairing import count
+from arena.tournament.contestants import Contestant, contestants
+from arena.tournament.plan import Plan
+from machine.files import read_value
+from protocol.errors import BadConfig, UsageFault
+from protocol.games import load
+from protocol.games.base import Game, shown
+from protocol.messages import MAX_SLOTS, Clock
+
+FORMATS = ("round-robin", "gauntlet", "swiss")
+BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "weights")
+"""Keys of `--set` that are not the game's but the reference bots': each takes those it knows."""
+MOST_ROUNDS = 100_000
+MOST_MATCHES = 1_000_000
+"""A schedule is held in memory."""
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """The options as they were given."""
+
+    bots: Sequence[str]
+    game: str
+    sets: Sequence[str]
+    form: str
+    rounds: int
+    paired: bool
+    clock: str
+    seed: str | None
+    jobs: int | None
+    db: str | None
+    data: Path
+    to_json: Path | None
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """What the options say is to be played. `arguments` are what a tournament is found again by, beside its seed."""
+
+    arguments: dict[str, Any]
+    contestants: tuple[Contestant, ...]
+    rules: Game[Any, Any]
+    clock: Clock
+
+    @property
+    def key(self) -> str:
+        """The arguments in canonical JSON."""
+        return json.dumps(self.arguments, sort_keys=True, separators=(",", ":"))
+
+    def plan(self, tournament: str, seed: str) -> Plan:
+        """The plan under a tournament's id and seed."""
+        return Plan(
+            id=tournament,
+            seed=seed,
+            contestants=self.contestants,
+            rules=self.rules,
+            format=self.arguments["format"],
+            rounds=self.arguments["rounds"],
+            paired=self.arguments["paired"],
+            clock=self.clock,
+        )
+
+
+def read_options(options: Options) -> Entry:
+    """The entry that the options make. Raises `UsageFault`, and `BotFault` for a game that can't be."""
+    _check_numbers(options)
+    game_config, bot_settings = _settings(options.game, options.sets)
+    entered = contestants(options.bots, bot_settings)
+    rules = load(options.game, game_config)
+    _check_size(options, len(entered), rules.seats)
+    arguments = {
+        "bots": list(options.bots),
+        "settings": bot_settings,
+        "game": options.game,
+        "config": rules.config,
+        "format": options.form,
+        "rounds": options.rounds,
+        "paired": options.paired,
+        "clock": options.clock,
+    }
+    clock = config.clock(options.clock)
+    _check_writable(options.to_json)
+    return Entry(arguments=arguments, contestants=tuple(entered), rules=rules, clock=clock)
+
+
+def _check_numbers(options: Options) -> None:
+    if options.form not in FORMATS:
+        raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(FORMATS)}")
+    if not 1 <= options.rounds <= MOST_ROUNDS:
+        raise UsageFault(f"--rounds is {options.rounds}: it is 1 to {MOST_ROUNDS}")
+    if options.jobs is not None and not 1 <= options.jobs <= MAX_SLOTS:
+        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MAX_SLOTS}")
+
+
+def _check_size(options: Options, entered: int, seats: int) -> None:
+    """Whether there are bots enough for a match, and not too many matches."""
+    if seats != 2 and options.form == "swiss":
+        raise UsageFault(f"a swiss tournament is for two seats; this game has {seats}")
+    if entered < seats:
+        raise UsageFault(f"a match of {options.game} has {seats} seats under this config: {entered} bots are given")
+    matches = count(options.form, entered, options.rounds, seats=seats, paired=options.paired)
+    if matches > MOST_MATCHES:
+        raise UsageFault(f"that makes {matches:,} matches: at most {MOST_MATCHES:,}, so fewer bots or --rounds")
+
+
+def _settings(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """`--set` words, as the game's config and the reference bots' settings."""
+    game_config: dict[str, Any] = {}
+    bot_settings: dict[str, str] = {}
+    keys = load(game).config.keys()
+    for word in sets:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UsageFault(f"--set {word}: write KEY=VALUE, like --set heaps=3,5,7")
+        if key in keys or key == "preset":
+            game_config[key] = read_value(value)
+            if key in BOT_SETTINGS:
+                _check_meant(game, key, game_config[key])
+        elif key in BOT_SETTINGS:
+            bot_settings[key] = value
+        else:
+            raise UsageFault(
+                f"{game} has no config key {shown(key)}: one of {', '.join((*keys, 'preset'))}; "
+                f"bots have {', '.join(BOT_SETTINGS)}"
+            )
+    return game_config, bot_settings
+
+
+def _check_meant(game: str, key: str, value: Any) -> None:
+    """Point to the bots where a key of the game's is given what it can't be, as they have one of that name."""
+    try:
+        load(game, {key: value})
+    except BadConfig as exc:
+        raise UsageFault(f"{exc}; a bot's goes with the bot, like x=alphabeta:{key}=VALUE") from exc
+
+
+def _check_writable(file: Path | None) -> None:
+    """Say before the first match, not after the last, that the result could not be written."""
+    if file is not None and (file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK)):
+        raise UsageFault(f"--json {file} can't be written: name a file in a folder that is there")
