@@ -48,4 +48,4 @@ def schema_text() -> str:
 
 
 if __name__ == "__main__":
-    print(schema_text(), end="")
+    print(schema_text(), end="")  # noqa: T201
