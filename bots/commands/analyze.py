@@ -77,7 +77,7 @@ def duel(
     """Bounded Risk on a small map, solved: the value of the empty board and of each first move."""
     from bots.analysis.duel import duel_facts
     from bots.commands.maps import from_argument
-    from machine.exact.duel import shape_of
+    from machine.exact.duel_shape import shape_of
 
     if not 3 <= max_troops <= 100:
         raise UsageFault(f"--max-troops is {max_troops}: 3 to 100")

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from machine.compiled import FAST
-from machine.exact import duel as theory
-from machine.exact.duel import Table, load_or_solve, shape_of, solve
+from machine.exact import duel, duel_shape, duel_values
+from machine.exact.duel import Table, load_or_solve, solve
+from machine.exact.duel_shape import shape_of
 from protocol.errors import UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
@@ -135,7 +136,7 @@ def test_a_position_is_worth_its_best_move_by_the_rules(name: str, max_troops: i
 @pytest.mark.parametrize(("name", "max_troops"), [("south-america", 7), ("africa", 3)])
 def test_sweeping_on_moves_no_value_by_a_billionth(name: str, max_troops: int, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_of(name, max_troops)
-    monkeypatch.setattr(theory, "CLOSE", 1e-15)
+    monkeypatch.setattr(duel_values, "CLOSE", 1e-15)
     closer = solve(named(name), max_troops)
     assert closer.sweeps > table.sweeps
     for position in some(2000, len(named(name)), max_troops, seed=7):
@@ -213,7 +214,7 @@ def test_a_table_that_would_be_too_large_is_refused_with_what_would_do_and_how_l
 
 
 def test_without_numba_the_fault_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(theory, "FAST", False)
+    monkeypatch.setattr(duel_shape, "FAST", False)
     for attempt in (lambda: solve(board(PAIR), 3), lambda: load_or_solve(board(PAIR), 3, tmp_path)):
         with pytest.raises(UsageFault, match="needs numba: pip install numba"):
             attempt()
@@ -224,7 +225,7 @@ def test_a_table_is_read_from_disk_the_second_time_for_every_map_of_its_graph(
 ) -> None:
     first = load_or_solve(named("australia"), 4, tmp_path / "new" / "folder")
     with monkeypatch.context() as patch:
-        patch.delattr(theory, "_solve")
+        patch.delattr(duel, "iterate")
         second = load_or_solve(named("south-america"), 4, tmp_path / "new" / "folder")
     assert (second.start, second.sweeps, second.positions) == (first.start, first.sweeps, 9**4)
     for position in some(100, 4, 4, seed=6):

@@ -1,0 +1,81 @@
+"""What an exact table of bounded Risk depends on, and how large it is."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from machine.compiled import FAST
+from protocol.errors import UsageFault
+from protocol.games.risk.board import Board
+from protocol.games.risk.duel import ARMY, REINFORCEMENT, TAKEN
+
+MOST_POSITIONS = 20_000_000
+FORMAT = 1
+"""Of the values; another number for another meaning of their bytes."""
+
+
+class Shape(NamedTuple):
+    """What a table depends on: the graph, relabelled so that equal maps are the same, and the cap."""
+
+    edges: tuple[tuple[int, int], ...]
+    places: tuple[int, ...]
+    """By territory, its number in `edges`."""
+    cap: int
+
+    @property
+    def positions(self) -> int:
+        return _count(len(self.places), self.cap)
+
+    @property
+    def key(self) -> str:
+        """The name of the table among all tables, in hexadecimal."""
+        rules = (FORMAT, ARMY, REINFORCEMENT, float(TAKEN))
+        return hashlib.sha256(repr((rules, len(self.places), self.edges, self.cap)).encode()).hexdigest()[:32]
+
+
+def shape_of(board: Board, max_troops: int) -> Shape:
+    """What the table of `board` depends on. Raises `UsageFault` where that would be too large, or where
+    nothing is compiled.
+    """
+    count = len(board)
+    if not FAST:
+        raise UsageFault("exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)")
+    if _count(count, max_troops) > MOST_POSITIONS:
+        most = max((cap for cap in range(ARMY, max_troops) if _count(count, cap) <= MOST_POSITIONS), default=0)
+        fewer = max(n for n in range(count) if _count(n, max_troops) <= MOST_POSITIONS)
+        would = f"max_troops {most}" if most else f"a map of {fewer} territories or fewer"
+        positions = _count(count, most) if most else _count(fewer, max_troops)
+        raise UsageFault(
+            f"{board.name} with {max_troops} troops is too large to solve ({count} territories, "
+            f"over {MOST_POSITIONS:,} positions): {would} would do "
+            f"({positions:,} positions, up to some 20 s a million)"
+        )
+    edges, places = min((_relabelled(board, places), places) for places in _labellings(board))
+    return Shape(edges, places, max_troops)
+
+
+def _count(territories: int, cap: int) -> int:
+    """Each is free, or held by either side with 1 to `cap` troops."""
+    return int((2 * cap + 1) ** territories)
+
+
+def _relabelled(board: Board, places: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """The borders of `board` with other numbers for its territories, in ascending order."""
+    ends = ((places[a], places[b]) for a, b in board.borders)
+    return tuple(sorted((min(pair), max(pair)) for pair in ends))
+
+
+def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
+    """Every numbering of the territories in which more borders come later."""
+    by_degree: dict[int, list[int]] = {}
+    for territory, neighbours in enumerate(board.neighbours):
+        by_degree.setdefault(len(neighbours), []).append(territory)
+    groups = [itertools.permutations(group) for _, group in sorted(by_degree.items())]
+    for orders in itertools.product(*groups):
+        places = [0] * len(board)
+        for place, territory in enumerate(itertools.chain(*orders)):
+            places[territory] = place
+        yield tuple(places)

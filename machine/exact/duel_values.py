@@ -1,0 +1,117 @@
+"""The values of bounded Risk, iterated until they stand (L. S. Shapley, Stochastic games, 1953)."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from machine.compiled import compiled, entry, ints, zeros
+from machine.exact.duel_shape import Shape
+from protocol.games.risk.duel import ARMY, REINFORCEMENT, TAKEN
+
+CLOSE = 1e-10
+"""The largest change of a value in the last sweep; values are then right to 1e-9, as far as tried."""
+_TAKEN = float(TAKEN)
+_NO_MOVE = 2.0
+"""Worse than any result."""
+
+
+def iterate(shape: Shape) -> tuple[Any, int]:
+    """The values by index, as 64-bit floats, and the number of sweeps it took."""
+    count = len(shape.places)
+    near: list[list[int]] = [[] for _ in range(count)]
+    for a, b in shape.edges:
+        near[a].append(b)
+        near[b].append(a)
+    first = ints(itertools.accumulate(map(len, near), initial=0))
+    weights = ints((2 * shape.cap + 1) ** place for place in range(count))
+    ends = ints(itertools.chain(*near))
+    values, digits = zeros(shape.positions, float), zeros(count)
+    sweeps, change = 0, 1.0
+    while change > CLOSE:
+        change = _sweep(values, shape.cap, weights, ends, first, digits)
+        sweeps += 1
+    return values, sweeps
+
+
+# A position is a number whose digit k, in base 2 cap + 1, is territory k: 0 free, 1 to cap the mover's troops, above it
+# cap plus the other's. `other` is the same position with the sides exchanged, which is how the opponent meets it.
+
+
+@entry
+def _sweep(values: Any, cap: int, weights: Any, near: Any, first: Any, digits: Any) -> float:
+    """Value every position anew from the values so far, in place; the largest change. `digits` begin and end at 0."""
+    count = len(weights)
+    worst = 0.0
+    for position in range(len(values)):
+        other = 0
+        free = 0
+        own = 0
+        for k in range(count):
+            digit = digits[k]
+            if digit == 0:
+                free += 1
+            elif digit <= cap:
+                own += 1
+                other += (digit + cap) * weights[k]
+            else:
+                other += (digit - cap) * weights[k]
+        if own == count:
+            least = -1.0
+        elif own + free == 0:
+            least = 1.0
+        elif free:
+            least = _invade(values, other, cap, weights, digits)
+        else:
+            least = min(
+                _reinforce(values, other, cap, weights, digits),
+                _attack(values, other, cap, weights, digits, near, first),
+            )
+        worst = max(worst, abs(values[position] + least))
+        values[position] = -least
+        k = 0
+        while k < count and digits[k] == 2 * cap:
+            digits[k] = 0
+            k += 1
+        if k < count:
+            digits[k] += 1
+    return worst
+
+
+@compiled
+def _invade(values: Any, other: int, cap: int, weights: Any, digits: Any) -> float:
+    """The least that an invasion leaves the opponent."""
+    least = _NO_MOVE
+    for k in range(len(weights)):
+        if digits[k] == 0:
+            least = min(least, values[other + (cap + ARMY) * weights[k]])
+    return least
+
+
+@compiled
+def _reinforce(values: Any, other: int, cap: int, weights: Any, digits: Any) -> float:
+    """The least that a reinforcement leaves the opponent."""
+    least = _NO_MOVE
+    for k in range(len(weights)):
+        if digits[k] < cap:
+            least = min(least, values[other + min(REINFORCEMENT, cap - digits[k]) * weights[k]])
+    return least
+
+
+@compiled
+def _attack(values: Any, other: int, cap: int, weights: Any, digits: Any, near: Any, first: Any) -> float:
+    """The least that an attack is expected to leave the opponent."""
+    least = _NO_MOVE
+    for source in range(len(weights)):
+        strength = digits[source]
+        if strength > cap:
+            continue
+        for edge in range(first[source], first[source + 1]):
+            to = near[edge]
+            defence = digits[to] - cap
+            if 0 < defence <= strength:
+                lost = defence if strength > defence else cap + strength
+                taken = values[other + (cap + 1 - defence) * weights[to]]
+                repelled = values[other - lost * weights[source]]
+                least = min(least, _TAKEN * taken + (1 - _TAKEN) * repelled)
+    return least
