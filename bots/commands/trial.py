@@ -20,7 +20,7 @@ from rich.progress import Progress
 
 from bots.client.values import read_config, read_pairs
 from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_search
-from bots.tuning.file import SEARCH, check_seed
+from bots.tuning.file import check_seed
 from bots.tuning.genetic import Gene
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Seats, Setup, check, play_all
@@ -159,17 +159,14 @@ def judge(first: Sequence[float], second: Sequence[float]) -> TrialResult:
 
 def _json(sides: tuple[Side, Side], seed: str, result: TrialResult) -> str:
     setup = sides[0].setup
-    told = [
-        {"name": side.name, "weights": side.weights, **{key: getattr(side.setup, key) for key in SEARCH}}
-        for side in sides
-    ]
+    told = [{"name": side.name, "weights": side.weights, **side.setup.search} for side in sides]
     what = {"version": VERSION, "game": setup.game, "config": json.loads(setup.config), "seed": seed, "sides": told}
     return json.dumps({**what, **result._asdict()})
 
 
 def _print(setup: Setup, sides: tuple[Side, Side], seed: str, result: TrialResult, speed: str) -> None:
-    keys = SEARCH if setup.game == "risk-campaign" else ("depth", "nodes")
-    search = {key: getattr(setup, key) for key in keys if getattr(setup, key) is not None}
+    unheeded = {} if setup.settings.heeded else setup.settings.as_map()
+    search = {key: value for key, value in setup.search.items() if value is not None and key not in unheeded}
     config = {key: shown(value) for key, value in json.loads(setup.config).items()}
     rows = {
         "game": ": ".join(filter(None, (setup.game, _listed(config)))),

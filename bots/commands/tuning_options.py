@@ -11,8 +11,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields, replace
 from typing import Any
 
+from msgspec import structs
+
 from bots.client.warm_up import default_lock, warming_up
-from bots.tuning.file import SEARCH, config_text
+from bots.tuning.file import config_text
 from bots.tuning.genetic import Method
 from bots.tuning.selfplay import Setup, ready
 from bots.tuning.workers import Crew, cluster, processes
@@ -42,21 +44,23 @@ def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple
     for key, text in sets.items():
         if key in _METHOD:
             method = replace(method, **{key: _read(key, text, _METHOD[key])})
-        elif key in SEARCH:
+        elif key in setup.search:
             setup = with_search(setup, {key: text})
         else:
-            raise UsageFault(f"--set has no {shown(key)}: one of {', '.join((*_METHOD, *SEARCH))}")
+            raise UsageFault(f"--set has no {shown(key)}: one of {', '.join((*_METHOD, *setup.search))}")
     return method, setup
 
 
 def with_search(setup: Setup, sets: Mapping[str, str]) -> Setup:
     """The search with numbers and names of its own. Raises `UsageFault` for keys and numbers, not for names."""
     for key, text in sets.items():
-        if key not in SEARCH:
-            raise UsageFault(f"a search has no {shown(key)}: one of {', '.join(SEARCH)}")
-        kind = int if key in _MAY_BE_NONE else str
-        value: Any = None if text == "none" and kind is int else _read(key, text, kind)
-        setup = setup._replace(**{key: value})
+        if key not in setup.search:
+            raise UsageFault(f"a search has no {shown(key)}: one of {', '.join(setup.search)}")
+        if key in _MAY_BE_NONE:
+            number: Any = None if text == "none" else _read(key, text, int)
+            setup = setup._replace(**{key: number})
+        else:
+            setup = setup._replace(settings=structs.replace(setup.settings, **{key: text}))
     return setup
 
 

@@ -12,7 +12,8 @@ from bots.evaluation.base import EQUAL, Evaluate
 from bots.reference.purse import purse
 from bots.search.base import Found
 from bots.search.deepening import DEEPEST, deepen
-from bots.search.kernels import BATTLES, DRAFTS, HORIZONS, Algorithm, Kernel, kernel_for
+from bots.search.kernels import GAMES, Algorithm, Kernel, kernel_for, settings_of
+from bots.search.settings import SearchSettings, choices_of
 from bots.tuning.weights import NAMES as WEIGHT_NAMES
 from bots.tuning.weights import read_weights
 from protocol.games import load
@@ -26,6 +27,9 @@ WEIGHTS = (
     f"of the four features of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
 )
 
+ABOUT = {key: line for game in GAMES for key, line in settings_of(game).about.items()}
+"""The settings of searches that only some games have."""
+
 
 class SearchingBot(Bot):
     """A bot that plays what its `search` finds. Settings come as text or numbers; raises `UsageFault` for bad ones."""
@@ -35,9 +39,7 @@ class SearchingBot(Bot):
         "eval": EVAL,
         "nodes": "positions to visit a move instead of time, 1 or more: the same moves on every machine",
         "weights": WEIGHTS,
-        "battles": "of a campaign in the search: means, dice or sure (docs/writing-a-bot.md)",
-        "horizon": "of a campaign: depth is in turns, or in plies, or in plies and then attacks sure to win (calm)",
-        "draft": "of a campaign: units go by the rule, greedy by the evaluation, at random, or all to the front",
+        **ABOUT,
     }
     algorithm: ClassVar[Algorithm]
     """What the bot runs on a compiled kernel."""
@@ -51,17 +53,16 @@ class SearchingBot(Bot):
         eval: str | None = None,  # noqa: A002
         nodes: int | str | None = None,
         weights: str = "equal",
-        battles: str = BATTLES[0],
-        horizon: str = HORIZONS[0],
-        draft: str = DRAFTS[0],
+        **own: str,
     ) -> None:
         super().__init__(name, version)
         kind = type(self).__name__.lower()
+        if unknown := own.keys() - ABOUT.keys():
+            raise TypeError(f"{kind} has no setting {min(unknown)!r}")
         self.depth = read_number(kind, "depth", depth, 64)
         self.nodes = read_number(kind, "nodes", nodes, 10**9)
-        self.battles = read_one(kind, "battles", battles, BATTLES)
-        self.horizon = read_one(kind, "horizon", horizon, HORIZONS)
-        self.draft = read_one(kind, "draft", draft, DRAFTS)
+        self.search_settings = {game: _read(kind, settings_of(game), own) for game in GAMES}
+        """By the name of the game."""
         self.weights = read_weights(kind, weights)
         """By the name of the game."""
         self._evaluation = None if eval is None else read_one(kind, "eval", eval, NAMES)
@@ -97,15 +98,18 @@ class SearchingBot(Bot):
                 algorithm=self.algorithm,
                 evaluation=name_for(game, self._evaluation),
                 weights=self.weights.get(game, EQUAL),
-                battles=self.battles,
-                horizon=self.horizon,
-                draft=self.draft,
+                settings=self.search_settings[game],
                 below=turn.random.randrange,
                 limit=limit,
             )
         assert found.move is not None
         move = turn.rules.encode_move(found.move)
         return Choice(move, value=found.value, depth=found.depth, nodes=found.nodes)
+
+
+def _read(bot: str, kind: type[SearchSettings], own: Mapping[str, str]) -> SearchSettings:
+    """Those of its settings that are given, and the usual ones. Raises `UsageFault`."""
+    return kind(**{key: read_one(bot, key, own[key], names) for key, names in choices_of(kind).items() if key in own})
 
 
 def once_a_match(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:

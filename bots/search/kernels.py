@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, Protocol
 
 from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit
+from bots.search.settings import SearchSettings
 from protocol.games.base import Game
 
 Algorithm = Literal["expectiminimax", "alphabeta"]
-Battles = Literal["means", "dice", "sure"]
-BATTLES: tuple[Battles, ...] = get_args(Battles)
-Horizon = Literal["turns", "plies", "calm"]
-HORIZONS: tuple[Horizon, ...] = get_args(Horizon)
-Drafting = Literal["rule", "greedy", "random", "front"]
-DRAFTS: tuple[Drafting, ...] = get_args(Drafting)
 
 _WHERE = {
     "risk-duel": "bots.search.risk.duel:DuelSearch",
     "risk-campaign": "bots.search.risk.campaign:CampaignSearch",
 }
+_SETTINGS = {
+    "risk-duel": "bots.search.risk.settings:DuelSettings",
+    "risk-campaign": "bots.search.risk.settings:CampaignSettings",
+}
 _ONE_PLY = ("risk-campaign",)
+GAMES = tuple(_WHERE)
+"""That have a kernel."""
 
 
 class Kernel(Protocol):
@@ -43,17 +44,14 @@ class Kernel(Protocol):
         algorithm: Algorithm,
         evaluation: str = "features",
         weights: Sequence[float] = EQUAL,
-        battles: Battles = "means",
-        horizon: Horizon = "turns",
-        draft: Drafting = "rule",
+        settings: Any,
         below: Callable[[int], int] | None = None,
         limit: Limit,
     ) -> Found[Any]:
         """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
 
-        The rest is for a game that has it. `battles` is how those are thrown that are fought to the end. At the
-        `horizon` are so many turns, or plies, or plies and the attacks after them that are sure to win (`calm`).
-        `draft` is how the units of a draft are placed, a random one drawn with `below` as in `Game.sample`.
+        `settings` are of the kind that `settings_of` the game names; where they draw, it is with `below`, as in
+        `Game.sample`.
         """
 
     def perft(self, position: Any, depth: int) -> int:
@@ -72,16 +70,22 @@ class OnePly(Kernel, Protocol):
 
 def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
     """The compiled search of this game, if it has one."""
-    kernel: Kernel | None = _load(rules) if rules.name in _WHERE else None
+    kernel: Kernel | None = _find(_WHERE[rules.name])(rules) if rules.name in _WHERE else None
     return kernel
 
 
 def one_ply_for(rules: Game[Any, Any]) -> OnePly | None:
     """The same for who looks one move ahead; None where the rules do for that."""
-    kernel: OnePly | None = _load(rules) if rules.name in _ONE_PLY else None
+    kernel: OnePly | None = _find(_WHERE[rules.name])(rules) if rules.name in _ONE_PLY else None
     return kernel
 
 
-def _load(rules: Game[Any, Any]) -> Any:
-    module, _, attribute = _WHERE[rules.name].partition(":")
-    return getattr(importlib.import_module(module), attribute)(rules)
+def settings_of(game: str) -> type[SearchSettings]:
+    """What the search of the game called so may be told of its own. Compiles nothing."""
+    kind: type[SearchSettings] = _find(_SETTINGS[game]) if game in _SETTINGS else SearchSettings
+    return kind
+
+
+def _find(where: str) -> Any:
+    module, _, attribute = where.partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -14,14 +14,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 import tomli_w
-from msgspec import Struct
+from msgspec import Struct, defstruct, structs
 
 from bots.evaluation.base import EQUAL
-from bots.search.kernels import Battles, Drafting, Horizon
+from bots.search.kernels import settings_of
+from bots.search.settings import SearchSettings
 from bots.tuning.genetic import DECIMALS, Gene, Generation, Method, fittest
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check
@@ -33,8 +34,8 @@ from protocol.values import FileTable
 MOST_GENES = 15_000
 """Of all generations together: a file with more would be too long for `read_file`."""
 MOST_SEED = 64
-SEARCH = tuple(field for field in Setup._fields if field not in ("game", "config"))
 _FITNESS_DECIMALS = 6
+S = TypeVar("S", bound=Struct)
 _SCORES_A_LINE = 100
 _CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", None: "."}
 _SCORES = {character: score for score, character in _CHARACTERS.items()}
@@ -181,7 +182,8 @@ def read(name: str) -> Tuning:
     held = read_file(name)
     where = held.file if isinstance(held, FileTable) else shown(name)
     try:
-        tuning = _tuning(msgspec.convert(held, _File))
+        kind = settings_of(str(held.get("game"))) if isinstance(held, dict) else SearchSettings
+        tuning = _tuning(msgspec.convert(held, _File[_search_form(kind)]), kind)  # type: ignore[misc]
         check_tuning(tuning)
         if differs := _difference(held, _document(tuning), ""):
             raise UsageFault(differs)
@@ -214,7 +216,7 @@ def command(tuning: Tuning) -> str:
 
 def numbers(method: Method, setup: Setup) -> dict[str, Any]:
     """All that `--set` may change, by key."""
-    return {**asdict(method), **{key: getattr(setup, key) for key in SEARCH}}
+    return {**asdict(method), **setup.search}
 
 
 def _word(value: Any) -> str:
@@ -240,7 +242,7 @@ def _document(tuning: Tuning) -> dict[str, Any]:
         "finished": tuning.running is None,
         "provenance": _present(provenance),
         "method": asdict(tuning.method),
-        "search": _present({key: getattr(tuning.setup, key) for key in SEARCH}),
+        "search": _present(tuning.setup.search),
         "config": tuning.config,
         "generations": [_generation_table(generation) for generation in tuning.generations] or None,
         "running": tuning.running and _running_table(tuning.running, len(tuning.generations) + 1),
@@ -282,12 +284,10 @@ class _Provenance(Struct):
     version: str
 
 
-class _Search(Struct):
-    battles: Battles
-    horizon: Horizon
-    draft: Drafting
-    depth: int | None = None
-    nodes: int | None = None
+def _search_form(kind: type[SearchSettings]) -> type[Struct]:
+    """The table `search` of a game with settings of this kind: they must all be there."""
+    own = [(field.name, field.type) for field in structs.fields(kind)]
+    return defstruct("_Search", [*own, ("depth", int | None, None), ("nodes", int | None, None)])
 
 
 class _Finished(Struct):
@@ -299,20 +299,20 @@ class _Running(Struct):
     scores: str
 
 
-class _File(Struct):
+class _File(Struct, Generic[S]):
     """What is read of a file; the rest follows from it."""
 
     game: str
     provenance: _Provenance
     method: Method
-    search: _Search
+    search: S
     config: dict[str, Any]
     generations: list[_Finished] = []
     running: _Running | None = None
 
 
-def _tuning(file: _File) -> Tuning:
-    method, search = file.method, {key: getattr(file.search, key) for key in SEARCH}
+def _tuning(file: _File[Any], kind: type[SearchSettings]) -> Tuning:
+    method, search = file.method, structs.asdict(file.search)
     method.check()
     generations = []
     for number, table in enumerate(file.generations, 1):
@@ -325,7 +325,13 @@ def _tuning(file: _File) -> Tuning:
         seed=file.provenance.seed,
         version=file.provenance.version,
         method=method,
-        setup=Setup(file.game, config_text(file.config), **search),
+        setup=Setup(
+            file.game,
+            kind(**{field: search[field] for field in kind.__struct_fields__}),
+            config_text(file.config),
+            search["depth"],
+            search["nodes"],
+        ),
         generations=tuple(generations),
         running=None if file.running is None else _read_running(file.running, method),
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from bots.search.risk.settings import CampaignSettings, DuelSettings
 from bots.tuning.genetic import Method
 from bots.tuning.selfplay import Setup
 from protocol.errors import UsageFault
@@ -26,22 +27,22 @@ _QUICK = Method(genes=20, tournaments=2, children=4, mutants=2, generations=3)
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = {
     "paper": {
-        "risk-duel": Preset(_PAPER, Setup("risk-duel", depth=3)),
+        "risk-duel": Preset(_PAPER, Setup("risk-duel", DuelSettings(), depth=3)),
         "risk-campaign": Preset(
-            _PAPER, Setup("risk-campaign", DETERMINISTIC, depth=3, battles="sure", horizon="plies", draft="rule")
+            _PAPER, Setup("risk-campaign", CampaignSettings("sure", "plies", "rule"), DETERMINISTIC, depth=3)
         ),
     },
     "paired": {
-        "risk-duel": Preset(_PAIRED, Setup("risk-duel", depth=3)),
+        "risk-duel": Preset(_PAIRED, Setup("risk-duel", DuelSettings(), depth=3)),
         "risk-campaign": Preset(
             replace(_PAIRED, starts=1, generations=4),
-            Setup("risk-campaign", DETERMINISTIC, depth=3, battles="sure", horizon="calm"),
+            Setup("risk-campaign", CampaignSettings("sure", "calm"), DETERMINISTIC, depth=3),
         ),
     },
     "quick": {
-        "risk-duel": Preset(_QUICK, Setup("risk-duel", depth=2)),
+        "risk-duel": Preset(_QUICK, Setup("risk-duel", DuelSettings(), depth=2)),
         "risk-campaign": Preset(
-            _QUICK, Setup("risk-campaign", DETERMINISTIC, depth=3, battles="sure", horizon="plies", draft="rule")
+            _QUICK, Setup("risk-campaign", CampaignSettings("sure", "plies", "rule"), DETERMINISTIC, depth=3)
         ),
     },
 }

@@ -16,7 +16,8 @@ from bots.client.bot import seeded
 from bots.client.values import read_number, read_one
 from bots.search.base import Limit
 from bots.search.deepening import DEEPEST
-from bots.search.kernels import BATTLES, DRAFTS, HORIZONS, Battles, Drafting, Horizon, Kernel, kernel_for
+from bots.search.kernels import Kernel, kernel_for
+from bots.search.settings import SearchSettings, choices_of
 from bots.tuning.genetic import Gene
 from bots.tuning.weights import GAMES
 from protocol import VERSION
@@ -32,16 +33,20 @@ KEPT = 4
 class Setup(NamedTuple):
     """What all games of a tuning have in common: what is played, and how a move is searched.
 
-    `config` is the game's config as given, in JSON. `depth` None: as deep as `nodes` allow; one of them is given.
+    `settings` are of the kind that `settings_of` the game names. `config` is the game's config as given, in JSON.
+    `depth` None: as deep as `nodes` allow; one of them is given.
     """
 
     game: str
+    settings: SearchSettings
     config: str = "{}"
     depth: int | None = None
     nodes: int | None = None
-    battles: Battles = BATTLES[0]
-    horizon: Horizon = HORIZONS[0]
-    draft: Drafting = DRAFTS[0]
+
+    @property
+    def search(self) -> dict[str, Any]:
+        """How a move is searched, by the keys of `--set`."""
+        return {"depth": self.depth, "nodes": self.nodes, **self.settings.as_map()}
 
 
 class Seats(NamedTuple):
@@ -68,9 +73,8 @@ def check(setup: Setup) -> Game[Any, Any]:
     read_number(game, "nodes", setup.nodes, 10**9)
     if setup.depth is None and setup.nodes is None:
         raise UsageFault(f"{game}: a search has no end without depth (1 to 64) or nodes (1 to {10**9:,})")
-    read_one(game, "battles", setup.battles, BATTLES)
-    read_one(game, "horizon", setup.horizon, HORIZONS)
-    read_one(game, "draft", setup.draft, DRAFTS)
+    for key, names in choices_of(type(setup.settings)).items():
+        read_one(game, key, getattr(setup.settings, key), names)
     rules = _rules(setup)
     if rules.seats != 2:
         raise UsageFault(f"{game}: players is {rules.seats}: 2, as weights are tuned one against one")
@@ -97,7 +101,7 @@ def play(setup: Setup, seats: Seats, second: Setup | None = None) -> PlayedGame:
     while (seat := rules.to_move(state)) is not None:
         ply = rules.ply(state)
         # A generator is made only where one is drawn from: it is a tenth of what a quick search takes.
-        below = seeded(seats.start, str(seat), ply).randrange if setups[seat].draft == "random" else None
+        below = seeded(seats.start, str(seat), ply).randrange if setups[seat].settings.draws else None
         moves.append(_choose(kernels[seat], setups[seat], state, weights[seat], below))
         state = rules.apply(state, moves[-1], Dice(key, ply))[0]
     one, other = rules.ranks(state)
@@ -111,9 +115,7 @@ def _choose(kernel: Kernel, setup: Setup, state: Any, weights: Gene, below: Call
         depth=setup.depth or DEEPEST,
         algorithm="alphabeta",
         weights=weights,
-        battles=setup.battles,
-        horizon=setup.horizon,
-        draft=setup.draft,
+        settings=setup.settings,
         below=below,
         limit=Limit(nodes=setup.nodes),
     )

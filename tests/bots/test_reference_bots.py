@@ -245,7 +245,7 @@ def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:
 )
 def test_a_way_to_search_a_campaign_that_there_is_not_is_refused(key: str, says: str) -> None:
     with pytest.raises(UsageFault, match=f"alphabeta: {key} is 'wild': {says}"):
-        AlphaBeta("bot", **{key: "wild"})  # type: ignore[arg-type]
+        AlphaBeta("bot", **{key: "wild"})
 
 
 def test_the_horizon_is_as_many_turns_or_plies_away_or_behind_the_attacks_after_them() -> None:

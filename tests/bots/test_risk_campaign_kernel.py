@@ -15,9 +15,10 @@ import pytest
 from bots.evaluation.risk import features, score, unam_bound
 from bots.search import WIN, Limit
 from bots.search.base import opinion
-from bots.search.kernels import HORIZONS, Algorithm
+from bots.search.kernels import Algorithm
 from bots.search.risk import campaign_play, campaign_tree
 from bots.search.risk.campaign import DEEPEST, CampaignSearch
+from bots.search.risk.settings import CampaignSettings, Horizon
 from bots.search.risk.sums import FEATURES, scale_values, state_of
 from bots.search.risk.work import begin
 from machine.compiled import FAST, floats, zeros
@@ -30,6 +31,7 @@ from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Pos
 SMALL = ("south-america", "australia", "africa", "europe", "north-america", "asia")
 LARGE = ("world", "grid-6x6", "grid-10x10")
 ALGORITHMS = ("expectiminimax", "alphabeta")
+PLIES = CampaignSettings(horizon="plies")
 
 
 @cache
@@ -214,6 +216,15 @@ def searches(seed: int, count: int, maps: tuple[str, ...]) -> Iterator[tuple[Cam
         yield search, state, how
 
 
+def options(how: dict[str, Any]) -> dict[str, Any]:
+    """These ways to search as `search` takes them."""
+    return {
+        "settings": CampaignSettings(how["battles"], how["horizon"]),
+        "candidates": how["candidates"],
+        "evaluation": how["evaluation"],
+    }
+
+
 def test_the_tree_is_that_of_the_rules() -> None:
     ends: Counter[str] = Counter()
     for i, (search, state, how) in enumerate(searches(1, 150, SMALL[:4])):
@@ -223,7 +234,7 @@ def test_the_tree_is_that_of_the_rules() -> None:
             how |= {"candidates": True, "battles": "sure" if how["battles"] == "dice" else how["battles"]}
             depth = 1
         found = search.search(
-            state, depth=depth, algorithm="expectiminimax", weights=(1, 2, 3, 4), limit=Limit(), **how
+            state, depth=depth, algorithm="expectiminimax", weights=(1, 2, 3, 4), limit=Limit(), **options(how)
         )
         plain = Plain(search.rules, **how)
         assert found.value == pytest.approx(plain.search(state, found.depth), rel=1e-6, abs=1e-1), (state, how)
@@ -233,7 +244,7 @@ def test_the_tree_is_that_of_the_rules() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("horizon", HORIZONS)
+@pytest.mark.parametrize("horizon", get_args(Horizon))
 def test_the_deepest_search_of_six_seats_on_a_hundred_territories_is_that_of_the_rules(
     horizon: Any, algorithm: Any
 ) -> None:
@@ -241,7 +252,12 @@ def test_the_deepest_search_of_six_seats_on_a_hundred_territories_is_that_of_the
     out = [at % 4 + 2 for at in range(98)]  # seat 0 can take the first territory of these, now or later; no other
     state = Position((0, *out, 1), (3, 1, *[200] * 97, 1), "attack", 0, 1, 1, (2, 3, 4, 5), 0, 9)
     found = search.search(
-        state, depth=DEEPEST, algorithm=algorithm, weights=(1, 2, 3, 4), horizon=horizon, limit=Limit()
+        state,
+        depth=DEEPEST,
+        algorithm=algorithm,
+        weights=(1, 2, 3, 4),
+        settings=CampaignSettings(horizon=horizon),
+        limit=Limit(),
     )
     plain = Plain(search.rules, battles="means", horizon=horizon, candidates=True, evaluation="features")
     assert found.value == pytest.approx(plain.search(state, DEEPEST), rel=1e-6, abs=1e-1)
@@ -252,8 +268,10 @@ def test_the_deepest_search_of_six_seats_on_a_hundred_territories_is_that_of_the
 def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: int, deep: int) -> None:
     for i, (search, state, how) in enumerate(searches(seed, 500, maps)):
         depth = 1 + i % deep if how["candidates"] else 1 + i % 2
-        whole = search.search(state, depth=depth, algorithm="expectiminimax", limit=Limit(nodes=100_000), **how)
-        pruned = search.search(state, depth=whole.depth, algorithm="alphabeta", limit=Limit(), **how)
+        whole = search.search(
+            state, depth=depth, algorithm="expectiminimax", limit=Limit(nodes=100_000), **options(how)
+        )
+        pruned = search.search(state, depth=whole.depth, algorithm="alphabeta", limit=Limit(), **options(how))
         assert pruned.value == pytest.approx(whole.value, rel=1e-9, abs=1e-3), (state, how)
         assert pruned.depth == whole.depth
 
@@ -262,7 +280,7 @@ def test_positions_that_differ_by_thousands_of_units_are_told_apart() -> None:
     search = kernel(map="south-america", battle="deterministic")
     state = Position((1, 1, 1, 0), (1, 3, 1, 16_383), "attack", 0, 3, 1, (), 0, 9)
     values = [  # to 1 and then to 2, and the other way round: 4,096 units more on one, and fewer on the other
-        search.search(state, depth=2, algorithm=algorithm, horizon="plies", weights=(0, 1, 5, 0), limit=Limit()).value
+        search.search(state, depth=2, algorithm=algorithm, settings=PLIES, weights=(0, 1, 5, 0), limit=Limit()).value
         for algorithm in get_args(Algorithm)
     ]
     assert values[0] == pytest.approx(values[1], abs=1e-3)
@@ -272,7 +290,7 @@ def test_a_narrow_window_gives_the_value_or_a_sound_bound() -> None:
     rng = random.Random(6)
     for search, state, how in searches(6, 200, SMALL[:4]):
         how |= {"evaluation": "features", "battles": "dice", "horizon": rng.choice(("plies", "calm"))}
-        whole = search.search(state, depth=2, algorithm="expectiminimax", limit=Limit(nodes=30_000), **how)
+        whole = search.search(state, depth=2, algorithm="expectiminimax", limit=Limit(nodes=30_000), **options(how))
         value, depth = whole.value, whole.depth
         for _ in range(5):
             alpha = value + rng.uniform(-2e5, 2e5)
@@ -290,7 +308,7 @@ def pruned(
     search: CampaignSearch, state: Position, depth: int, alpha: float, beta: float, how: dict[str, Any]
 ) -> float:
     """Alpha-beta by features with this window."""
-    play = search._play(state, depth, how["battles"], how["candidates"], how["horizon"])
+    play = search._play(state, depth, CampaignSettings(how["battles"], how["horizon"]), how["candidates"])
     begin(play, None)
     scale = floats(scale_values(search.rules.map, (1, 1, 1, 1), opinion(search.rules)))
     arrays = (
@@ -307,7 +325,7 @@ def pruned(
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_line_is_legal_and_begins_with_the_move(algorithm: Any) -> None:
     for search, state, how in searches(4, 60, (*SMALL, "world")):
-        found = search.search(state, depth=3, algorithm=algorithm, limit=Limit(nodes=20_000), **how)
+        found = search.search(state, depth=3, algorithm=algorithm, limit=Limit(nodes=20_000), **options(how))
         assert found.line[0] == found.move
         for move in found.line:
             assert search.rules.to_move(state) is not None
@@ -358,7 +376,9 @@ def test_a_deadline_ends_a_search_and_keeps_what_was_found() -> None:
     state = drafted(search.rules, search.rules.initial(Dice(bytes(32), 0))[0])
     search.search(state, depth=1, algorithm="expectiminimax", limit=Limit())
     limit = Limit(deadline=time.monotonic() + 0.2)
-    found = search.search(state, depth=DEEPEST, algorithm="expectiminimax", battles="dice", limit=limit)
+    found = search.search(
+        state, depth=DEEPEST, algorithm="expectiminimax", settings=CampaignSettings("dice"), limit=limit
+    )
     assert found.depth < DEEPEST
     assert found.nodes == limit.spent > 0
     assert legal(search.rules, state, found.move)
@@ -409,7 +429,7 @@ def answers() -> list[Any]:
     found: list[Any] = []
     for search, state, how in searches(5, 40, (*SMALL, "world")):
         for algorithm in ALGORITHMS:
-            result = search.search(state, depth=2, algorithm=algorithm, limit=Limit(nodes=3_000), **how)  # type: ignore[arg-type]
+            result = search.search(state, depth=2, algorithm=algorithm, limit=Limit(nodes=3_000), **options(how))  # type: ignore[arg-type]
             found.append([result.value, repr(result.line), result.nodes, result.leaves])
         found.append(search.perft(state, 2))
     search, state = kernel(map="south-america"), Position((0, 0, 1, 1), (2000, 1, 1, 1), "attack", 0, 3, 1, (), 0, 9)

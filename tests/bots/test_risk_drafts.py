@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -12,12 +12,13 @@ from bots.evaluation.base import EQUAL
 from bots.evaluation.risk import features
 from bots.search import Limit
 from bots.search.base import opinion
-from bots.search.kernels import DRAFTS
 from bots.search.risk.campaign import CampaignSearch
+from bots.search.risk.settings import CampaignSettings, Drafting
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
 from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
 
+DRAFTS = get_args(Drafting)
 MAPS = ("south-america", "africa", "world", "grid-6x6")
 
 
@@ -48,7 +49,9 @@ def drafts(seed: int, count: int) -> Iterator[tuple[CampaignSearch, Position, tu
 def draft(search: CampaignSearch, state: Position, how: Any, weights: Sequence[float] = EQUAL) -> Move:
     below = random.Random(7).randrange
     limit = Limit(nodes=10)
-    found = search.search(state, depth=1, algorithm="alphabeta", weights=weights, draft=how, below=below, limit=limit)
+    settings = CampaignSettings(draft=how)
+    options: dict[str, Any] = {"weights": weights, "settings": settings, "below": below}
+    found = search.search(state, depth=1, algorithm="alphabeta", limit=limit, **options)
     assert found.move is not None
     return found.move
 
@@ -67,7 +70,7 @@ def test_a_draft_is_legal_and_told_with_what_the_position_after_it_looks_like(ho
             depth=9,
             algorithm="expectiminimax",
             weights=weights,
-            draft=how,
+            settings=CampaignSettings(draft=how),
             below=random.Random(1).randrange,
             limit=limit,
         )
@@ -89,8 +92,9 @@ def test_a_random_draft_is_drawn_as_the_rules_draw_one() -> None:
 
 def test_a_random_draft_without_anything_to_draw_it_with_is_an_error() -> None:
     search, state, _ = next(drafts(4, 1))
+    settings = CampaignSettings(draft="random")
     with pytest.raises(ValueError, match="a random draft needs below"):
-        search.search(state, depth=1, algorithm="alphabeta", draft="random", limit=Limit())
+        search.search(state, depth=1, algorithm="alphabeta", settings=settings, limit=Limit())
 
 
 def test_a_greedy_draft_puts_every_unit_where_the_evaluation_gains_most() -> None:
@@ -121,9 +125,8 @@ def unit_by_unit(rules: Campaign, state: Position, weights: Sequence[float]) -> 
 
 def test_without_an_evaluation_all_greedy_drafts_are_equal_and_the_first_territory_gets_the_units() -> None:
     search, state, _ = next(drafts(6, 1))
-    found = search.search(
-        state, depth=1, algorithm="alphabeta", evaluation="none", draft="greedy", limit=Limit(nodes=10)
-    )
+    options: dict[str, Any] = {"evaluation": "none", "settings": CampaignSettings(draft="greedy")}
+    found = search.search(state, depth=1, algorithm="alphabeta", limit=Limit(nodes=10), **options)
     assert found.move == Draft(((state.owner.index(state.seat), state.units),))
 
 
@@ -149,8 +152,8 @@ def test_how_the_own_draft_is_placed_changes_nothing_in_the_tree() -> None:
     for search, state, _ in drafts(8, 4):
         attacking = after(search.rules, state, search.rules.legal_moves(state)[0])
         found = [
-            search.search(attacking, depth=3, algorithm="alphabeta", horizon="plies", draft=how, limit=Limit(nodes=900))
-            for how in DRAFTS
+            search.search(attacking, depth=3, algorithm="alphabeta", settings=settings, limit=Limit(nodes=900))
+            for settings in (CampaignSettings(horizon="plies", draft=how) for how in DRAFTS)
         ]
         assert found == [found[0]] * len(DRAFTS)
         assert any(isinstance(move, (Attack, Draft)) for move in found[0].line)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bots.reference.alphabeta import AlphaBeta
+from bots.search.risk.settings import CampaignSettings, DuelSettings
 from bots.tuning.selfplay import KEPT, Seats, Setup, check, play, play_all, ready
 from bots.tuning.workers import processes
 from protocol import VERSION
@@ -19,19 +20,22 @@ from protocol.dice import Dice
 from protocol.errors import ArenaFault, UsageFault
 from turns import play as play_bots
 
+AT_RANDOM = CampaignSettings(draft="random")
 ONE, OTHER = (1.0, 0.0, 2.5, 0.0), (0.125, 3.0, 0.0, 1.0)
-DUEL = Setup("risk-duel", '{"max_plies": 60}', depth=2)
-CAMPAIGN = Setup("risk-campaign", '{"map": "africa", "initial_units": 3, "max_rounds": 6}', nodes=500)
+DUEL = Setup("risk-duel", DuelSettings(), '{"max_plies": 60}', depth=2)
+CAMPAIGN = Setup(
+    "risk-campaign", CampaignSettings(), '{"map": "africa", "initial_units": 3, "max_rounds": 6}', nodes=500
+)
 SETUPS = [
     DUEL,
     DUEL._replace(depth=None, nodes=200),
-    Setup("risk-duel", '{"preset": "africa", "max_plies": 40}', depth=3, nodes=5000),
+    Setup("risk-duel", DuelSettings(), '{"preset": "africa", "max_plies": 40}', depth=3, nodes=5000),
     CAMPAIGN,
     CAMPAIGN._replace(config='{"map": "europe", "max_rounds": 4, "battle": "deterministic"}', depth=1, nodes=None),
-    CAMPAIGN._replace(battles="dice", horizon="plies"),
-    CAMPAIGN._replace(battles="sure", horizon="calm", draft="front"),
-    CAMPAIGN._replace(draft="greedy", depth=1),
-    CAMPAIGN._replace(draft="random"),
+    CAMPAIGN._replace(settings=CampaignSettings("dice", "plies")),
+    CAMPAIGN._replace(settings=CampaignSettings("sure", "calm", "front")),
+    CAMPAIGN._replace(settings=CampaignSettings(draft="greedy"), depth=1),
+    CAMPAIGN._replace(settings=AT_RANDOM),
 ]
 
 
@@ -45,15 +49,13 @@ def bot(setup: Setup, weights: tuple[float, ...]) -> AlphaBeta:
         depth=setup.depth,
         nodes=setup.nodes,
         weights="/".join(map(str, weights)),
-        battles=setup.battles,
-        horizon=setup.horizon,
-        draft=setup.draft,
+        **setup.settings.as_map(),
     )
 
 
 def answers() -> list[Any]:
     """What is played where it is compiled and where it is not."""
-    setups = [DUEL._replace(nodes=60), CAMPAIGN._replace(nodes=60, draft="random")]
+    setups = [DUEL._replace(nodes=60), CAMPAIGN._replace(nodes=60, settings=AT_RANDOM)]
     return [[str(game.moves), game.score] for setup in setups for game in [play(setup, Seats(ONE, OTHER, "start"))]]
 
 
@@ -87,7 +89,7 @@ def test_a_draw_is_half_a_point() -> None:
     assert play_all(setup, [Seats(ONE, OTHER, "a")], VERSION) == [0.5]
 
 
-@pytest.mark.parametrize("setup", [DUEL, CAMPAIGN._replace(draft="random")], ids=lambda setup: setup.game)
+@pytest.mark.parametrize("setup", [DUEL, CAMPAIGN._replace(settings=AT_RANDOM)], ids=lambda setup: setup.game)
 def test_the_start_settles_all_chance(setup: Setup) -> None:
     games = [play(setup, Seats(ONE, ONE, start)).moves for start in ("a", "a", "b")]
     assert games[0] == games[1] != games[2]
@@ -144,9 +146,12 @@ def test_plain_python_plays_the_same_games(without_numba: Any) -> None:
             DUEL._replace(depth=None),
             "risk-duel: a search has no end without depth (1 to 64) or nodes (1 to 1,000,000,000)",
         ),
-        (DUEL._replace(battles="all"), "risk-duel: battles is 'all': one of means, dice, sure"),
-        (DUEL._replace(horizon="far"), "risk-duel: horizon is 'far': one of turns, plies, calm"),
-        (DUEL._replace(draft="none"), "risk-duel: draft is 'none': one of rule, greedy, random, front"),
+        (DUEL._replace(settings=DuelSettings(battles="all")), "risk-duel: battles is 'all': one of means, dice, sure"),
+        (DUEL._replace(settings=DuelSettings(horizon="far")), "risk-duel: horizon is 'far': one of turns, plies, calm"),
+        (
+            DUEL._replace(settings=DuelSettings(draft="none")),
+            "risk-duel: draft is 'none': one of rule, greedy, random, front",
+        ),
         (DUEL._replace(config="{"), "risk-duel: config is '{': a map in JSON"),
         (DUEL._replace(config="[]"), "risk-duel: config is '[]': a map in JSON"),
         (DUEL._replace(config="[" * 10**6), "risk-duel: config is '" + "[" * 36 + "...: a map in JSON"),

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import bots.tuning.weights
 from bots.commands.trial import Side, TrialResult, judge, play_trial, read_setup, read_side
+from bots.search.risk.settings import CampaignSettings
 from bots.tuning.presets import PRESETS
 from bots.tuning.selfplay import Seats, play
 from bots.tuning.weights import GAMES
@@ -157,7 +158,7 @@ def test_a_side_has_weights_and_settings_of_its_own() -> None:
     setup = read_setup("risk-campaign", "paired", [], ["depth=2"])
     side = read_side(setup, "1,2,3,4:depth=none,nodes=500,horizon=turns")
     assert side.weights == (1.0, 2.0, 3.0, 4.0)
-    assert side.setup == setup._replace(depth=None, nodes=500, horizon="turns")
+    assert side.setup == setup._replace(depth=None, nodes=500, settings=CampaignSettings("sure", "turns"))
     assert read_side(setup, "1/2/3/4").setup == setup
 
 

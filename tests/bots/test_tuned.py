@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bots.search.risk.settings import CampaignSettings, DuelSettings
 from bots.tuning.file import NotKept, Running, Tuning, alone, command, config_text, read, write
 from bots.tuning.genetic import Generation, Method, fittest
 from bots.tuning.presets import PRESETS, Preset
@@ -34,7 +35,7 @@ def tuning(finished: int, scores: str = "") -> Tuning:
     if running is not None:
         known = tuple({"1": 1.0, "0": 0.0, "=": 0.5}[score] for score in scores)
         running = Running(running.genes, known + running.scores[len(known) :])
-    setup = Setup("risk-duel", config_text({"max_troops": 5, "map": "africa"}), depth=3)
+    setup = Setup("risk-duel", DuelSettings(), config_text({"max_troops": 5, "map": "africa"}), depth=3)
     return Tuning(
         preset="quick",
         seed=SEED,
@@ -99,7 +100,7 @@ def test_the_first_line_is_the_command(tmp_path: Path) -> None:
 
 def test_a_word_of_the_command_is_quoted_for_a_shell() -> None:
     stage = tuning(0)
-    setup = Setup("risk-campaign", config_text({"deal": "1" * 32, "battle": "dice"}), nodes=1000)
+    setup = Setup("risk-campaign", CampaignSettings(), config_text({"deal": "1" * 32, "battle": "dice"}), nodes=1000)
     said = command(replace(stage, seed="it's", setup=setup))
     assert said.endswith(
         """--config battle=dice --config 'deal="11111111111111111111111111111111"' --seed 'it'"'"'s'"""
@@ -110,7 +111,7 @@ def test_a_file_outlives_the_numbers_of_its_preset(tmp_path: Path, monkeypatch: 
     file = tmp_path / "w.toml"
     write(tuning(1), file)
     before = file.read_text().splitlines()
-    monkeypatch.setitem(PRESETS, "quick", {"risk-duel": Preset(METHOD, Setup("risk-duel", nodes=9))})  # type: ignore[arg-type]
+    monkeypatch.setitem(PRESETS, "quick", {"risk-duel": Preset(METHOD, Setup("risk-duel", DuelSettings(), nodes=9))})  # type: ignore[arg-type]
     assert read(str(file)) == tuning(1)
     write(tuning(1), file)
     assert file.read_text().splitlines()[1:] == before[1:]

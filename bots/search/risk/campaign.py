@@ -10,17 +10,21 @@ from typing import Any, ClassVar, get_args
 from bots.evaluation.base import EQUAL
 from bots.search.base import WIN, Found, Limit, opinion
 from bots.search.deepening import deepen
-from bots.search.kernels import Algorithm, Battles, Drafting, Horizon
+from bots.search.kernels import Algorithm
 from bots.search.risk import campaign_play as flat
 from bots.search.risk import campaign_tree as tree
 from bots.search.risk.campaign_battle import DICE, MEANS, SURE, room_for
 from bots.search.risk.drafting import drafted
+from bots.search.risk.settings import Battles, CampaignSettings, Drafting
 from bots.search.risk.sums import INDEX, MODES, NONE, estimate, scale_values, state_of
 from bots.search.risk.work import AT_ONCE, begin, best_line, charge, found, stopping
 from machine.compiled import FAST, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import LEAST_CLASSIC, Attack, Campaign, End, Move, Position
 
+USUAL = CampaignSettings()
+_LOOK_ONCE = CampaignSettings(battles="dice", horizon="plies")
+_GREEDY = CampaignSettings(draft="greedy")
 NOBODY = -1
 _THROWN: Mapping[Battles, int] = {"sure": SURE, "means": MEANS, "dice": DICE}
 DEEPEST = 40
@@ -57,25 +61,22 @@ class CampaignSearch:
         algorithm: Algorithm,
         evaluation: str = "features",
         weights: Sequence[float] = EQUAL,
-        battles: Battles = "means",
-        horizon: Horizon = "turns",
-        draft: Drafting = "rule",
+        settings: CampaignSettings = USUAL,
         below: Callable[[int], int] | None = None,
         candidates: bool = True,
         limit: Limit,
     ) -> Found[Move]:
         """The best move, one turn or ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
 
-        Depth is counted in `turns`, or else in `plies`: a horizon in the middle of a turn makes it look good to end one
-        at once, as the next draft comes sooner. `calm` is plies, and then the seat to move goes on with candidates that
-        are sure to win, as long as it gains. A battle has two results, won or lost with what is left on average
-        (`means`), or all that the dice may give (`dice`), or one, a bigger army wins with the difference (`sure`). The
-        tree has the `candidates` or else every attack with the most units; its drafts are the draft rule's. At its own
-        draft the position is answered without a search, by `draft` (see drafting.py).
+        Depth is counted in turns, or else in plies (`settings.horizon`): a horizon in the middle of a turn makes it
+        look good to end one at once, as the next draft comes sooner. At a calm one the seat to move goes on with
+        candidates, as long as it gains. The tree has the `candidates` or else every attack with the most units; its
+        drafts are the draft rule's. At its own draft the position is answered without a search, by `settings.draft`
+        (see drafting.py).
         """
         rules = self.rules
         attacks = min(rules.max_attacks, tree.MOST_ATTACKS) if candidates else rules.max_attacks
-        by_turns = horizon == "turns"
+        by_turns = settings.horizon == "turns"
         step = attacks if by_turns else 1
         depth = min(depth, DEEPEST // step)
         if rules.to_move(position) is None:
@@ -83,10 +84,10 @@ class CampaignSearch:
         units = sum(position.troops) + DEEPEST * self._most_income
         scale = floats(scale_values(rules.map, weights, opinion(rules), units // len(rules.map) + 1))
         if position.phase == "draft":
-            return self._drafted(position, draft, below, MODES[evaluation], scale, limit)
+            return self._drafted(position, settings.draft, below, MODES[evaluation], scale, limit)
         if limit.left is not None and limit.left < LEAST_NODES:
             return self._at_once(position, limit)
-        play = self._play(position, depth * step, battles, candidates, horizon)
+        play = self._play(position, depth * step, settings, candidates)
         state = state_of(self._board, position, position.seat, MODES[evaluation])
         look = partial(self._look, state, play, scale, units, step)
         before = limit.spent
@@ -107,18 +108,17 @@ class CampaignSearch:
             depth=1,
             algorithm="expectiminimax",
             evaluation=evaluation,
-            battles="dice",
-            horizon="plies",
+            settings=_LOOK_ONCE,
             candidates=False,
             limit=limit,
         )
 
-    def _play(self, position: Position, depth: int, battles: Battles, candidates: bool, horizon: Horizon) -> Any:
+    def _play(self, position: Position, depth: int, settings: CampaignSettings, candidates: bool) -> Any:
         """Room for a search of this kind."""
         rules = self.rules
         play = flat.play_array(self._values, position, depth)
-        play[flat.EVERY], play[flat.CALM] = not candidates, horizon == "calm"
-        play[flat.FIGHT] = _THROWN[battles] if rules.battle == "dice" else SURE
+        play[flat.EVERY], play[flat.CALM] = not candidates, settings.horizon == "calm"
+        play[flat.FIGHT] = _THROWN[settings.battles] if rules.battle == "dice" else SURE
         play[flat.NEAR] = position.round + depth >= rules.max_rounds
         if candidates:
             play[flat.LEFT] = min(play[flat.LEFT], tree.MOST_ATTACKS)
@@ -243,6 +243,6 @@ class CampaignSearch:
             return
         start = self.rules.initial(Dice(bytes(32), 0))[0]
         position = self.rules.outcomes(start, self.rules.legal_moves(start)[0])[0][1]
-        self.search(start, depth=1, algorithm="alphabeta", draft="greedy", limit=Limit())
+        self.search(start, depth=1, algorithm="alphabeta", settings=_GREEDY, limit=Limit())
         for algorithm in get_args(Algorithm):
             self.search(position, depth=1, algorithm=algorithm, limit=Limit(nodes=LEAST_NODES))

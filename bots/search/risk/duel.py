@@ -9,15 +9,17 @@ from typing import Any, ClassVar, get_args
 from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit, opinion
 from bots.search.deepening import DEEPEST, deepen
-from bots.search.kernels import Algorithm, Battles, Drafting, Horizon
+from bots.search.kernels import Algorithm
 from bots.search.risk import duel_pruning as pruning
 from bots.search.risk import duel_tree as tree
+from bots.search.risk.settings import DuelSettings
 from bots.search.risk.sums import INDEX, MODES, NONE, scale_values, state_of
 from bots.search.risk.work import AT_ONCE, begin, best_line, charge, found, stopping
 from machine.compiled import FAST, floats, ints, zeros
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import FREE, Action, Duel, Position
 
+USUAL = DuelSettings()
 SLOTS = 2**18
 """Positions that are remembered; as many everywhere, for the same moves on every machine."""
 
@@ -47,16 +49,13 @@ class DuelSearch:
         algorithm: Algorithm,
         evaluation: str = "features",
         weights: Sequence[float] = EQUAL,
-        battles: Battles = "means",
-        horizon: Horizon = "turns",
-        draft: Drafting = "rule",
+        settings: DuelSettings = USUAL,
         below: Callable[[int], int] | None = None,
         limit: Limit,
     ) -> Found[Action]:
         """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
 
-        Nodes run over by fewer than one position has results. The line ends early where the table knew the rest. An
-        attack is one throw and a turn one ply, without a draft, whatever `battles`, `horizon` and `draft` say.
+        Nodes run over by fewer than one position has results. The line ends early where the table knew the rest.
         """
         rules = self.rules
         if rules.to_move(position) is None:
