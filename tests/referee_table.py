@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from arena.ratings import ladder
 from arena.referee import record as records
-from arena.referee.effects import Deadline, Effect, Expired, Finish, Played, Ready, Record, Release, Show, Tell
+from arena.referee.effects import Deadline, Effect, Expired, Finish, Played, Readied, Release, Show, Tell, Write
 from arena.referee.match import Match, Phase
 from arena.referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, header_of, public, write_line
 from arena.replay.verify import verify
@@ -157,7 +157,7 @@ class Table:
         if not self.lines:
             self.open()
         for seat, nonce in zip(self.seats, nonces, strict=False):
-            self.send(Ready(seat, nonce))
+            self.send(Readied(seat, nonce))
         return self
 
     def resume(self, lines: Iterable[AnyLine]) -> Table:
@@ -201,7 +201,7 @@ class Table:
 
     def perform(self, effects: list[Effect]) -> list[Effect]:
         for effect in effects:
-            if isinstance(effect, Record):
+            if isinstance(effect, Write):
                 self.lines.append(effect.line)
             elif isinstance(effect, Tell):
                 self._check(effect.message)

@@ -9,7 +9,7 @@ MOST_ALLOWED_A_PLY = 0.1
 MOST_ALLOWED_A_MATCH = 1.0
 
 
-class Clock(Struct, frozen=True, gc=False):
+class TimeBanks(Struct, frozen=True, gc=False):
     """A bank of seconds for every seat; at most one of them runs. All times are seconds of one monotonic clock."""
 
     banks: tuple[float, ...]
@@ -20,15 +20,15 @@ class Clock(Struct, frozen=True, gc=False):
     """What is left of each seat's allowance for round trips in this match."""
 
     @classmethod
-    def new(cls, seats: int, bank: float, increment: float) -> Clock:
+    def new(cls, seats: int, bank: float, increment: float) -> TimeBanks:
         """A clock at rest with `bank` seconds for each seat."""
         return cls((bank,) * seats, increment, allowances=(MOST_ALLOWED_A_MATCH,) * seats)
 
-    def start(self, seat: int, now: float) -> Clock:
+    def start(self, seat: int, now: float) -> TimeBanks:
         """The clock running for `seat`."""
-        return Clock(self.banks, self.increment, seat, now, self.allowances)
+        return TimeBanks(self.banks, self.increment, seat, now, self.allowances)
 
-    def press(self, now: float, round_trip: float = 0.0) -> Clock:
+    def press(self, now: float, round_trip: float = 0.0) -> TimeBanks:
         """The clock at rest after the running seat's accepted move: the time used is taken off, less the round trip
         (at most 0.1 s a ply and 1 s a match), and the increment added."""
         seat = self.running
@@ -41,15 +41,15 @@ class Clock(Struct, frozen=True, gc=False):
             allowances = _put(allowances, seat, allowances[seat] - allowance)
             used -= allowance
         banks = _put(self.banks, seat, max(0.0, self.banks[seat] - used) + self.increment)
-        return Clock(banks, self.increment, None, 0.0, allowances)
+        return TimeBanks(banks, self.increment, None, 0.0, allowances)
 
-    def stop(self, now: float) -> Clock:
+    def stop(self, now: float) -> TimeBanks:
         """The clock at rest, the time used taken off: nobody moved."""
         if self.running is None:
             return self
         return replace(self, banks=_put(self.banks, self.running, self.left(self.running, now)), running=None)
 
-    def delayed(self, by: float, now: float) -> Clock:
+    def delayed(self, by: float, now: float) -> TimeBanks:
         """The clock as if it had been started `by` seconds later, at most now: the arena itself was late."""
         return self if self.running is None else replace(self, since=max(self.since, min(self.since + by, now)))
 

@@ -10,7 +10,7 @@ from arena.referee.record import AnyLine
 from protocol.messages import End, Error, Rejected, Start, Turn
 
 
-class Ready(Struct, frozen=True, gc=False):
+class Readied(Struct, frozen=True, gc=False):
     """A seat is ready and adds its nonce (empty if it has none)."""
 
     seat: int
@@ -68,7 +68,7 @@ class Voided(Struct, frozen=True, gc=False):
     """Whether to take back what the last event did: the arena failed before it could be recorded."""
 
 
-class Record(Struct, frozen=True, gc=False):
+class Write(Struct, frozen=True, gc=False):
     """Write this line to the journal before anything that follows."""
 
     line: AnyLine
@@ -103,5 +103,5 @@ class Finish(Struct, frozen=True, gc=False):
     """The match is over: store `result()`, then send `farewell()` to everyone who was not released."""
 
 
-MatchEvent = Ready | Played | Resigned | Left | Returned | Forfeited | Expired | Delayed | Voided
-Effect = Record | Tell | Show | Release | Deadline | Finish
+MatchEvent = Readied | Played | Resigned | Left | Returned | Forfeited | Expired | Delayed | Voided
+Effect = Write | Tell | Show | Release | Deadline | Finish

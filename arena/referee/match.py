@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from arena.referee.clock import Clock
+from arena.referee.clock import TimeBanks
 from arena.referee.course import Course
 from arena.referee.effects import (
     Deadline,
@@ -24,14 +24,14 @@ from arena.referee.effects import (
     Left,
     MatchEvent,
     Played,
-    Ready,
-    Record,
+    Readied,
     Release,
     Resigned,
     Returned,
     Show,
     Tell,
     Voided,
+    Write,
 )
 from arena.referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void, course_of, is_rated, redo
 from arena.referee.result import Ratings, Result, SeatResult
@@ -74,7 +74,7 @@ class Match:
         self._seed = seed
         self._seeks = list(seeks) or [None] * self.game.seats
         self._nonces: dict[int, bytes] = {}
-        self._clock = Clock.new(self.game.seats, header.clock.bank_ms / 1000, header.clock.increment_ms / 1000)
+        self._clock = TimeBanks.new(self.game.seats, header.clock.bank_ms / 1000, header.clock.increment_ms / 1000)
         self._until: float | None = None
         """When the time to be ready, or to come back after a restart, ends; None once the clocks run."""
         self._strikes = [0] * self.game.seats
@@ -91,8 +91,8 @@ class Match:
         """The first effects of a new match."""
         self._until = now + READY_WITHIN
         return [
-            Record(Secret(seed=self._seed.hex())),
-            Record(self.header),
+            Write(Secret(seed=self._seed.hex())),
+            Write(self.header),
             *(Tell(seat, self.start(seat)) for seat in range(self.game.seats)),
             Show(self.start()),
             Deadline(self._until),
@@ -264,7 +264,7 @@ class Match:
         """Every seat that will come is here: from now on the clocks run."""
         deal = self._begin()
         self._until = None
-        effects: list[Effect] = [Record(Begun(nonces=self._hex_nonces, out=self._quitting))]
+        effects: list[Effect] = [Write(Begun(nonces=self._hex_nonces, out=self._quitting))]
         if deal is not None:
             effects.append(self._happened(deal, now))
         for seat, reason in self._quitting.items():
@@ -272,12 +272,12 @@ class Match:
                 effects += self._drop(seat, reason, now)
         return effects + self._next(now)
 
-    def _happened(self, event: Event, now: float) -> Record:
+    def _happened(self, event: Event, now: float) -> Write:
         """Note an event that is no move."""
         self.events.append(event)
-        return Record(self._ply_line(event, self._clock.milliseconds(now)))
+        return Write(self._ply_line(event, self._clock.milliseconds(now)))
 
-    def _ready(self, event: Ready, now: float) -> list[Effect]:
+    def _ready(self, event: Readied, now: float) -> list[Effect]:
         self._nonces.setdefault(event.seat, event.nonce)
         return self._set_off(now) if len(self._nonces) == self.game.seats else []
 
@@ -295,7 +295,7 @@ class Match:
         self._enter(happened, event.move)
         info, complaint = self._info(event)
         line = self._ply_line(happened, self._clock.milliseconds(now), info)
-        return [Record(line), *complaint, *self._next(now, line.clock)]
+        return [Write(line), *complaint, *self._next(now, line.clock)]
 
     def _enter(self, happened: Event, move: Any) -> None:
         seat = happened.seat
@@ -337,7 +337,7 @@ class Match:
             clock_ms=self._clock.milliseconds(now)[seat],
         )
         strike = Strike(ply=event.ply, seat=seat, code=fault.code, message=str(fault))
-        effects: list[Effect] = [Record(strike), Tell(seat, rejected)]
+        effects: list[Effect] = [Write(strike), Tell(seat, rejected)]
         return effects if left else effects + self._leave(seat, "illegal", now)
 
     def _resigned(self, event: Resigned, now: float) -> list[Effect]:
@@ -421,7 +421,7 @@ class Match:
         if self.course is None:
             self.course = self._new_course()
         self.course.void()
-        return [Record(Void()), *self._finish(now)]
+        return [Write(Void()), *self._finish(now)]
 
     def _undo(self) -> None:
         """Take back what the last event did."""
@@ -527,7 +527,7 @@ def latest(events: Sequence[Event]) -> list[Event]:
 
 
 _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float], list[Effect]]] = {
-    (Phase.WAITING, Ready): Match._ready,
+    (Phase.WAITING, Readied): Match._ready,
     (Phase.WAITING, Played): Match._too_early,
     (Phase.WAITING, Resigned): Match._resigned_early,
     (Phase.WAITING, Left): Match._left,
@@ -536,7 +536,7 @@ _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float],
     (Phase.WAITING, Expired): Match._too_long,
     (Phase.WAITING, Delayed): Match._delayed,
     (Phase.WAITING, Voided): Match._voided,
-    (Phase.PLAYING, Ready): Match._nothing,
+    (Phase.PLAYING, Readied): Match._nothing,
     (Phase.PLAYING, Played): Match._played,
     (Phase.PLAYING, Resigned): Match._resigned,
     (Phase.PLAYING, Left): Match._left,
@@ -545,7 +545,7 @@ _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float],
     (Phase.PLAYING, Expired): Match._expired,
     (Phase.PLAYING, Delayed): Match._delayed,
     (Phase.PLAYING, Voided): Match._voided,
-    (Phase.OVER, Ready): Match._nothing,
+    (Phase.OVER, Readied): Match._nothing,
     (Phase.OVER, Played): Match._too_late,
     (Phase.OVER, Resigned): Match._nothing,
     (Phase.OVER, Left): Match._left,

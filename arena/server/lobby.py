@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.ratings import pairing
-from arena.referee.effects import Played, Ready, Resigned
+from arena.referee.effects import Played, Readied, Resigned
 from arena.server.runner import Runner
 from arena.server.session import SUPERSEDED, Session
 from protocol.digest import canonical
@@ -20,6 +20,7 @@ from protocol.messages import (
     ClientMessage,
     Hello,
     Move,
+    Ready,
     Rejected,
     Resign,
     Seek,
@@ -28,7 +29,6 @@ from protocol.messages import (
     Unwatch,
     Watch,
 )
-from protocol.messages import Ready as ReadyMessage
 
 EVERY_MATCH = "*"
 GATHER = 0.02
@@ -212,12 +212,12 @@ class Lobby:
         self._seeks.pop((_name(session).lower(), message.id), None)
         session.send(Unseeked(id=message.id))
 
-    def ready(self, session: Session, message: ReadyMessage) -> None:
+    def ready(self, session: Session, message: Ready) -> None:
         """A seat is ready."""
         seat = self._seat(session, message.match)
         if seat is None:
             raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")
-        self.runners[message.match].receive(Ready(seat, bytes.fromhex(message.nonce or "")))
+        self.runners[message.match].receive(Readied(seat, bytes.fromhex(message.nonce or "")))
 
     def move(self, session: Session, message: Move) -> None:
         """A seat moves."""
@@ -321,7 +321,7 @@ _ACTIONS: dict[type[ClientMessage], Callable[[Lobby, Session, Any], None]] = {
     Hello: Lobby.second_hello,
     Seek: Lobby.seek,
     Unseek: Lobby.unseek,
-    ReadyMessage: Lobby.ready,
+    Ready: Lobby.ready,
     Move: Lobby.move,
     Resign: Lobby.resign,
     Watch: Lobby.watch,

@@ -15,12 +15,12 @@ from arena.referee.effects import (
     Forfeited,
     Left,
     MatchEvent,
-    Record,
     Release,
     Returned,
     Show,
     Tell,
     Voided,
+    Write,
 )
 from arena.referee.match import Match
 from arena.referee.record import AnyLine
@@ -147,7 +147,7 @@ class Runner:
 
     def _perform(self, effects: list[Effect]) -> None:
         """Do what the referee wants. What it wants recorded comes first, whole; only that may fail."""
-        lines = [effect.line for effect in effects if type(effect) is Record]
+        lines = [effect.line for effect in effects if type(effect) is Write]
         if lines:
             self.journal.write(*lines)
         for effect in effects:
@@ -184,7 +184,7 @@ class Runner:
             self._perform(effects)
         except JournalFault as fault:
             log.error("match %s: %s", self.match.id, fault)
-            self._perform([effect for effect in effects if type(effect) is not Record])
+            self._perform([effect for effect in effects if type(effect) is not Write])
 
     def _arm(self, at: float | None) -> None:
         """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""

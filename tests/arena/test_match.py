@@ -14,13 +14,13 @@ from arena.referee.effects import (
     Forfeited,
     Left,
     Played,
-    Ready,
-    Record,
+    Readied,
     Resigned,
     Returned,
     Show,
     Tell,
     Voided,
+    Write,
 )
 from arena.referee.match import READY_WITHIN, Match, Phase
 from arena.referee.record import Ply, Strike
@@ -56,8 +56,8 @@ def test_each_seek_is_answered_by_the_start_that_carries_its_id() -> None:
 def test_the_match_begins_when_every_seat_is_ready_and_the_first_turn_carries_the_nonces() -> None:
     table = Table()
     table.open()
-    assert table.send(Ready(1, NONCES[1])) == []
-    table.send(Ready(0, NONCES[0]))
+    assert table.send(Readied(1, NONCES[1])) == []
+    table.send(Readied(0, NONCES[0]))
     turn = table.last(0)
     assert isinstance(turn, Turn)
     assert (turn.ply, turn.to_move, turn.events) == (0, 0, [])
@@ -78,11 +78,11 @@ def test_the_first_turn_of_the_other_seat_carries_the_nonces_too_and_later_ones_
 def test_ready_said_again_is_no_news_and_does_not_change_the_nonce() -> None:
     table = Table()
     table.open()
-    table.send(Ready(0, NONCES[0]))
-    assert table.send(Ready(0, b"\x99" * 16)) == []
-    table.send(Ready(1, b""))
+    table.send(Readied(0, NONCES[0]))
+    assert table.send(Readied(0, b"\x99" * 16)) == []
+    table.send(Readied(1, b""))
     assert table.last(0).nonces == [NONCES[0].hex(), ""]
-    assert table.send(Ready(0, b"\x99" * 16)) == []
+    assert table.send(Readied(0, b"\x99" * 16)) == []
 
 
 def test_a_move_before_the_match_began_is_not_this_seats_turn() -> None:
@@ -107,7 +107,7 @@ def test_a_deal_is_told_as_ply_0_with_the_first_turn_at_ply_1() -> None:
 def test_a_seat_that_is_not_ready_in_time_loses_unrated() -> None:
     table = Table(rated=True)
     table.open()
-    table.send(Ready(1, b""))
+    table.send(Readied(1, b""))
     assert table.deadline == 110
     table.expire()
     assert ended(table) == ["no_show", "win"]
@@ -163,7 +163,7 @@ def test_a_move_is_recorded_before_it_is_told() -> None:
     table = Table().begin()
     effects = table.play(A_MOVE)
     recorded = [type(effect) for effect in effects]
-    assert recorded.index(Record) < recorded.index(Tell)
+    assert recorded.index(Write) < recorded.index(Tell)
     turn = table.last(1)
     assert turn.events == [table.lines[-1].event]
     assert turn.digest == table.lines[-1].digest
@@ -215,8 +215,8 @@ def test_a_late_watcher_sees_the_current_turn_with_all_events_and_nothing_outsid
     table = Table()
     table.open()
     assert table.match.view(table.now) is None
-    table.send(Ready(0, b""))
-    table.send(Ready(1, b""))
+    table.send(Readied(0, b""))
+    table.send(Readied(1, b""))
     table.play(A_MOVE)
     table.play(A_MOVE, after=1)
     view = table.match.view(table.now + 2)
@@ -362,7 +362,7 @@ def test_whatever_comes_after_the_end_changes_nothing() -> None:
     table = Table().begin()
     table.send(Resigned(0))
     told = [len(messages) for messages in table.told]
-    for event in (Ready(0, b""), Resigned(1), Left(0), Forfeited(1), Expired(), Delayed(1), Voided()):
+    for event in (Readied(0, b""), Resigned(1), Left(0), Forfeited(1), Expired(), Delayed(1), Voided()):
         assert table.send(event) == []
     table.send(Played(1, 0, A_MOVE))
     assert table.last(1).code == "no_such_match"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arena.referee.effects import Forfeited, Left, Played, Ready, Resigned, Returned, Voided
+from arena.referee.effects import Forfeited, Left, Played, Readied, Resigned, Returned, Voided
 from arena.referee.match import Phase
 from protocol.messages import End, Start, Turn
 from referee_table import A_MOVE, Dibs, Table, ended
@@ -97,8 +97,8 @@ def test_what_was_not_recorded_is_taken_back_when_the_match_is_called_off() -> N
 def test_a_beginning_that_was_not_recorded_is_taken_back_too() -> None:
     table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"})
     table.open()
-    table.send(Ready(0, b""))
-    table.match.receive(Ready(1, b""), table.now)
+    table.send(Readied(0, b""))
+    table.match.receive(Readied(1, b""), table.now)
     table.send(Voided(undo=True))
     assert ended(table) == ["void", "void"]
     assert table.match.result("x").plies == 0
@@ -167,7 +167,7 @@ def test_of_three_seats_one_that_does_not_show_up_leaves_the_others_to_play(abse
     table = Table("dibs", rated=True)
     table.open()
     for seat in {0, 1, 2} - {absent}:
-        table.send(Ready(seat, b""))
+        table.send(Readied(seat, b""))
     table.expire()
     first = min({0, 1, 2} - {absent})
     assert isinstance(table.last(first), Turn)
@@ -181,8 +181,8 @@ def test_of_three_seats_one_that_resigns_early_leaves_the_others_their_time_to_b
     table = Table("dibs")
     table.open()
     assert table.send(Resigned(0)) == []
-    table.send(Ready(1, b""))
-    table.send(Ready(2, b""))
+    table.send(Readied(1, b""))
+    table.send(Readied(2, b""))
     assert table.last(0).reason == "resigned"
     assert isinstance(table.last(1), Turn)
     assert table.last(1).nonces == ["", "", ""]

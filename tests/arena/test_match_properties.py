@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.referee import record as records
-from arena.referee.effects import Delayed, Expired, Forfeited, Left, Played, Ready, Resigned, Returned, Voided
+from arena.referee.effects import Delayed, Expired, Forfeited, Left, Played, Readied, Resigned, Returned, Voided, Write
 from arena.referee.match import Match, Phase
 from arena.referee.record import Begun, Ply
 from arena.replay.verify import verify
@@ -68,7 +68,7 @@ def step(table: Table, what: tuple[Any, ...]) -> None:
     elif kind == "elsewhere":
         table.send(Played(seat, what[2], what[3]))
     elif kind == "ready":
-        table.send(Ready(seat, what[2]))
+        table.send(Readied(seat, what[2]))
     elif kind == "follow":
         match.follow(seat)
     elif kind in _OF_A_SEAT:
@@ -84,7 +84,7 @@ def step(table: Table, what: tuple[Any, ...]) -> None:
 
 _OF_A_SEAT: dict[str, Any] = {
     "elsewhere": None,
-    "ready": Ready,
+    "ready": Readied,
     "follow": None,
     "resign": Resigned,
     "leave": Left,
@@ -99,7 +99,7 @@ def played(game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]
     table.match.watch(wanted=True)
     table.open()
     for seat in ready:
-        table.send(Ready(seat % len(table.seats), bytes([seat]) * 16))
+        table.send(Readied(seat % len(table.seats), bytes([seat]) * 16))
     for what, after in script:
         table.now += after
         step(table, what)
@@ -227,7 +227,7 @@ def test_a_match_voided_because_its_last_event_was_not_recorded_verifies(
         nonlocal seen
         effects = receive(match, event, now)
         seen += 1
-        if seen > fails_at and any(type(effect).__name__ == "Record" for effect in effects):
+        if seen > fails_at and any(isinstance(effect, Write) for effect in effects):
             raise Lost
         return effects
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.referee.effects import Delayed, Expired, Forfeited, Left, Ready, Resigned, Returned, Voided
+from arena.referee.effects import Delayed, Expired, Forfeited, Left, Readied, Resigned, Returned, Voided
 from arena.referee.match import RETURN_WITHIN, Match, Phase
 from arena.referee.record import Begun, Strike, Void
 from protocol.errors import BadRecord
@@ -82,12 +82,12 @@ def test_after_a_restart_with_no_seat_back_the_match_is_void() -> None:
 def test_after_a_restart_before_the_match_began_there_is_time_to_be_ready_again() -> None:
     table = Table()
     table.open()
-    table.send(Ready(0, b""))
+    table.send(Readied(0, b""))
     again = copy_of(table)
     assert again.match.phase is Phase.WAITING
     all_back(again)
-    again.send(Ready(0, NONCES[0]))
-    again.send(Ready(1, b""))
+    again.send(Readied(0, NONCES[0]))
+    again.send(Readied(1, b""))
     assert again.last(0).nonces == [NONCES[0].hex(), ""]
     ended(again.finish_at_random())
 
@@ -126,7 +126,7 @@ def test_a_match_that_was_over_in_the_journal_finishes_at_once(reason: str) -> N
     table = Table("nim", {"heaps": [1, 1]}, rated=True)
     table.open()
     if reason == "no_show":
-        table.send(Ready(0, b""))
+        table.send(Readied(0, b""))
         table.expire()
     else:
         table.begin()
@@ -150,7 +150,7 @@ def test_what_a_crash_cut_off_in_the_middle_of_a_beginning_is_done_after_the_res
     config = {"heaps": [9, 9, 9], "start": "p-position"} if game == "nim" else {"dealt": True}
     table = Table(game, config, rated=True)
     table.open()
-    table.send(Ready(0, b""))
+    table.send(Readied(0, b""))
     table.expire()
     begun = next(at for at, line in enumerate(table.lines) if isinstance(line, Begun))
     assert len(table.lines) > begun + 2

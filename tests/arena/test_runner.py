@@ -12,7 +12,7 @@ import pytest
 import uvloop
 
 from arena.referee import record as records
-from arena.referee.effects import Delayed, Played, Ready, Resigned, Voided
+from arena.referee.effects import Delayed, Played, Readied, Resigned, Voided
 from arena.referee.match import Match, Phase
 from arena.referee.record import Ply
 from arena.replay.verify import verify
@@ -73,7 +73,7 @@ class Room:
     def begin(self) -> Room:
         self.runner.open()
         for seat in range(len(self.friends)):
-            self.runner.receive(Ready(seat, NONCES[seat]))
+            self.runner.receive(Readied(seat, NONCES[seat]))
         return self
 
     def play(self, move: Any = None) -> None:
@@ -301,8 +301,8 @@ async def test_a_disk_that_is_full_when_all_are_ready_voids_the_match(
     room = Room(tmp_path, "nim", {"heaps": [9, 9], "start": "p-position"})
     room.runner.open()
     full_disk(monkeypatch)
-    room.runner.receive(Ready(0, b""))
-    room.runner.receive(Ready(1, b""))
+    room.runner.receive(Readied(0, b""))
+    room.runner.receive(Readied(1, b""))
     monkeypatch.undo()
     ends = await room.end()
     assert [(end.reason, end.ply, end.events) for end in ends] == [("void", 0, [])] * 2

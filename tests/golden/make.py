@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.referee import record as records
-from arena.referee.effects import Deadline, Effect, Expired, MatchEvent, Played, Ready, Record, Resigned
+from arena.referee.effects import Deadline, Effect, Expired, MatchEvent, Played, Readied, Resigned, Write
 from arena.referee.match import Match, Phase
 from arena.referee.record import AnyLine, Header, RecordedSeat
 from protocol.games import load
@@ -60,14 +60,14 @@ def referee(header: Header, seed: bytes, nonces: Sequence[bytes], choose: Callab
     def perform(effects: list[Effect]) -> None:
         nonlocal deadline
         for effect in effects:
-            if isinstance(effect, Record):
+            if isinstance(effect, Write):
                 lines.append(effect.line)
             elif isinstance(effect, Deadline) and effect.at is not None:
                 deadline = effect.at
 
     perform(match.open(now))
     for seat, nonce in enumerate(nonces):
-        perform(match.receive(Ready(seat, nonce), now))
+        perform(match.receive(Readied(seat, nonce), now))
     while match.phase is not Phase.OVER:
         event = choose(match)
         now = deadline if isinstance(event, Expired) else now + THINKING
