@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from arena.ratings import ladder
+from arena.referee import reading
 from arena.referee import record as records
 from arena.referee.effects import Deadline, Effect, Expired, Finish, Played, Readied, Release, Show, Tell, Write
 from arena.referee.match import Match, Phase
@@ -230,7 +231,7 @@ class Table:
 
     def record(self) -> records.Record:
         """The record of the finished match, through its bytes."""
-        return records.read(self.packed(), "m-1.jsonl.gz")
+        return reading.read(self.packed(), "m-1.jsonl.gz")
 
     def packed(self) -> bytes:
         result = self.match.result("2026-01-01T00:01:00.000Z")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from arena.referee import record as records
+from arena.referee import reading
 from arena.referee.effects import Expired, MatchEvent, Played, Resigned
 from arena.referee.match import Match
 from arena.referee.record import Record
@@ -31,7 +31,7 @@ def data(name: str) -> bytes:
 
 
 def golden(name: str) -> Record:
-    return records.read(data(name), name)
+    return reading.read(data(name), name)
 
 
 def opened(record: Record) -> tuple[bytes, list[bytes]]:

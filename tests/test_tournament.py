@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from arena.referee import reading
 from arena.referee import record as records
+from arena.referee.redo import replay
 from arena.store.store import Store
 from commands import children, ends_within, faulty, run, started
 from protocol.games.theory.impartial import outcome_class
@@ -60,7 +62,7 @@ def record(folder: Path, match: str) -> records.Record:
     finally:
         store.close()
     assert body is not None
-    return records.read(body, match)
+    return reading.read(body, match)
 
 
 class Played:
@@ -105,7 +107,7 @@ def test_perfect_never_loses_from_a_winning_position(played: Played) -> None:
         if "perfect" not in names:
             continue
         seat = names.index("perfect")
-        positions = [course.wire for _, course in records.replay(record(played.folder, match["match"]))]
+        positions = [course.wire for _, course in replay(record(played.folder, match["match"]))]
         could_win = any(
             position["to_move"] == seat and outcome_class(position["heaps"], None, misere=False) == "N"
             for position in positions

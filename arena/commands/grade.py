@@ -13,8 +13,9 @@ from rich.text import Text
 
 from arena.commands.replay import load
 from arena.commands.tables import counted
-from arena.referee import record as records
+from arena.referee import reading
 from arena.referee.record import Ply, Record
+from arena.referee.redo import replay
 from protocol.errors import UsageFault
 from protocol.games.base import NO_DICE, Game
 from protocol.games.grundy import Grundy
@@ -62,7 +63,7 @@ Judge = Callable[[Any, Any], Verdict]
 def grade(target: str, database: str, *, to_json: bool) -> None:
     """Print what each move of a match gave away, and each seat's mean. Raises `Fault`."""
     name, body = load(target, database)
-    record = records.read(body, name)
+    record = reading.read(body, name)
     moves = list(graded(record))
     marks = [_mark(record, seat, moves) for seat in range(len(record.header.seats))]
     if to_json:
@@ -78,7 +79,7 @@ def graded(record: Record) -> Iterator[Graded]:
     """Every move of the match. Raises `UsageFault` where its game is not solved, `BadRecord` as `replay` does."""
     judge: Judge | None = None
     before: Any = None
-    for line, course in records.replay(record):
+    for line, course in replay(record):
         judge = judge or judge_of(course.game)
         if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
             move = course.game.decode_move(line.event.move)

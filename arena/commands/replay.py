@@ -15,8 +15,9 @@ from rich.text import Text
 
 from arena.commands import stepping
 from arena.commands.tables import counted
-from arena.referee import record as records
+from arena.referee import reading
 from arena.referee.record import Header, Record, Strike
+from arena.referee.redo import replay
 from arena.replay import verify as verifying
 from arena.replay.plies import Told, tell
 from arena.store.store import Store
@@ -49,7 +50,7 @@ def verify(targets: Sequence[str], database: str) -> None:
     for name, body in _bodies(targets, database):
         count += 1
         try:
-            record = records.read(body, name)
+            record = reading.read(body, name)
             verifying.verify(record)
         except BadRecord as fault:
             if len(targets) == 1:
@@ -84,9 +85,9 @@ def export(target: str, to: Path, database: str) -> None:
     if to.name.endswith(".jsonl.gz"):
         data = body
     elif to.suffix == ".jsonl":
-        data = records.unpack(body, name)
+        data = reading.unpack(body, name)
     elif to.suffix == ".json":
-        data = msgspec.json.format(msgspec.json.encode(_document(records.read(body, name))), indent=2) + b"\n"
+        data = msgspec.json.format(msgspec.json.encode(_document(reading.read(body, name))), indent=2) + b"\n"
     else:
         raise UsageFault(f"--to {to}: its name ends in one of {', '.join(SUFFIXES)}")
     try:
@@ -101,7 +102,7 @@ def export(target: str, to: Path, database: str) -> None:
 def _document(record: Record) -> dict[str, Any]:
     plies, strikes = [], []
     start: dict[str, Any] = {}
-    for line, course in records.replay(record):
+    for line, course in replay(record):
         if line is None:
             start = course.wire
         elif isinstance(line, Strike):
@@ -121,7 +122,7 @@ def show(
     if step or play is not None:
         stepping.check(step=step, play=play, others=boards or to_json)
     name, body = load(target, database)
-    record = records.read(body, name)
+    record = reading.read(body, name)
     if to_json:
         print(msgspec.json.encode(_document(record)).decode())
     elif step or play is not None:
@@ -135,7 +136,7 @@ def _print(record: Record, boards: bool) -> None:
     for text in _opening(record.header, rated=record.footer.ratings is not None):
         console.print(text, markup=False)
     told: list[Told] = []
-    for line, course in records.replay(record):
+    for line, course in replay(record):
         if line is not None:
             told.append(tell(line, course.game, record.header))
         if boards and line is not None:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from arena.referee import record as records
 from arena.referee.course import Course
 from arena.referee.record import Ply, Record, Strike
+from arena.referee.redo import replay
 from arena.replay.plies import tell
 from protocol.errors import UsageFault
 
@@ -69,7 +69,7 @@ def _frames(record: Record) -> tuple[list[Frame], Course]:
     bank = record.header.clock.bank_ms
     clock = [bank] * len(record.header.seats)
     frames = []
-    for line, course in records.replay(record):
+    for line, course in replay(record):
         if isinstance(line, Ply):
             clock = line.clock
         frames.append(Frame(line, course.state, clock))

@@ -33,7 +33,8 @@ from arena.referee.effects import (
     Voided,
     Write,
 )
-from arena.referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void, course_of, is_rated, redo
+from arena.referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void, is_rated
+from arena.referee.redo import course_of, redo
 from arena.referee.result import Ratings, Result, SeatResult
 from protocol.codec import read_info
 from protocol.errors import BadRecord, IllegalMove, MalformedMessage, MalformedMove

@@ -9,7 +9,8 @@ import contextlib
 import os
 from pathlib import Path
 
-from arena.referee.record import AnyLine, Header, public, read_lines, write_line
+from arena.referee.reading import read_lines
+from arena.referee.record import AnyLine, Header, public, write_line
 from protocol.errors import ArenaFault, BadRecord
 
 

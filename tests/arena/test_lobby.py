@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arena.referee import record as records
+from arena.referee import reading
 from arena.replay.verify import verify
 from arena.server import lobby as lobbies
 
@@ -92,7 +92,7 @@ async def test_a_game_for_three_begins_when_three_seek_it(serve: Any, dibs: None
     assert {player["bot"] for player in start["seats"]} == {"ann", "bob", "cid"}
     ends = await asyncio.gather(*(client.play() for client in seats))
     assert [sorted(end["ranks"]) for end in ends] == [[1, 2, 2]] * 3
-    verify(records.read(served.store.record(start["match"]), "record"))
+    verify(reading.read(served.store.record(start["match"]), "record"))
 
 
 async def test_nobody_is_named_where_three_play(serve: Any, dibs: None) -> None:

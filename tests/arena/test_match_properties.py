@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.referee import record as records
 from arena.referee.effects import Delayed, Expired, Forfeited, Left, Played, Readied, Resigned, Returned, Voided, Write
 from arena.referee.match import Match, Phase
 from arena.referee.record import Begun, Ply
 from arena.replay.verify import verify
 from protocol.messages import End, Turn
+from protocol.reasons import LEAVING
 from referee_table import Table
 
 pytestmark = pytest.mark.usefixtures("dibs")
@@ -120,7 +120,7 @@ def check(table: Table) -> None:
     assert all(rank == 1 or sum(other < rank for other in ranks) >= rank - 1 for rank in ranks)
     for seat in result.seats:
         assert (seat.reason == "void") == (result.reason == "void")
-        if seat.reason in records.LEAVING:
+        if seat.reason in LEAVING:
             assert seat.rank > 1
     assert result.rated == (not {"void", "no_show"} & {seat.reason for seat in result.seats})
     verify(table.record())

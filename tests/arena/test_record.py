@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from arena.referee import reading
 from arena.referee import record as records
 from arena.referee.effects import Resigned, Voided
 from arena.replay.verify import verify
@@ -50,7 +51,7 @@ def bytes_of(rows: Rows) -> bytes:
 def refusal(data: bytes, name: str = "m-1.jsonl.gz") -> str:
     """The one line with which a record is refused."""
     with pytest.raises(BadRecord) as caught:
-        verify(records.read(data, name))
+        verify(reading.read(data, name))
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(("m-1", name)), message
@@ -65,16 +66,16 @@ def plies_of(rows: Rows) -> Rows:
 
 
 def test_a_record_is_read_back_as_it_was_written(packed: bytes) -> None:
-    record = records.read(packed, "x")
+    record = reading.read(packed, "x")
     lines = [records.write_line(line) for line in (record.header, *record.lines)]
     assert records.pack(lines, record.footer) == packed
-    assert records.read(records.unpack(packed, "x"), "x") == record
-    assert records.unpack(records.unpack(packed, "x"), "x") == records.unpack(packed, "x")
+    assert reading.read(reading.unpack(packed, "x"), "x") == record
+    assert reading.unpack(reading.unpack(packed, "x"), "x") == reading.unpack(packed, "x")
 
 
 def test_the_same_record_gives_the_same_bytes(packed: bytes) -> None:
     assert packed[4:8] == bytes(4), "no time stamp in the gzip header"
-    record = records.read(packed, "x")
+    record = reading.read(packed, "x")
     lines = [records.write_line(line) for line in (record.header, *record.lines)]
     assert records.pack(lines, record.footer) == records.pack(lines, record.footer)
 
@@ -91,14 +92,14 @@ def test_a_record_begins_with_its_header_and_ends_with_its_footer(packed: bytes)
 
 def test_a_true_record_verifies(packed: bytes) -> None:
     for data in (packed, gzip.decompress(packed), with_dice()):
-        verify(records.read(data, "x"))
+        verify(reading.read(data, "x"))
 
 
 def test_fields_that_a_later_version_adds_are_ignored(packed: bytes) -> None:
     rows = rows_of(packed)
     rows[0]["room"] = "b"
     rows[-1]["weather"] = "fine"
-    verify(records.read(bytes_of(rows), "x"))
+    verify(reading.read(bytes_of(rows), "x"))
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -145,7 +146,7 @@ def test_a_record_with_any_byte_changed_is_read_or_refused_in_one_line(packed: b
             at = chance.randrange(len(data))
             changed = data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :]
             try:
-                verify(records.read(changed, "m-1.jsonl.gz"))
+                verify(reading.read(changed, "m-1.jsonl.gz"))
             except BadRecord as fault:
                 refused.append(str(fault))
     assert len(refused) > 600
@@ -181,15 +182,15 @@ def test_a_newer_format_is_named_whatever_else_changed_in_it() -> None:
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused_and_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(reading, "MOST_BYTES", 1_000_000)
     bomb = gzip.compress(b"0" * 5_000_000)
     assert refusal(bomb) == "m-1.jsonl.gz unpacks to more than 1000000 bytes: a match record is smaller"
 
 
 def test_a_record_of_exactly_the_most_bytes_is_read(packed: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MOST_BYTES", len(gzip.decompress(packed)))
-    verify(records.read(packed, "x"))
-    monkeypatch.setattr(records, "MOST_BYTES", len(gzip.decompress(packed)) - 1)
+    monkeypatch.setattr(reading, "MOST_BYTES", len(gzip.decompress(packed)))
+    verify(reading.read(packed, "x"))
+    monkeypatch.setattr(reading, "MOST_BYTES", len(gzip.decompress(packed)) - 1)
     assert "unpacks to more than" in refusal(packed)
 
 

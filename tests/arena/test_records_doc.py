@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from arena.referee import record as records
+from arena.referee import reading
 from arena.referee.effects import Resigned
 from arena.replay.verify import verify
 from protocol import VERSION
@@ -46,7 +46,7 @@ def verified_by_hand(packed: bytes, folder: Path) -> subprocess.CompletedProcess
 
 def test_the_example_is_what_this_version_writes_and_it_verifies() -> None:
     shown = block("jsonl").encode()
-    verify(records.read(shown, "the example"))
+    verify(reading.read(shown, "the example"))
     assert shown == gzip.decompress(example().packed()).replace(VERSION.encode(), b"0.1.0", 1)
 
 

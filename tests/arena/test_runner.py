@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import uvloop
 
+from arena.referee import reading
 from arena.referee import record as records
 from arena.referee.effects import Delayed, Played, Readied, Resigned, Voided
 from arena.referee.match import Match, Phase
@@ -88,7 +89,7 @@ class Room:
         self.runner.farewell(None)
         match = self.runner.match
         data = records.pack(self.runner.journal.record_lines(), match.footer(match.result("x"), None))
-        verify(records.read(data, "m-1"))
+        verify(reading.read(data, "m-1"))
         return [await friend.until(End) for friend in self.friends]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from arena.referee import match as referee
-from arena.referee import record as records
+from arena.referee import reading
 from arena.replay.verify import verify
 from arena.server.arena import PortFault
 from protocol.messages import Clock
@@ -28,7 +28,7 @@ async def test_a_match_is_played_rated_and_recorded(serve: Any) -> None:
     assert sorted(end["ranks"]) == [1, 2]
     assert end["digest"] == other["digest"]
     assert all(seat["sigma_after"] < seat["sigma_before"] for seat in end["seats"])
-    record = records.read(served.store.record(end["match"]), "record")
+    record = reading.read(served.store.record(end["match"]), "record")
     verify(record)
     assert record.footer.seed == end["seed"]
     assert [row.bot for row in served.store.leaderboard("nim")] == [
@@ -175,7 +175,7 @@ async def test_a_match_goes_on_after_the_server_was_restarted(serve: Any) -> Non
     }
     ends = await asyncio.gather(back[0].play(), _answer(back[1], again))
     assert ends[0]["reason"] == "win"
-    verify(records.read(served.store.record(start["match"]), "record"))
+    verify(reading.read(served.store.record(start["match"]), "record"))
 
 
 async def test_after_a_restart_start_tells_the_ratings_that_the_seats_bring(serve: Any) -> None:

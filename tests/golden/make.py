@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from arena.referee import reading
 from arena.referee import record as records
 from arena.referee.effects import Deadline, Effect, Expired, MatchEvent, Played, Readied, Resigned, Write
 from arena.referee.match import Match, Phase
@@ -74,7 +75,7 @@ def referee(header: Header, seed: bytes, nonces: Sequence[bytes], choose: Callab
         perform(match.receive(event, now))
     written = [line for line in map(records.write_line, lines) if records.public(line)]
     footer = match.footer(match.result(FINISHED), None)
-    return records.unpack(records.pack(written, footer), header.match)
+    return reading.unpack(records.pack(written, footer), header.match)
 
 
 def make(name: str, golden: Golden) -> bytes:

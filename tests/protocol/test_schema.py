@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from arena.referee import record as records
+from arena.referee import reading
 from arena.referee.record import Ply
+from arena.referee.redo import replay
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice, commitment, match_key
 from protocol.digest import canonical, first_digest, next_digest
@@ -160,7 +161,7 @@ def test_the_document_shows_the_whole_default_config_of_a_game(name: str) -> Non
 
 @pytest.mark.parametrize("shown", [shown for shown in FRAMES if shown.get("match") in GOLDEN], ids=lambda f: f["match"])
 def test_a_risk_frame_in_the_document_is_from_the_golden_match_of_its_name(shown: dict[str, Any]) -> None:
-    record = records.read(GOLDEN[shown["match"]].read_bytes(), shown["match"])
+    record = reading.read(GOLDEN[shown["match"]].read_bytes(), shown["match"])
     header = record.header
     if shown["type"] == "start":
         assert shown["config"] == header.config
@@ -168,7 +169,7 @@ def test_a_risk_frame_in_the_document_is_from_the_golden_match_of_its_name(shown
         return
     last, course = next(
         (line, course)
-        for line, course in records.replay(record)
+        for line, course in replay(record)
         if isinstance(line, Ply) and course.ply == shown["ply"] and course.to_move == shown["to_move"]
     )
     legal, options = course.game.offer(course.state)

@@ -1,0 +1,99 @@
+"""A match refereed again from its lines: every one of them has to be what the rules and the dice give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from arena.referee.course import Course
+from arena.referee.record import Header, Ply, Record, Strike
+from protocol.dice import commitment
+from protocol.errors import BadRecord, BotFault
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.messages import MAX_STRIKES, Event
+from protocol.reasons import ILLEGAL, LEAVING, VOID
+
+
+def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
+    """The match of a header, before it begins. Raises `BadRecord` where header, seed and nonces don't fit together."""
+    if commitment(header.match, seed).hex() != header.commitment:
+        raise BadRecord(f"{header.match}: the seed is not the one that the header's commitment promised before ply 0")
+    for what, count in (("seats", len(header.seats)), ("nonces", len(nonces))):
+        if count != game.seats:
+            raise BadRecord(f"{header.match}: {count} {what}, but {header.game} has {game.seats} seats")
+    names = [seat.bot for seat in header.seats]
+    return Course(header.match, game, names, bytes.fromhex(header.commitment), seed, nonces)
+
+
+def replay(record: Record) -> Iterator[tuple[Ply | Strike | None, Course]]:
+    """The course before the first event (with None) and after every line. It is one course that goes on.
+
+    Raises `BadRecord`, naming the ply, where a recorded event or digest is not what the rules and the dice give.
+    """
+    header, footer = record.header, record.footer
+    try:
+        game = load(header.game, header.config)
+    except BotFault as exc:
+        raise BadRecord(f"{header.match}: the header: {exc}") from exc
+    course = course_of(header, game, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])
+    began = record.lines or footer.reason != VOID
+    deal = course.begin() if began else None
+    yield None, course
+    for line in redo(course, deal, record.lines, header.match):
+        yield line, course
+
+
+def redo(course: Course, deal: Event | None, lines: Iterable[Ply | Strike], match: str) -> Iterator[Ply | Strike]:
+    """Referee again, on a course that has just begun, what the lines say; each comes out when it is done.
+
+    Raises `BadRecord`, naming the ply, where a line is not what the rules and the dice give.
+    """
+    strikes = [0] * course.game.seats
+    followed = False
+    for line in lines:
+        if isinstance(line, Strike):
+            _strike_again(course, line, strikes, match)
+        else:
+            where = f"{match}: ply {line.event.ply}"
+            event, deal = deal or _again(course, line.event, strikes, where), None
+            if event != line.event:
+                raise BadRecord(f"{where}: {_difference(line.event, event)}")
+            if course.digest.hex() != line.digest:
+                changed = "this move" if followed else "this move, a bot, the config or a nonce"
+                raise BadRecord(f"{where}: the digest does not follow: {changed} was changed")
+            followed = True
+        yield line
+
+
+def _strike_again(course: Course, line: Strike, strikes: list[int], match: str) -> None:
+    if course.over or (line.ply, line.seat) != (course.ply, course.to_move):
+        raise BadRecord(f"{match}: ply {line.ply}: a strike of seat {line.seat}, which was not to move")
+    strikes[line.seat] += 1
+
+
+def _again(course: Course, event: Event, strikes: Sequence[int], where: str) -> Event:
+    seat = event.seat
+    if course.over:
+        raise BadRecord(f"{where}: the match was over before this event")
+    if event.out is None:
+        if seat != course.to_move:
+            raise BadRecord(f"{where}: seat {seat} moves, but seat {course.to_move} is to move")
+        if strikes[seat] >= MAX_STRIKES:
+            raise BadRecord(f"{where}: seat {seat} moves after its strike number {MAX_STRIKES}")
+        try:
+            return course.play(course.game.decode_move(event.move))
+        except BotFault as exc:
+            raise BadRecord(f"{where}: {exc}") from exc
+    if seat in course.out or not 0 <= seat < course.game.seats:
+        raise BadRecord(f"{where}: seat {seat} is not in the match and cannot leave it")
+    if event.out not in LEAVING:
+        raise BadRecord(f"{where}: seat {seat} leaves by {event.out!r}: one of {', '.join(LEAVING)}")
+    if (event.out == ILLEGAL) != (strikes[seat] >= MAX_STRIKES):
+        raise BadRecord(f"{where}: seat {seat} leaves by {event.out!r} after {strikes[seat]} strikes of {MAX_STRIKES}")
+    return course.leave(seat, event.out)
+
+
+def _difference(said: Event, found: Event) -> str:
+    field = next(field for field in Event.__struct_fields__ if getattr(said, field) != getattr(found, field))
+    return f"{field} should be {getattr(found, field)}, the record says {getattr(said, field)}"
