@@ -148,6 +148,7 @@ class Table:
         self.shown: list[Any] = []
         self.deadline: float | None = None
         self.finishes = 0
+        self.received = 0
         self.released: list[int] = []
 
     def open(self) -> list[Effect]:
@@ -169,6 +170,7 @@ class Table:
 
     def send(self, event: Any, after: float = 0.0) -> list[Effect]:
         self.now += after
+        self.received += 1
         return self.perform(self.match.receive(event, self.now))
 
     def play(self, move: Any, after: float = 0.0, **more: Any) -> list[Effect]:

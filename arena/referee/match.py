@@ -81,8 +81,8 @@ class Match:
         self._strikes = [0] * self.game.seats
         self._quitting: dict[int, str] = {}
         self._accepted: dict[int, tuple[int, Any]] = {}
-        self._before: tuple[tuple[Any, ...] | None, int, list[int], int] = (None, 0, [], 0)
-        """The course's mark before the last event, and how many events there were and had been told and shown."""
+        self._before: tuple[Course | None, int, list[int], int] = (None, 0, [], 0)
+        """The course before the last event, and how many events there were and had been told and shown."""
         self._moved: set[int] = set()
         self._answered = [0] * self.game.seats
         self._told = [0] * self.game.seats
@@ -120,8 +120,7 @@ class Match:
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
         """What follows from an event. Legal moves, illegal ones and late ones all end here."""
         if type(event) is not Voided or not event.undo:
-            mark = None if self.course is None else self.course.mark()
-            self._before = mark, len(self.events), self._told[:], self._shown
+            self._before = self.course, len(self.events), self._told[:], self._shown
         return _TRANSITIONS[self.phase, type(event)](self, event, now)
 
     def follow(self, seat: int) -> None:
@@ -226,9 +225,7 @@ class Match:
         return course_of(self.header, self.game, self._seed, nonces)
 
     def _begin(self) -> Event | None:
-        course = self._new_course()
-        deal = course.begin()
-        self.course = course
+        self.course, deal = self._new_course().begin()
         self.phase = Phase.PLAYING
         return deal
 
@@ -237,9 +234,9 @@ class Match:
         self._nonces = {seat: bytes.fromhex(nonce) for seat, nonce in enumerate(begun.nonces)}
         self._quitting = begun.out
         deal = self._begin()
-        course = self._playing
         effects: list[Effect] = []
-        for line in redo(course, deal, lines, self.id):
+        for line, course in redo(self._playing, deal, lines, self.id):
+            self.course = course
             if isinstance(line, Strike):
                 self._strikes[line.seat] += 1
                 continue
@@ -253,7 +250,7 @@ class Match:
                 effects.append(Release(line.event.seat))
         if deal is not None and not self.events:
             effects.append(self._happened(deal, now))
-        if course.over:
+        if self._playing.over:
             return effects + self._finish(now)
         struck_out = {seat: "illegal" for seat, strikes in enumerate(self._strikes) if strikes >= MAX_STRIKES}
         for seat, reason in {**self._quitting, **struck_out}.items():
@@ -287,7 +284,7 @@ class Match:
         if event.ply != course.ply or seat != course.to_move:
             return self._misplaced(event)
         try:
-            happened = course.play(self.game.decode_move(event.move))
+            self.course, happened = course.play(self.game.decode_move(event.move))
         except (MalformedMove, IllegalMove) as fault:
             return self._strike(event, fault, now)
         if self._until is not None:  # after a restart time stands still, yet the increment is due
@@ -419,19 +416,13 @@ class Match:
     def _voided(self, event: Voided, now: float) -> list[Effect]:
         if event.undo:
             self._undo()
-        if self.course is None:
-            self.course = self._new_course()
-        self.course.void()
+        self.course = (self.course or self._new_course()).voided()
         return [Write(Void()), *self._finish(now)]
 
     def _undo(self) -> None:
         """Take back what the last event did."""
-        mark, events, self._told, self._shown = self._before
+        self.course, events, self._told, self._shown = self._before
         del self.events[events:]
-        if mark is None:
-            self.course = None
-        else:
-            self._playing.back_to(mark)
 
     def _voided_after_all(self, event: Voided, now: float) -> list[Effect]:
         """What ended the match was not recorded, so it did not happen."""
@@ -444,18 +435,18 @@ class Match:
         was = course.to_move
         self._clock = self._clock.stop(now)
         effects = self._drop(seat, reason, now)
-        if course.over:
+        if self._playing.over:
             return effects + self._finish(now)
         self._stop_waiting()
-        if course.to_move != was:
+        if self._playing.to_move != was:
             return effects + self._next(now)
         return effects + self._run_clock(now)
 
     def _drop(self, seat: int, reason: str, now: float) -> list[Effect]:
         """A seat drops out; where the match goes on without it, it is told its own end at once and is free."""
-        course = self._playing
-        left = self._happened(course.leave(seat, reason), now)
-        return [left] if course.over else [left, Tell(seat, self.farewell(seat)), Release(seat)]
+        self.course, event = self._playing.leave(seat, reason)
+        left = self._happened(event, now)
+        return [left] if self.course.over else [left, Tell(seat, self.farewell(seat)), Release(seat)]
 
     def _finish(self, now: float) -> list[Effect]:
         course = self._playing

@@ -23,11 +23,11 @@ def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequenc
         if count != game.seats:
             raise BadRecord(f"{header.match}: {count} {what}, but {header.game} has {game.seats} seats")
     names = [seat.bot for seat in header.seats]
-    return Course(header.match, game, names, bytes.fromhex(header.commitment), seed, nonces)
+    return Course.new(header.match, game, names, bytes.fromhex(header.commitment), seed, nonces)
 
 
 def replay(record: Record) -> Iterator[tuple[Ply | Strike | None, Course]]:
-    """The course before the first event (with None) and after every line. It is one course that goes on.
+    """The course before the first event (with None) and after every line.
 
     Raises `BadRecord`, naming the ply, where a recorded event or digest is not what the rules and the dice give.
     """
@@ -37,15 +37,17 @@ def replay(record: Record) -> Iterator[tuple[Ply | Strike | None, Course]]:
     except BotFault as exc:
         raise BadRecord(f"{header.match}: the header: {exc}") from exc
     course = course_of(header, game, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])
-    began = record.lines or footer.reason != VOID
-    deal = course.begin() if began else None
+    deal = None
+    if record.lines or footer.reason != VOID:
+        course, deal = course.begin()
     yield None, course
-    for line in redo(course, deal, record.lines, header.match):
-        yield line, course
+    yield from redo(course, deal, record.lines, header.match)
 
 
-def redo(course: Course, deal: Event | None, lines: Iterable[Ply | Strike], match: str) -> Iterator[Ply | Strike]:
-    """Referee again, on a course that has just begun, what the lines say; each comes out when it is done.
+def redo(
+    course: Course, deal: Event | None, lines: Iterable[Ply | Strike], match: str
+) -> Iterator[tuple[Ply | Strike, Course]]:
+    """Referee again, on a course that has just begun, what the lines say: each line, and the course after it.
 
     Raises `BadRecord`, naming the ply, where a line is not what the rules and the dice give.
     """
@@ -56,14 +58,16 @@ def redo(course: Course, deal: Event | None, lines: Iterable[Ply | Strike], matc
             _strike_again(course, line, strikes, match)
         else:
             where = f"{match}: ply {line.event.ply}"
-            event, deal = deal or _again(course, line.event, strikes, where), None
+            event, deal = deal, None
+            if event is None:
+                course, event = _again(course, line.event, strikes, where)
             if event != line.event:
                 raise BadRecord(f"{where}: {_difference(line.event, event)}")
             if course.digest.hex() != line.digest:
                 changed = "this move" if followed else "this move, a bot, the config or a nonce"
                 raise BadRecord(f"{where}: the digest does not follow: {changed} was changed")
             followed = True
-        yield line
+        yield line, course
 
 
 def _strike_again(course: Course, line: Strike, strikes: list[int], match: str) -> None:
@@ -72,7 +76,7 @@ def _strike_again(course: Course, line: Strike, strikes: list[int], match: str) 
     strikes[line.seat] += 1
 
 
-def _again(course: Course, event: Event, strikes: Sequence[int], where: str) -> Event:
+def _again(course: Course, event: Event, strikes: Sequence[int], where: str) -> tuple[Course, Event]:
     seat = event.seat
     if course.over:
         raise BadRecord(f"{where}: the match was over before this event")

@@ -6,6 +6,7 @@ from arena.ratings import ladder
 from arena.referee.record import Record, is_rated
 from arena.referee.redo import replay
 from protocol.errors import BadRecord
+from protocol.reasons import VOID
 
 
 def verify(record: Record) -> None:
@@ -13,10 +14,10 @@ def verify(record: Record) -> None:
     header, footer = record.header, record.footer
     *_, (_, course) = replay(record)
     end = f"{header.match}: after ply {record.plies[-1].event.ply if record.plies else 0}"
-    if footer.reason == "void":
+    if footer.reason == VOID:
         if record.lines and course.over:
-            raise BadRecord(f"{end}: the match was over by {course.reason!r}, yet the footer says 'void'")
-        course.void()
+            raise BadRecord(f"{end}: the match was over by {course.reason!r}, yet the footer says {VOID!r}")
+        course = course.voided()
     if not course.over:
         raise BadRecord(f"{end}: seat {course.to_move} is to move, yet the footer says {footer.reason!r}")
     reasons = [course.seat_reason(seat) for seat in range(len(header.seats))]

@@ -8,101 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.referee.effects import Delayed, Expired, Forfeited, Left, Played, Readied, Resigned, Returned, Voided, Write
+from arena.referee.effects import Returned, Voided, Write
 from arena.referee.match import Match, Phase
 from arena.referee.record import Begun, Ply
 from arena.replay.verify import verify
 from protocol.messages import End, Turn
 from protocol.reasons import LEAVING
+from referee_scripts import GAMES, READY, SCRIPTS, rehearsed, step
 from referee_table import Table
 
 pytestmark = pytest.mark.usefixtures("dibs")
-GAMES: list[tuple[str, dict[str, Any]]] = [
-    ("nim", {"heaps": [3, 4]}),
-    ("nim", {"heaps": [5, 5, 5], "start": "p-position", "misere": True}),
-    ("tictactoe", {}),
-    ("grundy", {}),
-    ("dibs", {"sticks": [9]}),
-    ("dibs", {"sticks": [15], "dealt": True}),
-]
-GARBAGE = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["heap", "take", "cell", "x"]), inner),
-    max_leaves=4,
-)
-INFO = st.none() | GARBAGE | st.fixed_dictionaries({"value": st.floats(-1, 1), "depth": st.integers(0, 9)})
-SEATS = st.integers(0, 2)
-STEPS = st.one_of(
-    st.tuples(st.just("legal"), st.integers(0, 30), INFO),
-    st.tuples(st.just("legal"), st.integers(0, 30), st.none()),
-    st.tuples(st.just("garbage"), GARBAGE, INFO),
-    st.tuples(st.just("elsewhere"), SEATS, st.integers(-1, 12), GARBAGE),
-    st.tuples(st.just("repeat"), st.integers(0, 12)),
-    st.tuples(st.just("ready"), SEATS, st.binary(min_size=16, max_size=16) | st.just(b"")),
-    st.tuples(st.sampled_from(["resign", "leave", "return", "forfeit", "follow"]), SEATS),
-    st.tuples(st.sampled_from(["expire", "early", "void", "undo"])),
-    st.tuples(st.just("delay"), st.floats(0, 5)),
-)
-OFTEN = st.tuples(st.just("legal"), st.integers(0, 30), st.none())
-BAD = st.tuples(st.just("garbage"), st.none(), st.none())
-SCRIPTS = st.lists(st.tuples(OFTEN | BAD | STEPS, st.floats(0, 4)), max_size=40)
-READY = st.lists(SEATS, max_size=4)
 MOST = settings(max_examples=300, deadline=None)
-
-
-def step(table: Table, what: tuple[Any, ...]) -> None:
-    kind, match = what[0], table.match
-    seat = what[1] % len(table.seats) if kind in _OF_A_SEAT else 0
-    if kind in ("legal", "garbage", "repeat"):
-        if match.course is None or match.course.to_move is None:
-            return
-        if kind == "legal":
-            offered = match.game.offer(match.course.state)[0]
-            table.play(offered[what[1] % len(offered)], info=what[2], round_trip=0.03)
-        elif kind == "garbage":
-            table.play(what[1], info=what[2])
-        else:
-            for event in match.events:
-                if event.ply == what[1] and event.move is not None and event.seat >= 0:
-                    assert table.send(Played(event.seat, event.ply, event.move)) == [] or match.phase is Phase.OVER
-    elif kind == "elsewhere":
-        table.send(Played(seat, what[2], what[3]))
-    elif kind == "ready":
-        table.send(Readied(seat, what[2]))
-    elif kind == "follow":
-        match.follow(seat)
-    elif kind in _OF_A_SEAT:
-        table.send(_OF_A_SEAT[kind](seat))
-    elif kind == "expire":
-        if table.deadline is not None:
-            table.expire()
-    elif kind == "delay":
-        table.send(Delayed(what[1]))
-    else:
-        table.send({"early": Expired(), "void": Voided(), "undo": Voided()}[kind])
-
-
-_OF_A_SEAT: dict[str, Any] = {
-    "elsewhere": None,
-    "ready": Readied,
-    "follow": None,
-    "resign": Resigned,
-    "leave": Left,
-    "return": Returned,
-    "forfeit": Forfeited,
-}
 
 
 def played(game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]) -> Table:
     """A match under this script, to its end: what is missing ends by time."""
-    table = Table(*game, rated=True, bank=8, increment=0.25)
-    table.match.watch(wanted=True)
-    table.open()
-    for seat in ready:
-        table.send(Readied(seat % len(table.seats), bytes([seat]) * 16))
-    for what, after in script:
-        table.now += after
-        step(table, what)
+    table = rehearsed(game, ready, script)
     for _ in range(200):
         if table.deadline is None:
             break
