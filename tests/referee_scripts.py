@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from arena.referee.effects import Delayed, Expired, Forfeited, Left, Played, Readied, Resigned, Returned, Voided
-from arena.referee.match import Phase
+from arena.referee.standing import Phase
 from referee_table import Table
 
 GAMES: list[tuple[str, dict[str, Any]]] = [
@@ -46,17 +46,20 @@ def step(table: Table, what: tuple[Any, ...]) -> None:
     kind, match = what[0], table.match
     seat = what[1] % len(table.seats) if kind in _OF_A_SEAT else 0
     if kind in ("legal", "garbage", "repeat"):
-        if match.course is None or match.course.to_move is None:
+        if match.standing.course is None or match.standing.course.to_move is None:
             return
         if kind == "legal":
-            offered = match.game.offer(match.course.state)[0]
+            offered = match.game.offer(match.standing.course.state)[0]
             table.play(offered[what[1] % len(offered)], info=what[2], round_trip=0.03)
         elif kind == "garbage":
             table.play(what[1], info=what[2])
         else:
-            for event in match.events:
+            for event in match.standing.events:
                 if event.ply == what[1] and event.move is not None and event.seat >= 0:
-                    assert table.send(Played(event.seat, event.ply, event.move)) == [] or match.phase is Phase.OVER
+                    assert (
+                        table.send(Played(event.seat, event.ply, event.move)) == []
+                        or match.standing.phase is Phase.OVER
+                    )
     elif kind == "elsewhere":
         table.send(Played(seat, what[2], what[3]))
     elif kind == "ready":

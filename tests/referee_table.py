@@ -9,8 +9,9 @@ from arena.ratings import ladder
 from arena.referee import reading
 from arena.referee import record as records
 from arena.referee.effects import Deadline, Effect, Expired, Finish, Played, Readied, Release, Show, Tell, Write
-from arena.referee.match import Match, Phase
+from arena.referee.match import Match
 from arena.referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, header_of, public, write_line
+from arena.referee.standing import Phase
 from arena.replay.verify import verify
 from protocol.dice import Dice
 from protocol.games.base import Game, illegal, integers, move_fields, one_of, read_config
@@ -184,20 +185,20 @@ class Table:
 
     def finish_at_random(self) -> Table:
         """Play the first legal move until the end."""
-        while self.match.phase is Phase.PLAYING:
-            self.play(self.match.game.offer(self.match.course.state)[0][0])
+        while self.match.standing.phase is Phase.PLAYING:
+            self.play(self.match.game.offer(self.match.standing.course.state)[0][0])
         return self
 
     @property
     def ply(self) -> int:
-        return self.match.course.ply
+        return self.match.standing.course.ply
 
     @property
     def to_move(self) -> int:
-        return self.match.course.to_move
+        return self.match.standing.course.to_move
 
     def banks(self) -> list[int]:
-        return self.match._clock.milliseconds(self.now)
+        return self.match.standing.clock.milliseconds(self.now)
 
     def last(self, seat: int) -> Any:
         return self.told[seat][-1]
@@ -248,7 +249,7 @@ class Table:
 
 def ended(table: Table) -> list[str]:
     """Why the match is over for each seat; checks that it is, once, and that its record verifies."""
-    assert table.match.phase is Phase.OVER
+    assert table.match.standing.phase is Phase.OVER
     assert table.finishes == 1
     assert table.deadline is None
     verify(table.record())

@@ -6,7 +6,6 @@ which phase is the table at the end.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -36,24 +35,19 @@ from arena.referee.effects import (
 from arena.referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void, is_rated
 from arena.referee.redo import course_of, redo
 from arena.referee.result import Ratings, Result, SeatResult
+from arena.referee.standing import Mark, Phase, Standing
 from protocol.codec import read_info
+from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
 from protocol.errors import BadRecord, IllegalMove, MalformedMessage, MalformedMove
 from protocol.games import load
-from protocol.messages import MAX_STRIKES, End, Error, Event, Info, Outcome, Player, Rejected, Start, Turn
+from protocol.messages import CHANCE, MAX_STRIKES, End, Error, Event, Info, Outcome, Player, Rejected, Start, Turn
+from protocol.reasons import DISCONNECTED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
 
 READY_WITHIN = 10.0
 RETURN_WITHIN = 30.0
 MOST_TOLD = 512 * 1024
 """Bytes of events, in JSON, that one message carries at most: a frame is 1 MiB, and a seat may have slept for long."""
 _SURELY_FIT = 64
-
-
-class Phase(enum.IntEnum):
-    """Where a match is: until every seat is ready, until nobody is to move, until the result is stored."""
-
-    WAITING = 0
-    PLAYING = 1
-    OVER = 2
 
 
 class Match:
@@ -66,37 +60,24 @@ class Match:
         self.id = header.match
         self.game = load(header.game, header.config)
         self.players = list(players)
-        self.phase = Phase.WAITING
-        self.course: Course | None = None
-        self.events: list[Event] = []
-        self.away: set[int] = set()
-        self._follows: set[int] = set()
-        self._watched = False
+        self.standing = Standing(
+            TimeBanks.new(self.game.seats, header.clock.bank_ms / 1000, header.clock.increment_ms / 1000)
+        )
+        self._before: Mark | None = None
+        """The standing before the last event."""
         self._seed = seed
         self._seeks = list(seeks) or [None] * self.game.seats
-        self._nonces: dict[int, bytes] = {}
-        self._clock = TimeBanks.new(self.game.seats, header.clock.bank_ms / 1000, header.clock.increment_ms / 1000)
-        self._until: float | None = None
-        """When the time to be ready, or to come back after a restart, ends; None once the clocks run."""
-        self._strikes = [0] * self.game.seats
-        self._quitting: dict[int, str] = {}
-        self._accepted: dict[int, tuple[int, Any]] = {}
-        self._before: tuple[Course | None, int, list[int], int] = (None, 0, [], 0)
-        """The course before the last event, and how many events there were and had been told and shown."""
-        self._moved: set[int] = set()
-        self._answered = [0] * self.game.seats
-        self._told = [0] * self.game.seats
-        self._shown = 0
+        self._watched = False
 
     def open(self, now: float) -> list[Effect]:
         """The first effects of a new match."""
-        self._until = now + READY_WITHIN
+        self.standing.until = now + READY_WITHIN
         return [
             Write(Secret(seed=self._seed.hex())),
             Write(self.header),
             *(Tell(seat, self.start(seat)) for seat in range(self.game.seats)),
             Show(self.start()),
-            Deadline(self._until),
+            Deadline(self.standing.until),
         ]
 
     def resume(self, lines: Iterable[AnyLine], now: float) -> list[Effect]:
@@ -105,8 +86,8 @@ class Match:
         Raises `BadRecord` if the journal does not follow from the rules.
         """
         lines = list(lines)
-        self.away = set(range(self.game.seats))
-        self._until = now + RETURN_WITHIN
+        self.standing.away = frozenset(range(self.game.seats))
+        self.standing.until = now + RETURN_WITHIN
         begun = next((line for line in lines if isinstance(line, Begun)), None)
         events = [line for line in lines if isinstance(line, (Ply, Strike))]
         if events and begun is None:
@@ -115,17 +96,19 @@ class Match:
         if any(isinstance(line, Void) for line in lines):
             _recorded, *finish = self._voided(Voided(), now)
             return [*(effect for effect in effects if type(effect) is Release), *finish]
-        return effects if self.phase is Phase.OVER else [*effects, Deadline(self._until)]
+        return effects if self.standing.phase is Phase.OVER else [*effects, Deadline(self.standing.until)]
 
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
         """What follows from an event. Legal moves, illegal ones and late ones all end here."""
         if type(event) is not Voided or not event.undo:
-            self._before = self.course, len(self.events), self._told[:], self._shown
-        return _TRANSITIONS[self.phase, type(event)](self, event, now)
+            self._before = self.standing.mark()
+        elif self._before is not None:
+            self.standing, self._before = self._before.restored(), None
+        return _TRANSITIONS[self.standing.phase, type(event)](self, event, now)
 
     def follow(self, seat: int) -> None:
         """Tell a seat the turn of every ply, until it leaves."""
-        self._follows.add(seat)
+        self.standing.follows |= {seat}
 
     def watch(self, *, wanted: bool) -> None:
         """Make `Show` effects, or none: whether anybody watches."""
@@ -148,13 +131,14 @@ class Match:
 
     def view(self, now: float) -> Turn | None:
         """The current turn for a watcher that comes in now, with all events so far."""
-        if self.phase is not Phase.PLAYING:
+        standing = self.standing
+        if standing.phase is not Phase.PLAYING:
             return None
-        return self._turn(self.events, self._clock.milliseconds(now))
+        return self._turn(standing.events, standing.clock.milliseconds(now))
 
     def result(self, finished: str) -> Result:
         """The outcome, for the store; only when the match is over."""
-        course = self._playing
+        course = self.standing.playing
         reasons = [course.seat_reason(seat) for seat in range(self.game.seats)]
         return Result(
             match=self.id,
@@ -190,7 +174,8 @@ class Match:
 
     def farewell(self, seat: int | None, ratings: Ratings | None = None) -> End:
         """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
-        course = self._playing
+        standing, course = self.standing, self.standing.playing
+        over = standing.phase is Phase.OVER
         outcomes = []
         for at, (player, rank) in enumerate(zip(self.players, course.ranks, strict=True)):
             outcome = Outcome(bot=player.bot, rank=rank, reason=course.seat_reason(at))
@@ -199,283 +184,276 @@ class Match:
         return End(
             match=self.id,
             ply=course.ply,
-            events=latest(self.events[self._shown if seat is None else self._told[seat] :]),
+            events=latest(standing.news(seat)),
             state=course.wire,
             digest=course.digest.hex(),
             ranks=list(course.ranks),
-            reason=course.reason if self.phase is Phase.OVER or seat is None else course.seat_reason(seat),
+            reason=course.reason if over or seat is None else course.seat_reason(seat),
             seats=outcomes,
-            seed=self._seed.hex() if self.phase is Phase.OVER else None,
+            seed=self._seed.hex() if over else None,
             nonces=self._hex_nonces,
             record=f"{self.id}.jsonl.gz",
         )
 
     @property
-    def _playing(self) -> Course:
-        assert self.course is not None
-        return self.course
+    def _nonces(self) -> list[bytes]:
+        """By seat; who has given none adds nothing."""
+        return [self.standing.nonces.get(seat, b"") for seat in range(self.game.seats)]
 
     @property
     def _hex_nonces(self) -> list[str]:
-        return [self._nonces.get(seat, b"").hex() for seat in range(self.game.seats)]
+        return [nonce.hex() for nonce in self._nonces]
 
     def _new_course(self) -> Course:
-        """The match before its first state; who gave no nonce by now adds nothing."""
-        nonces = [self._nonces.setdefault(seat, b"") for seat in range(self.game.seats)]
-        return course_of(self.header, self.game, self._seed, nonces)
+        """The match before its first state."""
+        return course_of(self.header, self.game, self._seed, self._nonces)
 
     def _begin(self) -> Event | None:
-        self.course, deal = self._new_course().begin()
-        self.phase = Phase.PLAYING
+        standing = self.standing
+        standing.course, deal = self._new_course().begin()
+        standing.phase = Phase.PLAYING
         return deal
 
     def _redo(self, begun: Begun, lines: list[Ply | Strike], now: float) -> list[Effect]:
         """Referee again what the journal holds, and what it was about to hold."""
-        self._nonces = {seat: bytes.fromhex(nonce) for seat, nonce in enumerate(begun.nonces)}
-        self._quitting = begun.out
+        standing = self.standing
+        standing.nonces = {seat: bytes.fromhex(nonce) for seat, nonce in enumerate(begun.nonces)}
+        standing.quitting = begun.out
         deal = self._begin()
         effects: list[Effect] = []
-        for line, course in redo(self._playing, deal, lines, self.id):
-            self.course = course
+        for line, course in redo(standing.playing, deal, lines, self.id):
+            standing.course = course
             if isinstance(line, Strike):
-                self._strikes[line.seat] += 1
+                standing.strike(line.seat)
                 continue
-            self._clock = msgspec.structs.replace(self._clock, banks=tuple(ms / 1000 for ms in line.clock))
-            if line.event.out is None and line.event.seat >= 0:
-                self._enter(line.event, line.event.move)
-                self._told[line.event.seat] = self._answered[line.event.seat]
+            event = line.event
+            standing.clock = msgspec.structs.replace(standing.clock, banks=tuple(ms / 1000 for ms in line.clock))
+            if event.out is None and event.seat != CHANCE:
+                standing.accept(event, event.move)
+                standing.forget(event.seat)
             else:
-                self.events.append(line.event)
-            if line.event.out is not None and not course.over:
-                effects.append(Release(line.event.seat))
-        if deal is not None and not self.events:
+                standing.events.append(event)
+            if event.out is not None and not course.over:
+                effects.append(Release(event.seat))
+        if deal is not None and not standing.events:
             effects.append(self._happened(deal, now))
-        if self._playing.over:
-            return effects + self._finish(now)
-        struck_out = {seat: "illegal" for seat, strikes in enumerate(self._strikes) if strikes >= MAX_STRIKES}
-        for seat, reason in {**self._quitting, **struck_out}.items():
-            if self.phase is Phase.PLAYING:
+        return effects + self._catch_up(now)
+
+    def _catch_up(self, now: float) -> list[Effect]:
+        """What a crash cut off after the last line of the journal: the end, or seats that drop out."""
+        standing = self.standing
+        if standing.playing.over:
+            return self._finish(now)
+        effects: list[Effect] = []
+        struck_out = {seat: ILLEGAL for seat, strikes in standing.strikes.items() if strikes >= MAX_STRIKES}
+        for seat, reason in {**standing.quitting, **struck_out}.items():
+            if standing.phase is Phase.PLAYING:
                 effects += self._leave(seat, reason, now)
         return effects
 
     def _set_off(self, now: float) -> list[Effect]:
         """Every seat that will come is here: from now on the clocks run."""
+        standing = self.standing
         deal = self._begin()
-        self._until = None
-        effects: list[Effect] = [Write(Begun(nonces=self._hex_nonces, out=self._quitting))]
+        standing.until = None
+        effects: list[Effect] = [Write(Begun(nonces=self._hex_nonces, out=dict(standing.quitting)))]
         if deal is not None:
             effects.append(self._happened(deal, now))
-        for seat, reason in self._quitting.items():
-            if not self._playing.over:
+        for seat, reason in standing.quitting.items():
+            if not standing.playing.over:
                 effects += self._drop(seat, reason, now)
         return effects + self._next(now)
 
     def _happened(self, event: Event, now: float) -> Write:
         """Note an event that is no move."""
-        self.events.append(event)
-        return Write(self._ply_line(event, self._clock.milliseconds(now)))
+        self.standing.events.append(event)
+        return Write(self._ply_line(event, self.standing.clock.milliseconds(now)))
 
     def _ready(self, event: Readied, now: float) -> list[Effect]:
-        self._nonces.setdefault(event.seat, event.nonce)
-        return self._set_off(now) if len(self._nonces) == self.game.seats else []
+        standing = self.standing
+        standing.nonces = {event.seat: event.nonce, **standing.nonces}
+        return self._set_off(now) if len(standing.nonces) == self.game.seats else []
 
     def _played(self, event: Played, now: float) -> list[Effect]:
-        course, seat = self._playing, event.seat
+        standing, course, seat = self.standing, self.standing.playing, event.seat
         if event.ply != course.ply or seat != course.to_move:
             return self._misplaced(event)
         try:
-            self.course, happened = course.play(self.game.decode_move(event.move))
+            standing.course, happened = course.play(self.game.decode_move(event.move))
         except (MalformedMove, IllegalMove) as fault:
             return self._strike(event, fault, now)
-        if self._until is not None:  # after a restart time stands still, yet the increment is due
-            self._clock = self._clock.start(seat, now)
-        self._clock = self._clock.press(now, event.round_trip)
-        self._enter(happened, event.move)
+        if standing.until is not None:  # after a restart time stands still, yet the increment is due
+            standing.clock = standing.clock.start(seat, now)
+        standing.clock = standing.clock.press(now, event.round_trip)
+        standing.accept(happened, event.move)
         info, complaint = self._info(event)
-        line = self._ply_line(happened, self._clock.milliseconds(now), info)
+        line = self._ply_line(happened, standing.clock.milliseconds(now), info)
         return [Write(line), *complaint, *self._next(now, line.clock)]
-
-    def _enter(self, happened: Event, move: Any) -> None:
-        seat = happened.seat
-        self._moved.add(seat)
-        self._answered[seat] = len(self.events)
-        self._accepted[happened.ply] = seat, move
-        self.events.append(happened)
 
     def _info(self, event: Played) -> tuple[Info | None, list[Effect]]:
         try:
             return read_info(event.info), []
         except MalformedMessage as fault:
             message = f"{fault}; the move at ply {event.ply} stands"
-            return None, [Tell(event.seat, Error(code="bad_message", message=message, ref=self.id))]
+            return None, [Tell(event.seat, Error(code=BAD_MESSAGE, message=message, ref=self.id))]
 
     def _misplaced(self, event: Played) -> list[Effect]:
         """A move that answers no turn of this seat; a repeat of an accepted one is nothing new."""
-        course = self._playing
-        if self._accepted.get(event.ply) == (event.seat, event.move):
+        course = self.standing.playing
+        if self.standing.accepted.get(event.ply) == (event.seat, event.move):
             return []
         if event.ply == course.ply:
-            code, message = "not_your_turn", f"seat {course.to_move} is to move at ply {event.ply}"
+            code, message = NOT_YOUR_TURN, f"seat {course.to_move} is to move at ply {event.ply}"
         elif event.ply < course.ply:
-            code, message = "stale_ply", f"ply {event.ply} has passed: the match is at ply {course.ply}"
+            code, message = STALE_PLY, f"ply {event.ply} has passed: the match is at ply {course.ply}"
         else:
-            code, message = "stale_ply", f"ply {event.ply} is not asked yet: the match is at ply {course.ply}"
+            code, message = STALE_PLY, f"ply {event.ply} is not asked yet: the match is at ply {course.ply}"
         return [Tell(event.seat, Rejected(match=self.id, ply=event.ply, code=code, message=message))]
 
     def _strike(self, event: Played, fault: MalformedMove | IllegalMove, now: float) -> list[Effect]:
         seat = event.seat
-        self._strikes[seat] += 1
-        left = MAX_STRIKES - self._strikes[seat]
+        left = MAX_STRIKES - self.standing.strike(seat)
         rejected = Rejected(
             match=self.id,
             ply=event.ply,
             code=fault.code,
             message=str(fault),
             strikes_left=left,
-            clock_ms=self._clock.milliseconds(now)[seat],
+            clock_ms=self.standing.clock.milliseconds(now)[seat],
         )
         strike = Strike(ply=event.ply, seat=seat, code=fault.code, message=str(fault))
         effects: list[Effect] = [Write(strike), Tell(seat, rejected)]
-        return effects if left else effects + self._leave(seat, "illegal", now)
+        return effects if left else effects + self._leave(seat, ILLEGAL, now)
 
     def _resigned(self, event: Resigned, now: float) -> list[Effect]:
-        return self._leave(event.seat, "resigned", now)
+        return self._leave(event.seat, RESIGNED, now)
 
     def _resigned_early(self, event: Resigned, now: float) -> list[Effect]:
         """With more than two seats, those that want to play still have their time to be ready."""
-        self._quitting.setdefault(event.seat, "resigned")
-        self._nonces.setdefault(event.seat, b"")
-        alone = len(self._quitting) >= self.game.seats - 1
-        return self._set_off(now) if alone or len(self._nonces) == self.game.seats else []
+        standing, seats = self.standing, self.game.seats
+        standing.quitting = {**standing.quitting, event.seat: RESIGNED}
+        standing.nonces = {event.seat: b"", **standing.nonces}
+        alone = len(standing.quitting) >= seats - 1
+        return self._set_off(now) if alone or len(standing.nonces) == seats else []
 
     def _forfeited(self, event: Forfeited, now: float) -> list[Effect]:
-        return self._leave(event.seat, "disconnected", now)
+        return self._leave(event.seat, DISCONNECTED, now)
 
     def _left(self, event: Left, now: float) -> list[Effect]:
-        self.away.add(event.seat)
-        self._follows.discard(event.seat)
+        self.standing.away |= {event.seat}
+        self.standing.follows -= {event.seat}
         return []
 
     def _returned(self, event: Returned, now: float) -> list[Effect]:
-        seat = event.seat
-        self.away.discard(seat)
+        standing, course, seat = self.standing, self.standing.course, event.seat
+        standing.away -= {seat}
         effects: list[Effect] = [Tell(seat, self.start(seat, resumed=True))]
-        course = self.course
-        if course is None or self.phase is Phase.OVER or seat in course.out:
+        if course is None or standing.phase is Phase.OVER or seat in course.out:
             return effects
-        if self._until is not None:
+        if standing.until is not None:
             self._stop_waiting()
             effects += self._run_clock(now)
-        if seat == course.to_move or seat in self._follows:
-            self._told[seat] = self._answered[seat]
-            effects.append(self._tell_turn(seat, self._clock.milliseconds(now)))
+        if seat == course.to_move or seat in standing.follows:
+            standing.forget(seat)
+            effects.append(self._tell_turn(seat, standing.clock.milliseconds(now)))
         return effects
 
     def _stop_waiting(self) -> None:
         """After a restart the clocks stand still, unless nobody is missing any more."""
-        if not self.away - self._playing.out.keys():
-            self._until = None
+        if not self.standing.away - self.standing.playing.out.keys():
+            self.standing.until = None
 
     def _run_clock(self, now: float) -> list[Effect]:
         """Let the clock run for whoever is to move, unless it stands still."""
-        course = self._playing
-        if self._until is not None or course.to_move is None:
+        standing, to_move = self.standing, self.standing.playing.to_move
+        if standing.until is not None or to_move is None:
             return []
-        self._clock = self._clock.start(course.to_move, now)
-        return [Deadline(self._clock.deadline)]
+        standing.clock = standing.clock.start(to_move, now)
+        return [Deadline(standing.clock.deadline)]
 
     def _too_long(self, event: Expired, now: float) -> list[Effect]:
         """The time to be ready is over."""
-        if self._until is not None and now < self._until:
-            return [Deadline(self._until)]
-        absent = [seat for seat in range(self.game.seats) if seat not in self._nonces]
-        if len(self._nonces) == len(self._quitting):
+        standing = self.standing
+        if standing.until is not None and now < standing.until:
+            return [Deadline(standing.until)]
+        if len(standing.nonces) == len(standing.quitting):
             return self._voided(Voided(), now)
-        self._quitting |= dict.fromkeys(absent, "no_show")
+        absent = [seat for seat in range(self.game.seats) if seat not in standing.nonces]
+        standing.quitting = {**standing.quitting, **dict.fromkeys(absent, NO_SHOW)}
         return self._set_off(now)
 
     def _expired(self, event: Expired, now: float) -> list[Effect]:
-        course = self._playing
-        deadline = self._clock.deadline if self._until is None else self._until
+        standing, course = self.standing, self.standing.playing
+        deadline = standing.clock.deadline if standing.until is None else standing.until
         if deadline is not None and now < deadline:
             return [Deadline(deadline)]
-        if self._until is not None:  # after a restart: the seats had their time to come back
-            gone = len(self.away | course.out.keys()) == self.game.seats
-            self._until = None
+        if standing.until is not None:  # after a restart: the seats had their time to come back
+            gone = len(standing.away | course.out.keys()) == self.game.seats
+            standing.until = None
             return self._voided(Voided(), now) if gone else self._run_clock(now)
         assert course.to_move is not None
-        return self._leave(course.to_move, "disconnected" if course.to_move in self.away else "timeout", now)
+        return self._leave(course.to_move, DISCONNECTED if course.to_move in standing.away else TIMEOUT, now)
 
     def _delayed(self, event: Delayed, now: float) -> list[Effect]:
-        if self._until is not None:
-            self._until += event.by
-            return [Deadline(self._until)]
-        self._clock = self._clock.delayed(event.by, now)
-        return [Deadline(self._clock.deadline)]
+        standing = self.standing
+        if standing.until is not None:
+            standing.until += event.by
+            return [Deadline(standing.until)]
+        standing.clock = standing.clock.delayed(event.by, now)
+        return [Deadline(standing.clock.deadline)]
 
     def _voided(self, event: Voided, now: float) -> list[Effect]:
-        if event.undo:
-            self._undo()
-        self.course = (self.course or self._new_course()).voided()
+        self.standing.course = (self.standing.course or self._new_course()).voided()
         return [Write(Void()), *self._finish(now)]
 
-    def _undo(self) -> None:
-        """Take back what the last event did."""
-        self.course, events, self._told, self._shown = self._before
-        del self.events[events:]
-
-    def _voided_after_all(self, event: Voided, now: float) -> list[Effect]:
-        """What ended the match was not recorded, so it did not happen."""
-        return self._voided(event, now) if event.undo else []
-
     def _leave(self, seat: int, reason: str, now: float) -> list[Effect]:
-        course = self._playing
-        if seat in course.out:
+        standing, was = self.standing, self.standing.playing
+        if seat in was.out:
             return []
-        was = course.to_move
-        self._clock = self._clock.stop(now)
+        standing.clock = standing.clock.stop(now)
         effects = self._drop(seat, reason, now)
-        if self._playing.over:
+        if standing.playing.over:
             return effects + self._finish(now)
         self._stop_waiting()
-        if self._playing.to_move != was:
+        if standing.playing.to_move != was.to_move:
             return effects + self._next(now)
         return effects + self._run_clock(now)
 
     def _drop(self, seat: int, reason: str, now: float) -> list[Effect]:
         """A seat drops out; where the match goes on without it, it is told its own end at once and is free."""
-        self.course, event = self._playing.leave(seat, reason)
+        self.standing.course, event = self.standing.playing.leave(seat, reason)
         left = self._happened(event, now)
-        return [left] if self.course.over else [left, Tell(seat, self.farewell(seat)), Release(seat)]
+        return [left] if self.standing.course.over else [left, Tell(seat, self.farewell(seat)), Release(seat)]
 
     def _finish(self, now: float) -> list[Effect]:
-        course = self._playing
-        assert len(course.ranks) == self.game.seats
-        self.phase = Phase.OVER
-        self._clock = self._clock.stop(now)
+        standing = self.standing
+        assert len(standing.playing.ranks) == self.game.seats
+        standing.phase = Phase.OVER
+        standing.clock = standing.clock.stop(now)
         return [Deadline(None), Finish()]
 
     def _next(self, now: float, clock_ms: list[int] | None = None) -> list[Effect]:
         """Ask whoever is to move, or finish."""
-        course = self._playing
+        standing, course = self.standing, self.standing.playing
         seat = course.to_move
         if course.over or seat is None:
             return self._finish(now)
-        clock_ms = clock_ms or self._clock.milliseconds(now)
+        clock_ms = clock_ms or standing.clock.milliseconds(now)
         effects = [*self._run_clock(now), self._tell_turn(seat, clock_ms)]
-        effects += [self._tell_turn(other, clock_ms) for other in self._follows if other not in {seat, *course.out}]
+        others = standing.follows - {seat, *course.out} if standing.follows else ()
+        effects += [self._tell_turn(other, clock_ms) for other in others]
         if self._watched:
-            effects.append(Show(self._turn(self.events[self._shown :], clock_ms)))
-        self._shown = len(self.events)
+            effects.append(Show(self._turn(standing.news(None), clock_ms)))
+        standing.shown = len(standing.events)
         return effects
 
     def _tell_turn(self, seat: int, clock_ms: list[int]) -> Tell:
-        turn = self._turn(self.events[self._told[seat] :], clock_ms, seat)
-        self._told[seat] = len(self.events)
+        turn = self._turn(self.standing.news(seat), clock_ms, seat)
+        self.standing.tell(seat)
         return Tell(seat, turn)
 
     def _turn(self, events: Sequence[Event], clock_ms: list[int], seat: int | None = None) -> Turn:
-        course = self._playing
+        course = self.standing.playing
         assert course.to_move is not None
         legal, options = self.game.offer(course.state) if seat == course.to_move else (None, None)
         return Turn(
@@ -488,19 +466,19 @@ class Match:
             legal=legal,
             options=options,
             digest=course.digest.hex(),
-            nonces=None if seat is None or seat in self._moved else self._hex_nonces,
+            nonces=None if seat is None or seat in self.standing.answered else self._hex_nonces,
         )
 
     def _ply_line(self, event: Event, clock_ms: list[int], info: Info | None = None) -> Ply:
-        return Ply(event=event, clock=clock_ms, digest=self._playing.digest.hex(), info=info)
+        return Ply(event=event, clock=clock_ms, digest=self.standing.playing.digest.hex(), info=info)
 
     def _too_early(self, event: Played, now: float) -> list[Effect]:
         message = "the match has not begun: it begins when every seat has sent ready"
-        rejected = Rejected(match=self.id, ply=event.ply, code="not_your_turn", message=message)
+        rejected = Rejected(match=self.id, ply=event.ply, code=NOT_YOUR_TURN, message=message)
         return [Tell(event.seat, rejected)]
 
     def _too_late(self, event: Played, now: float) -> list[Effect]:
-        rejected = Rejected(match=self.id, ply=event.ply, code="no_such_match", message="the match is over")
+        rejected = Rejected(match=self.id, ply=event.ply, code=NO_SUCH_MATCH, message="the match is over")
         return [Tell(event.seat, rejected)]
 
     def _nothing(self, event: MatchEvent, now: float) -> list[Effect]:
@@ -545,6 +523,6 @@ _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float],
     (Phase.OVER, Forfeited): Match._nothing,
     (Phase.OVER, Expired): Match._nothing,
     (Phase.OVER, Delayed): Match._nothing,
-    (Phase.OVER, Voided): Match._voided_after_all,
+    (Phase.OVER, Voided): Match._nothing,
 }
 """Which event does what in which phase; a `ready` once more, or anything after the end, is no news."""

@@ -11,7 +11,7 @@ import pytest
 
 from arena.commands.grade import Graded, grade, graded
 from arena.referee.effects import Resigned, Voided
-from arena.referee.match import Phase
+from arena.referee.standing import Phase
 from commands import run
 from machine.compiled import FAST
 from machine.exact.duel import load_or_solve
@@ -41,8 +41,8 @@ def take(heap: int, count: int) -> dict[str, int]:
 def duel(seed: int, config: dict[str, Any] = DUEL) -> Table:
     """A match of random moves."""
     table, chance = Table("risk-duel", config).begin(), random.Random(seed)
-    while table.match.phase is Phase.PLAYING:
-        table.play(chance.choice(table.match.game.offer(table.match.course.state)[0]))
+    while table.match.standing.phase is Phase.PLAYING:
+        table.play(chance.choice(table.match.game.offer(table.match.standing.course.state)[0]))
     return table
 
 
@@ -86,7 +86,7 @@ def test_grundys_game_is_graded_too() -> None:
 def test_deals_strikes_and_a_seat_that_leaves_are_no_moves() -> None:
     table = Table("nim", {"heaps": [3, 3], "start": "p-position"}).begin()
     table.play(take(0, 99))
-    table.play(table.match.game.offer(table.match.course.state)[0][0])
+    table.play(table.match.game.offer(table.match.standing.course.state)[0][0])
     table.send(Resigned(1))
     assert [(move.ply, move.seat) for move in graded(table.record())] == [(1, 0)]
 

@@ -22,8 +22,9 @@ from arena.referee.effects import (
     Voided,
     Write,
 )
-from arena.referee.match import READY_WITHIN, Match, Phase
+from arena.referee.match import READY_WITHIN, Match
 from arena.referee.record import Ply, Strike
+from arena.referee.standing import Phase
 from arena.replay.verify import verify
 from protocol.messages import Error, Rejected, Start, Turn
 from referee_table import A_MOVE, NONCES, Table, ended
@@ -129,7 +130,7 @@ def test_the_time_to_be_ready_is_not_up_before_it_is() -> None:
     table = Table()
     table.open()
     table.send(Expired(), after=9.9)
-    assert table.match.phase is Phase.WAITING
+    assert table.match.standing.phase is Phase.WAITING
     assert table.deadline == 110
 
 
@@ -232,12 +233,12 @@ def test_of_more_events_than_a_frame_may_hold_the_last_are_told(monkeypatch: pyt
         table.play({"heap": 0, "take": 1})
     whole = table.match.view(table.now)
     assert whole is not None
-    assert whole.events == table.match.events
+    assert whole.events == table.match.standing.events
     monkeypatch.setattr(referee, "MOST_TOLD", len(msgspec.json.encode(whole.events[-100:])))
     view = table.match.view(table.now)
     assert view is not None
     assert len(view.events) >= 100
-    assert view.events == table.match.events[-len(view.events) :]
+    assert view.events == table.match.standing.events[-len(view.events) :]
     assert len(msgspec.json.encode(view.events)) <= 1.1 * referee.MOST_TOLD
 
 

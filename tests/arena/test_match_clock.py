@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arena.referee.effects import Delayed, Expired, Left, Returned
-from arena.referee.match import Phase
+from arena.referee.standing import Phase
 from referee_table import A_MOVE, Table, ended
 
 
@@ -45,7 +45,7 @@ def test_a_seat_may_be_away_while_the_other_thinks() -> None:
     table = Table(bank=10).begin()
     table.send(Left(1))
     table.play(A_MOVE, after=5)
-    assert table.match.phase is Phase.PLAYING
+    assert table.match.standing.phase is Phase.PLAYING
     assert table.deadline == 115
 
 
@@ -53,13 +53,13 @@ def test_a_move_that_comes_after_the_deadline_but_before_the_time_is_declared_up
     table = Table(bank=10).begin()
     table.play(A_MOVE, after=11)
     assert table.last(1).clock == [500, 10000]
-    assert table.match.phase is Phase.PLAYING
+    assert table.match.standing.phase is Phase.PLAYING
 
 
 def test_a_time_declared_up_too_early_asks_again_at_the_deadline() -> None:
     table = Table(bank=10).begin()
     table.send(Expired(), after=9)
-    assert table.match.phase is Phase.PLAYING
+    assert table.match.standing.phase is Phase.PLAYING
     assert table.deadline == 110
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from arena.referee.effects import Forfeited, Left, Played, Readied, Resigned, Returned, Voided
-from arena.referee.match import Phase
+from arena.referee.standing import Phase
 from protocol.messages import End, Start, Turn
 from referee_table import A_MOVE, Dibs, Table, ended
 
@@ -87,7 +87,7 @@ def test_what_was_not_recorded_is_taken_back_when_the_match_is_called_off() -> N
     table.play({"heap": 0, "take": 1})
     table.now += 1
     table.match.receive(Played(1, 1, {"heap": 1, "take": 1}), table.now)  # and its effects are lost
-    assert table.match.phase is Phase.OVER
+    assert table.match.standing.phase is Phase.OVER
     table.send(Voided(undo=True))
     assert ended(table) == ["void", "void"]
     assert table.match.result("x").plies == 1

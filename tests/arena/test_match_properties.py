@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.referee.effects import Returned, Voided, Write
-from arena.referee.match import Match, Phase
+from arena.referee.match import Match
 from arena.referee.record import Begun, Ply
+from arena.referee.standing import Phase
 from arena.replay.verify import verify
 from protocol.messages import End, Turn
 from protocol.reasons import LEAVING
@@ -33,7 +34,7 @@ def played(game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]
 
 def check(table: Table) -> None:
     match = table.match
-    assert match.phase is Phase.OVER
+    assert match.standing.phase is Phase.OVER
     assert table.finishes == 1
     result = match.result("x")
     ranks = [seat.rank for seat in result.seats]
@@ -45,7 +46,7 @@ def check(table: Table) -> None:
             assert seat.rank > 1
     assert result.rated == (not {"void", "no_show"} & {seat.reason for seat in result.seats})
     verify(table.record())
-    assert [line.event for line in table.lines if isinstance(line, Ply)] == match.events
+    assert [line.event for line in table.lines if isinstance(line, Ply)] == match.standing.events
     assert all(ms >= 0 for line in table.lines if isinstance(line, Ply) for ms in line.clock)
 
 
@@ -60,9 +61,9 @@ def check_told(table: Table) -> None:
         assert sum(isinstance(message, End) for message in table.told[seat]) <= 1
         end = table.match.farewell(seat)
         assert end.seed == table.match._seed.hex()
-        assert table.match.events[len(table.match.events) - len(end.events) :] == end.events
+        assert table.match.standing.events[len(table.match.standing.events) - len(end.events) :] == end.events
     shown = [event for message in table.shown if isinstance(message, Turn) for event in message.events]
-    assert shown + table.match.farewell(None).events == table.match.events
+    assert shown + table.match.farewell(None).events == table.match.standing.events
 
 
 @MOST
@@ -110,15 +111,15 @@ def check_resumed(table: Table, cut: int) -> None:
     assert [line.digest for line in lines] == [line.digest for line in before]
     if lines and before and cut == len(again.lines):
         assert all(abs(a - b) <= 1 for a, b in zip(again.banks(), before[-1].clock, strict=True))
-    if again.match.phase is Phase.PLAYING:
+    if again.match.standing.phase is Phase.PLAYING:
         for seat in again.seats:
             again.send(Returned(seat))
         to_move = again.to_move
         turn = again.last(to_move)
         assert isinstance(turn, Turn)
-        mine = [at for at, event in enumerate(again.match.events) if event.seat == to_move and event.move]
-        assert turn.events == again.match.events[mine[-1] if mine else 0 :]
-        assert turn.legal == again.match.game.offer(again.match.course.state)[0]
+        mine = [at for at, event in enumerate(again.match.standing.events) if event.seat == to_move and event.move]
+        assert turn.events == again.match.standing.events[mine[-1] if mine else 0 :]
+        assert turn.legal == again.match.game.offer(again.match.standing.course.state)[0]
         again.finish_at_random()
     check(again)
 
@@ -159,6 +160,6 @@ def test_a_match_voided_because_its_last_event_was_not_recorded_verifies(
             step(table, what)
     except Lost:
         table.perform(receive(table.match, Voided(undo=True), table.now))
-        assert table.match.course.reason == "void"
-    if table.match.phase is Phase.OVER:
+        assert table.match.standing.course.reason == "void"
+    if table.match.standing.phase is Phase.OVER:
         check(table)

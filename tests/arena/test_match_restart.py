@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from arena.referee.effects import Delayed, Expired, Forfeited, Left, Readied, Resigned, Returned, Voided
-from arena.referee.match import RETURN_WITHIN, Match, Phase
+from arena.referee.match import RETURN_WITHIN, Match
 from arena.referee.record import Begun, Strike, Void
+from arena.referee.standing import Phase
 from protocol.errors import BadRecord
 from referee_table import A_MOVE, NONCES, Table, ended
 
@@ -84,7 +85,7 @@ def test_after_a_restart_before_the_match_began_there_is_time_to_be_ready_again(
     table.open()
     table.send(Readied(0, b""))
     again = copy_of(table)
-    assert again.match.phase is Phase.WAITING
+    assert again.match.standing.phase is Phase.WAITING
     all_back(again)
     again.send(Readied(0, NONCES[0]))
     again.send(Readied(1, b""))

@@ -33,7 +33,7 @@ def packed() -> bytes:
 
 
 def legal(table: Table) -> dict[str, Any]:
-    return table.match.game.offer(table.match.course.state)[0][0]
+    return table.match.game.offer(table.match.standing.course.state)[0][0]
 
 
 def with_dice() -> bytes:

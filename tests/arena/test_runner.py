@@ -14,8 +14,9 @@ import uvloop
 from arena.referee import reading
 from arena.referee import record as records
 from arena.referee.effects import Delayed, Played, Readied, Resigned, Voided
-from arena.referee.match import Match, Phase
+from arena.referee.match import Match
 from arena.referee.record import Ply
+from arena.referee.standing import Phase
 from arena.replay.verify import verify
 from arena.server.journal import Journal, JournalFault
 from arena.server.runner import Runner
@@ -78,7 +79,7 @@ class Room:
         return self
 
     def play(self, move: Any = None) -> None:
-        course = self.runner.match.course
+        course = self.runner.match.standing.course
         self.runner.receive(Played(course.to_move, course.ply, move or A_MOVE))
 
     async def end(self) -> list[End]:
@@ -188,7 +189,7 @@ async def test_a_move_that_had_arrived_before_the_deadline_is_looked_at_before_t
     writer.write(b"m")  # it lies in the socket while the loop is held up beyond the deadline
     time.sleep(0.04)  # noqa: ASYNC251
     await listening
-    assert room.match.phase is Phase.PLAYING
+    assert room.match.standing.phase is Phase.PLAYING
     assert (await room.friends[1].until(Turn)).ply == 1
     writer.close()
     room.runner.stop()
@@ -210,7 +211,7 @@ async def test_a_loop_that_was_held_up_waits_for_the_heartbeat_to_move_the_deadl
     time.sleep(0.2)  # noqa: ASYNC251
     for _ in range(5):
         await asyncio.sleep(0)
-    assert room.match.phase is Phase.PLAYING
+    assert room.match.standing.phase is Phase.PLAYING
     room.runner.receive(Delayed(0.2))
     room.play()
     assert (await room.friends[1].until(Turn)).clock[0] >= 40

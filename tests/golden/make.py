@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from arena.referee import reading
 from arena.referee import record as records
 from arena.referee.effects import Deadline, Effect, Expired, MatchEvent, Played, Readied, Resigned, Write
-from arena.referee.match import Match, Phase
+from arena.referee.match import Match
 from arena.referee.record import AnyLine, Header, RecordedSeat
+from arena.referee.standing import Phase
 from protocol.games import load
 from protocol.messages import Clock, Player
 
@@ -69,7 +70,7 @@ def referee(header: Header, seed: bytes, nonces: Sequence[bytes], choose: Callab
     perform(match.open(now))
     for seat, nonce in enumerate(nonces):
         perform(match.receive(Readied(seat, nonce), now))
-    while match.phase is not Phase.OVER:
+    while match.standing.phase is not Phase.OVER:
         event = choose(match)
         now = deadline if isinstance(event, Expired) else now + THINKING
         perform(match.receive(event, now))
@@ -95,7 +96,7 @@ def make(name: str, golden: Golden) -> bytes:
     )
 
     def choose(match: Match) -> MatchEvent:
-        course = match.course
+        course = match.standing.course
         assert course is not None
         assert course.to_move is not None
         if course.ply == golden.leaves and golden.leaver not in course.out:

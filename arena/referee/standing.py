@@ -1,0 +1,103 @@
+"""Where a match stands: all that an event may change, and how it is taken back."""
+
+from __future__ import annotations
+
+import copy
+import enum
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from arena.referee.clock import TimeBanks
+from arena.referee.course import Course
+from protocol.messages import Event
+
+
+class Phase(enum.IntEnum):
+    """Where a match is: until every seat is ready, until nobody is to move, until the result is stored."""
+
+    WAITING = 0
+    PLAYING = 1
+    OVER = 2
+
+
+class Standing(Struct):
+    """A match between two events. What is by seat has no entry where there is nothing to say.
+
+    No value is changed in place, but for `events` and `accepted`, which only grow: a shallow copy and two lengths hold
+    all of it.
+    """
+
+    clock: TimeBanks
+    phase: Phase = Phase.WAITING
+    course: Course | None = None
+    """None until every seat is ready."""
+    until: float | None = None
+    """When the time to be ready, or to come back after a restart, ends; None once the clocks run."""
+    nonces: Mapping[int, bytes] = {}
+    quitting: Mapping[int, str] = {}
+    """The seats that drop out as soon as the match begins, and why."""
+    away: frozenset[int] = frozenset()
+    follows: frozenset[int] = frozenset()
+    """The seats that are told the turn of every ply."""
+    strikes: Mapping[int, int] = {}
+    answered: Mapping[int, int] = {}
+    """How many events there were before the seat's last accepted move."""
+    told: Mapping[int, int] = {}
+    """How many events the seat has been told of."""
+    shown: int = 0
+    """How many events watchers have been told of."""
+    events: list[Event] = []
+    accepted: dict[int, tuple[int, Any]] = {}
+    """By ply, the seat and its move as it was sent."""
+
+    @property
+    def playing(self) -> Course:
+        """The course of a match that has begun."""
+        assert self.course is not None
+        return self.course
+
+    def accept(self, event: Event, move: Any) -> None:
+        """Note a seat's move, as the rules and as the seat tell it."""
+        self.answered = {**self.answered, event.seat: len(self.events)}
+        self.accepted[event.ply] = event.seat, move
+        self.events.append(event)
+
+    def strike(self, seat: int) -> int:
+        """One more strike of a seat; how many it has."""
+        strikes = self.strikes.get(seat, 0) + 1
+        self.strikes = {**self.strikes, seat: strikes}
+        return strikes
+
+    def news(self, seat: int | None) -> list[Event]:
+        """The events that a seat, or the watchers, have not been told of."""
+        return self.events[self.shown if seat is None else self.told.get(seat, 0) :]
+
+    def tell(self, seat: int) -> None:
+        """The seat has been told of every event."""
+        self.told = {**self.told, seat: len(self.events)}
+
+    def forget(self, seat: int) -> None:
+        """The seat may not know what it was told since its last accepted move."""
+        self.told = {**self.told, seat: self.answered.get(seat, 0)}
+
+    def mark(self) -> Mark:
+        """The standing as it is now, for `Mark.restored`."""
+        return Mark(copy.copy(self), len(self.events), len(self.accepted))
+
+
+class Mark(NamedTuple):
+    """What a standing was."""
+
+    standing: Standing
+    events: int
+    accepted: int
+
+    def restored(self) -> Standing:
+        """The standing as it was, in place of the one that was marked; once."""
+        standing = self.standing
+        del standing.events[self.events :]
+        for ply in list(standing.accepted)[self.accepted :]:
+            del standing.accepted[ply]
+        return standing
