@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from arena.ratings import chain
+from arena.ratings.chain import Player, Scale
 from arena.referee.result import Ratings, SeatRating
 from protocol.errors import BadRecord
 from protocol.games import game_class
@@ -25,7 +27,6 @@ FEW = 10
 """Below so many matches a place on the leaderboard says little."""
 TOLERANCE = 1e-9
 """Relative, and absolute around 0: what two machines' mathematics may differ by."""
-_MIN_DELTA = 1e-4
 _DIGITS = 60
 
 
@@ -139,57 +140,50 @@ def _seat_ratings(before: Sequence[Rating], after: Sequence[Rating]) -> tuple[Se
 def _updated(
     before: Sequence[Rating], ranks: Sequence[int], beta: float, tau: float, draw_probability: float
 ) -> list[Rating]:
-    """The mean over the orders of the tied seats: trueskill looks at neighbours only, so one order favours some."""
-    runs = [
-        _posterior(before, order, [ranks[seat] for seat in order], beta, tau, draw_probability)
-        for order in _orders(ranks)
-    ]
-    if len(runs) == 1:
-        return runs[0]
-    return [
-        Rating(
-            math.fsum(run[seat].mu for run in runs) / len(runs), math.fsum(run[seat].sigma for run in runs) / len(runs)
-        )
-        for seat in range(len(before))
-    ]
+    """The mean over the orders of the tied seats: neighbours only are compared, so one order favours some.
 
-
-def _orders(ranks: Sequence[int]) -> Iterator[list[int]]:
-    """The seats from best to worst, once for every order of the tied ones."""
-    by_rank = sorted(range(len(ranks)), key=lambda seat: ranks[seat])
-    tied = [list(group) for _, group in itertools.groupby(by_rank, key=lambda seat: ranks[seat])]
-    for choice in itertools.product(*(itertools.permutations(group) for group in tied)):
-        yield [seat for group in choice for seat in group]
-
-
-def _posterior(
-    before: Sequence[Rating], order: Sequence[int], ranks: Sequence[int], beta: float, tau: float, draw: float
-) -> list[Rating]:
-    """One update, the seats taken in `order`. Where the game knows no draw, a tie counts as decided in this order.
-
-    With a draw probability of 0 trueskill would take a tie for an event of no likelihood and widen sigma.
+    Tied seats of equal rating are interchangeable: the orders are those of the ratings, and such seats share a mean.
     """
-    import trueskill
+    players = {rating: Player(rating.mu, rating.sigma, beta, tau) for rating in before}
+    found: dict[tuple[int, Rating], list[Rating]] = {place: [] for place in zip(ranks, before, strict=True)}
+    for order in _orders(before, ranks):
+        # Where the game knows no draw, a tie counts as decided in this order: a draw would have no likelihood.
+        draws = [draw_probability > 0 and a == b for (a, _), (b, _) in itertools.pairwise(order)]
+        row = [players[rating] for _, rating in order]
+        try:
+            after = chain.update(row, draws, _doubles(beta, draw_probability))
+        except FloatingPointError:
+            after = chain.update(row, draws, _precise(beta, draw_probability))
+        for place, (mu, sigma) in zip(order, after, strict=True):
+            found[place].append(Rating(mu, sigma))
+    mean = {
+        place: Rating(_mean([rating.mu for rating in runs]), _mean([rating.sigma for rating in runs]))
+        for place, runs in found.items()
+    }
+    return [mean[place] for place in zip(ranks, before, strict=True)]
 
-    given = [(trueskill.Rating(*before[seat]),) for seat in order]
-    places = list(ranks) if draw > 0 else list(range(len(order)))
-    try:
-        groups = _environment(beta, tau, draw).rate(given, places, min_delta=_MIN_DELTA)
-    except FloatingPointError:
-        groups = _precise_environment(beta, tau, draw).rate(given, places, min_delta=_MIN_DELTA)
-    after = {seat: Rating(group[0].mu, group[0].sigma) for seat, group in zip(order, groups, strict=True)}
-    return [after[seat] for seat in range(len(before))]
+
+def _orders(before: Sequence[Rating], ranks: Sequence[int]) -> Iterator[list[tuple[int, Rating]]]:
+    """Ranks and ratings from best to worst, once for every order of the tied ones."""
+    by_rank = sorted(zip(ranks, before, strict=True), key=lambda place: place[0])
+    tied = [list(group) for _, group in itertools.groupby(by_rank, key=lambda place: place[0])]
+    for choice in itertools.product(*(dict.fromkeys(itertools.permutations(group)) for group in tied)):
+        yield [place for group in choice for place in group]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
 
 
 @functools.lru_cache
-def _environment(beta: float, tau: float, draw: float) -> Any:
+def _doubles(beta: float, draw_probability: float) -> Scale:
     import trueskill
 
-    return trueskill.TrueSkill(MU, SIGMA, beta, tau, draw)
+    return _scale(trueskill.TrueSkill(MU, SIGMA, beta, TAU, draw_probability))
 
 
 @functools.lru_cache
-def _precise_environment(beta: float, tau: float, draw: float) -> Any:
+def _precise(beta: float, draw_probability: float) -> Scale:
     """For gaps that leave nothing of a double. A context of its own: mpmath's default one is shared by all threads."""
     import mpmath
     import trueskill
@@ -200,4 +194,14 @@ def _precise_environment(beta: float, tau: float, draw: float) -> Any:
     def quantile(share: float) -> Any:
         return context.sqrt(2) * context.erfinv(2 * share - 1)
 
-    return trueskill.TrueSkill(MU, SIGMA, beta, tau, draw, backend=(context.ncdf, context.npdf, quantile))
+    return _scale(
+        trueskill.TrueSkill(MU, SIGMA, beta, TAU, draw_probability, backend=(context.ncdf, context.npdf, quantile))
+    )
+
+
+def _scale(environment: Any) -> Scale:
+    import trueskill
+
+    return Scale(
+        environment.cdf, environment.pdf, trueskill.calc_draw_margin(environment.draw_probability, 2, environment)
+    )

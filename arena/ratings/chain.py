@@ -1,0 +1,194 @@
+"""TrueSkill's update of players in a row, of whom only neighbours are compared: messages to and fro until they settle.
+
+Every operation, in its order, is that of the package trueskill 0.4.5, so the numbers are the same to the last bit. What
+is spared is the package's objects, ten times the arithmetic: the mean over a tie takes as many rows as it has orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import sqrt
+from typing import NamedTuple
+
+_SWEEPS = 10
+_SETTLED = 1e-4
+"""The change of a message below which it counts as settled; trueskill's default."""
+
+
+class Scale(NamedTuple):
+    """What results are weighed with: the standard normal distribution and the draw margin, both of some precision."""
+
+    cdf: Callable[[float], float]
+    pdf: Callable[[float], float]
+    margin: float
+    """Performances of two that draw differ by less."""
+
+
+class Player:
+    """A skill, and what it shows in a match, as normal distributions: precision, and precision times mean."""
+
+    __slots__ = ("message_pi", "message_tau", "pi", "skill_pi", "skill_tau", "tau", "variance")
+
+    def __init__(self, mu: float, sigma: float, beta: float, tau: float) -> None:
+        """`beta` is the deviation of a performance from the skill, `tau` that of the skill since the last match."""
+        pi = sigma**-2
+        self.variance = beta**2
+        self.skill_pi = sqrt(sqrt(1 / pi) ** 2 + tau**2) ** -2
+        self.skill_tau = self.skill_pi * (pi * mu / pi)
+        a = 1.0 / (1.0 + self.variance * self.skill_pi)
+        self.message_pi, self.message_tau = a * self.skill_pi, a * self.skill_tau
+        self.pi = 1.0 / (1.0 / self.message_pi)
+        self.tau = self.pi * (self.message_tau / self.message_pi)
+
+    def learn(self, pi: float, tau: float) -> tuple[float, float]:
+        """The rating (mu, sigma) after a match in which the performance turned out to be this."""
+        new_pi, new_tau = _through(pi - self.pi, tau - self.tau)
+        new_pi = self.message_pi + new_pi - self.message_pi
+        new_tau = self.message_tau + new_tau - self.message_tau
+        a = 1.0 / (1.0 + self.variance * new_pi)
+        skill_pi, skill_tau = self.skill_pi + a * new_pi, self.skill_tau + a * new_tau
+        return _rounded(float(skill_tau / skill_pi), sqrt(1 / skill_pi))
+
+
+class _Place:
+    """A player's performance in this row, as believed so far."""
+
+    __slots__ = ("pi", "tau")
+
+    def __init__(self, player: Player) -> None:
+        self.pi = player.pi
+        self.tau = player.tau
+
+
+class _Link:
+    """The difference of two neighbours' performances: what their row says of it and what the result does."""
+
+    __slots__ = (
+        "above",
+        "above_mu",
+        "above_pi",
+        "above_tau",
+        "below",
+        "below_mu",
+        "below_pi",
+        "below_tau",
+        "correct",
+        "down_pi",
+        "down_tau",
+        "pi",
+        "result_pi",
+        "result_tau",
+        "row_pi",
+        "row_tau",
+        "scale",
+        "tau",
+        "up_pi",
+        "up_tau",
+    )
+
+    def __init__(self, above: _Place, below: _Place, drawn: bool, scale: Scale) -> None:
+        self.above, self.below = above, below
+        self.correct = _drawn if drawn else _won
+        self.scale = scale
+        self.pi = self.tau = self.row_pi = self.row_tau = self.result_pi = self.result_tau = 0.0
+        self.up_pi = self.up_tau = self.down_pi = self.down_tau = 0.0
+
+    def look(self) -> None:
+        """Take in what is believed of both performances, without what this link itself told of them."""
+        above, below = self.above, self.below
+        self.above_pi, self.above_tau = above.pi - self.up_pi, above.tau - self.up_tau
+        self.below_pi, self.below_tau = below.pi - self.down_pi, below.tau - self.down_tau
+        self.above_mu, self.below_mu = self.above_tau / self.above_pi, self.below_tau / self.below_pi
+
+    def compare(self) -> float:
+        """Weigh the difference against the result; how much that changed it."""
+        self.look()
+        row_pi = 1.0 / (1.0 / self.above_pi + 1.0 / self.below_pi)
+        row_tau = row_pi * (self.above_mu - self.below_mu)
+        pi, tau = self.pi - self.row_pi + row_pi, self.tau - self.row_tau + row_tau
+        self.row_pi, self.row_tau = row_pi, row_tau
+        free_pi, free_tau = pi - self.result_pi, tau - self.result_tau
+        root = sqrt(free_pi)
+        v, w = self.correct(free_tau / root, self.scale.margin * root, self.scale)
+        rest = 1.0 - w
+        self.pi, self.tau = free_pi / rest, (free_tau + root * v) / rest
+        self.result_pi, self.result_tau = self.pi + self.result_pi - pi, self.tau + self.result_tau - tau
+        return max(abs(tau - self.tau), sqrt(abs(pi - self.pi)))
+
+    def tell_above(self) -> None:
+        """Tell the upper one what difference and lower one imply."""
+        pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
+        self.up_pi = 1.0 / (1.0 / pi + 1.0 / self.below_pi) if pi else 0.0
+        self.up_tau = self.up_pi * (tau / pi + self.below_mu) if pi else 0.0
+        self.above.pi, self.above.tau = self.above_pi + self.up_pi, self.above_tau + self.up_tau
+
+    def tell_below(self) -> None:
+        """Tell the lower one what difference and upper one imply."""
+        pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
+        self.down_pi = 1.0 / (1.0 / self.above_pi + 1.0 / pi) if pi else 0.0
+        self.down_tau = self.down_pi * (self.above_mu - tau / pi) if pi else 0.0
+        self.below.pi, self.below.tau = self.below_pi + self.down_pi, self.below_tau + self.down_tau
+
+
+def update(row: Sequence[Player], draws: Sequence[bool], scale: Scale) -> list[tuple[float, float]]:
+    """The ratings (mu, sigma) after a match of players in a row, the best first.
+
+    `draws` says of each two neighbours whether they drew. Raises `FloatingPointError` where the precision of `scale`
+    leaves nothing of the chance of the result.
+    """
+    places = [_Place(player) for player in row]
+    links = [_Link(above, below, drawn, scale) for (above, below), drawn in zip(pairwise(places), draws, strict=True)]
+    there, back = links[:-1], links[:0:-1]
+    for _ in range(_SWEEPS):
+        change = 0.0 if there else links[0].compare()
+        for link in there:
+            change = max(change, link.compare())
+            link.tell_below()
+        for link in back:
+            change = max(change, link.compare())
+            link.tell_above()
+        if change <= _SETTLED:
+            break
+    links[0].look()
+    links[0].tell_above()
+    links[-1].look()
+    links[-1].tell_below()
+    return [player.learn(place.pi, place.tau) for player, place in zip(row, places, strict=True)]
+
+
+def _won(difference: float, margin: float, scale: Scale) -> tuple[float, float]:
+    """v and w of a win: by how much it moves and narrows a difference of deviation 1."""
+    x = difference - margin
+    chance = scale.cdf(x)
+    v = scale.pdf(x) / chance if chance else -x
+    w = v * (v + x)
+    if not 0 < w < 1:
+        raise FloatingPointError("a win beyond this precision")
+    return v, w
+
+
+def _drawn(difference: float, margin: float, scale: Scale) -> tuple[float, float]:
+    """v and w of a draw."""
+    distance = abs(difference)
+    a, b = margin - distance, -margin - distance
+    chance = scale.cdf(a) - scale.cdf(b)
+    if not chance:
+        raise FloatingPointError("a draw beyond this precision")
+    at_a, at_b = scale.pdf(a), scale.pdf(b)
+    v = (at_b - at_a) / chance
+    return -v if difference < 0 else v, v**2 + (a * at_a - b * at_b) / chance
+
+
+def _through(pi: float, tau: float) -> tuple[float, float]:
+    """A message through trueskill's sum of a team, which has one player here."""
+    if not pi:
+        return 0.0, 0.0
+    whole = 1.0 / (1.0 / pi)
+    return whole, whole * (tau / pi)
+
+
+def _rounded(mu: float, sigma: float) -> tuple[float, float]:
+    """A rating as trueskill gives it back, by way of its precision."""
+    pi = sigma**-2
+    return pi * mu / pi, sqrt(1 / pi)

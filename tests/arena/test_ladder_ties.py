@@ -1,0 +1,129 @@
+"""Ties on the ladder: the mean over every order of the tied seats, as the package trueskill rates them one by one."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import time
+from collections.abc import Callable, Sequence
+
+import pytest
+import trueskill
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from arena.ratings import ladder
+from arena.ratings.ladder import BETA, MU, SIGMA, Rating
+from arena.referee.result import Ratings, SeatRating
+
+FAR = [Rating(400, 1.0), Rating(25, 2.0), Rating(-380, 1.5)]
+"""Too far apart for doubles."""
+
+
+def again(before: Sequence[Rating], ranks: Sequence[int], draw: float, tau: float = 0.0) -> list[Rating]:
+    """The ladder's own computation, of whatever constants."""
+    seats = tuple(SeatRating(mu_before=mu, sigma_before=sigma, mu_after=0, sigma_after=0) for mu, sigma in before)
+    stated = Ratings(pool="", mu=MU, sigma=SIGMA, beta=BETA, tau=tau, draw_probability=draw, seats=seats)
+    return [Rating(seat.mu_after, seat.sigma_after) for seat in ladder.recompute(stated, ranks)]
+
+
+def mean_of_orders(before: Sequence[Rating], ranks: Sequence[int], draw: float, tau: float = 0.0) -> list[Rating]:
+    """The definition (docs/ladder.md, Ties): the plain mean over all orders, each seat told apart from each other."""
+    orders = [
+        order
+        for order in itertools.permutations(range(len(before)))
+        if all(ranks[a] <= ranks[b] for a, b in itertools.pairwise(order))
+    ]
+    runs = [rated(before, order, [ranks[seat] for seat in order], draw, tau) for order in orders]
+    return [
+        Rating(*(math.fsum(values) / len(runs) for values in zip(*(run[seat] for run in runs), strict=True)))
+        for seat in range(len(before))
+    ]
+
+
+def rated(
+    before: Sequence[Rating], order: Sequence[int], ranks: Sequence[int], draw: float, tau: float
+) -> dict[int, Rating]:
+    given_groups = [(trueskill.Rating(*before[seat]),) for seat in order]
+    places = ranks if draw > 0 else range(len(order))
+    try:
+        groups = trueskill.TrueSkill(MU, SIGMA, BETA, tau, draw).rate(given_groups, places)
+    except FloatingPointError:
+        groups = precise(tau, draw).rate(given_groups, places)
+    return {seat: Rating(group[0].mu, group[0].sigma) for seat, group in zip(order, groups, strict=True)}
+
+
+@functools.cache
+def precise(tau: float, draw: float) -> trueskill.TrueSkill:
+    import mpmath
+
+    context = mpmath.MPContext()
+    context.dps = 60
+    functions = (context.ncdf, context.npdf, lambda share: context.sqrt(2) * context.erfinv(2 * share - 1))
+    return trueskill.TrueSkill(MU, SIGMA, BETA, tau, draw, backend=functions)
+
+
+def processor_time(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+RATINGS = st.builds(Rating, st.floats(-50, 100), st.floats(0.3, SIGMA))
+EQUALS_AND_OTHERS = st.lists(RATINGS, min_size=1, max_size=6).flatmap(
+    lambda pool: st.lists(st.sampled_from(pool), min_size=2, max_size=6)
+)
+DIFFERENT = [Rating(10 + 5 * seat, 1.0 + seat) for seat in range(6)]
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    EQUALS_AND_OTHERS,
+    st.lists(st.integers(1, 3), min_size=6, max_size=6),
+    st.sampled_from([0.0, 0.05, 0.4, 0.9]),
+    st.sampled_from([0.0, 0.1]),
+)
+@example(DIFFERENT, [1] * 6, 0.05, 0.0)
+@example([*DIFFERENT[:3], *DIFFERENT[:3]], [1] * 6, 0.0, 0.0)
+@example([Rating(MU, SIGMA)] * 6, [1] * 6, 0.05, 0.0)
+@example([Rating(MU, SIGMA)] * 6, [1, 1, 2, 2, 2, 3], 0.0, 0.0)
+def test_a_tie_is_the_mean_over_the_orders_of_the_tied_seats(
+    before: list[Rating], places: list[int], draw: float, tau: float
+) -> None:
+    ranks = places[: len(before)]
+    for one, other in zip(again(before, ranks, draw, tau), mean_of_orders(before, ranks, draw, tau), strict=True):
+        assert one.mu == pytest.approx(other.mu, rel=1e-12, abs=1e-12)
+        assert one.sigma == pytest.approx(other.sigma, rel=1e-12)
+
+
+@settings(max_examples=200)
+@given(st.lists(RATINGS, min_size=2, max_size=6), st.sampled_from([0.0, 0.05, 0.4, 0.9]), st.sampled_from([0.0, 0.1]))
+def test_a_match_without_ties_is_rated_as_trueskill_does_to_the_last_bit(
+    before: list[Rating], draw: float, tau: float
+) -> None:
+    ranks = list(range(1, len(before) + 1))
+    assert again(before, ranks, draw, tau) == mean_of_orders(before, ranks, draw, tau)
+
+
+@pytest.mark.parametrize("ranks", [[1, 2, 3], [3, 2, 1], [1, 1, 1], [2, 1, 1]])
+@pytest.mark.parametrize("draw", [0.0, 0.05])
+def test_gaps_beyond_double_precision_are_rated_as_trueskill_does_with_sixty_digits(
+    ranks: list[int], draw: float
+) -> None:
+    for one, other in zip(again(FAR, ranks, draw), mean_of_orders(FAR, ranks, draw), strict=True):
+        assert one == pytest.approx(other, rel=1e-12)
+
+
+def test_a_tie_of_six_newcomers_takes_no_longer_than_a_match_that_was_decided() -> None:
+    newcomers = [Rating(MU, SIGMA)] * 6
+    again(newcomers, [1, 2, 3, 4, 5, 6], 0.05)
+    decided = min(processor_time(lambda: again(newcomers, [1, 2, 3, 4, 5, 6], 0.05)) for _ in range(5))
+    tied = min(processor_time(lambda: again(newcomers, [1] * 6, 0.05)) for _ in range(5))
+    assert tied < 20 * decided
+
+
+def test_a_tie_of_six_different_ratings_takes_a_fraction_of_the_time_trueskill_would() -> None:
+    again(DIFFERENT, [1] * 6, 0.05)
+    own = min(processor_time(lambda: again(DIFFERENT, [1] * 6, 0.05)) for _ in range(3))
+    assert own < processor_time(lambda: mean_of_orders(DIFFERENT, [1] * 6, 0.05)) / 3
