@@ -177,7 +177,10 @@ def _drawn(difference: float, margin: float, scale: Scale) -> tuple[float, float
         raise FloatingPointError("a draw beyond this precision")
     at_a, at_b = scale.pdf(a), scale.pdf(b)
     v = (at_b - at_a) / chance
-    return -v if difference < 0 else v, v**2 + (a * at_a - b * at_b) / chance
+    w = v**2 + (a * at_a - b * at_b) / chance
+    if not w < 1:
+        raise FloatingPointError("a draw beyond this precision")
+    return -v if difference < 0 else v, w
 
 
 def _through(pi: float, tau: float) -> tuple[float, float]:

@@ -127,3 +127,11 @@ def test_a_tie_of_six_different_ratings_takes_a_fraction_of_the_time_trueskill_w
     again(DIFFERENT, [1] * 6, 0.05)
     own = min(processor_time(lambda: again(DIFFERENT, [1] * 6, 0.05)) for _ in range(3))
     assert own < processor_time(lambda: mean_of_orders(DIFFERENT, [1] * 6, 0.05)) / 3
+
+
+@pytest.mark.parametrize(("gap", "sigma", "draw"), [(491, 8.0, 0.05), (317, 4.0, 0.4)])
+def test_a_draw_at_the_edge_of_double_precision_is_rated(gap: float, sigma: float, draw: float) -> None:
+    strong, weak = again([Rating(gap, sigma), Rating(0, sigma)], [1, 1], draw)
+    assert 0 < weak.mu < strong.mu < gap
+    assert 0 < weak.sigma < sigma
+    assert strong.sigma == pytest.approx(weak.sigma)
