@@ -174,6 +174,7 @@ async def _serve_arena(connections: int) -> None:
     from arena.server.arena import Arena
     from arena.server.identity import FixedDoor
     from arena.server.journal import Journal
+    from arena.server.settling import Ended, StoreFirst
     from arena.store.archive import Archive
     from arena.store.store import Store
     from protocol.games import load
@@ -186,7 +187,8 @@ async def _serve_arena(connections: int) -> None:
         store = Store.open(Path(folder) / "arena.db")
         archive = Archive(store)
         door = FixedDoor({name: f"{number:016}" for number, name in enumerate(names)})
-        arena = Arena(archive, Journal(Path(folder) / "journal"), door, Clock(bank_ms=60_000, increment_ms=500))
+        journal = Journal(Path(folder) / "journal")
+        store_first = StoreFirst(archive)
 
         def begin() -> None:
             nonlocal count
@@ -196,8 +198,12 @@ async def _serve_arena(connections: int) -> None:
                     seed = count.to_bytes(32, "big")
                     arena.begin(arena.header(f"m-{count}", game, pair, seed, rated=True), seed)
 
-        arena.changed = begin
-        arena.finished = lambda result: begin()
+        async def settle(ended: Ended) -> None:
+            await store_first(ended)
+            begin()
+
+        clock = Clock(bank_ms=60_000, increment_ms=500)
+        arena = Arena(archive, journal, door, clock, settle=settle, freed=begin)
         await _until_told(await arena.listen("127.0.0.1", 0))
         await arena.close()
         await archive.drain()

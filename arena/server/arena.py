@@ -2,83 +2,50 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import datetime
-import errno
 import logging
 import secrets
 from collections.abc import Callable, Sequence
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
-from websockets.asyncio.server import Server, serve
-from websockets.exceptions import ConnectionClosed
-from websockets.http11 import Request, Response
-from websockets.typing import Subprotocol
-
-from arena.ratings.ladder import INITIAL
-from arena.referee.effects import Delayed
 from arena.referee.match import Match
-from arena.referee.record import Header, RecordedSeat, Secret, header_of, pack
+from arena.referee.record import Header, RecordedSeat, Secret, header_of
 from arena.referee.result import Ratings, Result
+from arena.server.handshake import Handshake
+from arena.server.heartbeat import Heartbeat
 from arena.server.identity import Door
-from arena.server.journal import Journal, JournalFault
-from arena.server.lobby import Lobby, NotAllowed, Sought, Unavailable
-from arena.server.runner import HEARTBEAT, LATE, Runner
-from arena.server.session import NO_HELLO, NOT_AUTHENTICATED, TOO_MANY_CONNECTIONS, Action, Session, Wire, refuse
+from arena.server.journal import Journal
+from arena.server.listener import Listener
+from arena.server.lobby import Lobby, everything
+from arena.server.ratings import KnownRatings
+from arena.server.reporting import Reporter
+from arena.server.runner import Runner
+from arena.server.seeking import Sought
+from arena.server.session import Action
+from arena.server.settling import Settle, Settling, StoreFirst
+from arena.server.wire import Wire
 from arena.store.archive import Archive
-from arena.store.finishing import Finished
-from protocol.codec import CODECS, MSGPACK, Codec
+from arena.store.times import utc
+from protocol.close_codes import RESTARTING
+from protocol.codec import Codec
 from protocol.dice import SEED_BYTES
-from protocol.errors import ArenaFault, BotFault, Fault, MalformedMessage
-from protocol.games import NAMES
+from protocol.error_codes import UNAVAILABLE
+from protocol.errors import ArenaFault, Fault
 from protocol.games.base import Game
-from protocol.messages import (
-    MAX_CLIENT_FRAME,
-    MAX_STRIKES,
-    ClientMessage,
-    Clock,
-    End,
-    Error,
-    Hello,
-    Limits,
-    Player,
-    Seek,
-    Start,
-    Turn,
-    Welcome,
-)
+from protocol.messages import Clock, Error, Player
 
 if TYPE_CHECKING:
     from arena.feed.feed import Feed
 
-HELLO_WITHIN = 5.0
-PING_EVERY = 10.0
-PONG_WITHIN = 20.0
-BOARD_EVERY = 0.5
-"""The leaderboard in the feed follows results at most this often, in seconds."""
-RESTARTING = 1012
-GOING_AWAY = 1001
-
 log = logging.getLogger("arena")
-
-
-class PortFault(ArenaFault):
-    """The address can't be listened on."""
-
-
-class Settle(Protocol):
-    """Stores and rates finished matches; `Archive.finish`, or a tournament's in the order of its schedule."""
-
-    def __call__(self, finished: Finished) -> asyncio.Future[Ratings | None]: ...
 
 
 class Arena:
     """One server. `listen`, then `restore` the matches of the journal; `close` leaves matches under way in it.
 
-    With `end_first` everyone is told `end` before the result is stored, and so without ratings. With `assigned` only
-    `begin` starts matches, and a seek is refused.
+    `settle` has finished matches stored and told, `actions` says what a lobby does at the messages of clients, and
+    `freed` is called when a bot may take a match that it could not take before: it came in, or dropped out of one that
+    goes on.
     """
 
     def __init__(
@@ -89,56 +56,26 @@ class Arena:
         clock: Clock,
         *,
         settle: Settle | None = None,
-        end_first: bool = False,
-        assigned: bool = False,
+        actions: Callable[[Lobby], Action] = everything,
+        freed: Callable[[], None] = lambda: None,
         feed: Feed | None = None,
         max_connections: int = 1000,
     ) -> None:
-        self.lobby = Lobby(self._begin_sought, self._rating_of)
-        self.finished: Callable[[Result], None] = lambda result: None
-        """Called when a match has been told its end; set by a tournament."""
-        self.changed: Callable[[], None] = lambda: None
-        """Called when a bot came in, or dropped out of a match that goes on; set by a tournament."""
         self._archive = archive
         self._journal = journal
-        self._door = door
         self._clock = clock
-        self._settle = settle or archive.finish
-        self._end_first = end_first
-        self._act = _act_assigned(self.lobby) if assigned else self.lobby.act
-        self._feed = feed
-        self._max_connections = max_connections
-        self._ratings: dict[tuple[str, str], tuple[float, float]] = {}
-        self._server: Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._boards: dict[str, asyncio.TimerHandle] = {}
-        self._loop = asyncio.get_running_loop()
-        self._beat = self._loop.call_later(HEARTBEAT, self._heartbeat, self._loop.time() + HEARTBEAT)
+        self._freed = freed
+        self._ratings = KnownRatings(archive)
+        self.lobby = Lobby(self._begin_sought, self._ratings.of)
+        self._reporter = None if feed is None else Reporter(feed, archive)
+        self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby))
+        self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated)
+        self._listener = Listener(self._serve, max_connections)
+        self._heartbeat = Heartbeat(self.lobby.delayed)
 
     async def listen(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
-        try:
-            self._server = await serve(
-                self._serve,
-                host,
-                port,
-                create_connection=Wire,
-                subprotocols=[Subprotocol(name) for name in CODECS],
-                select_subprotocol=_select,
-                process_request=_refuse_unknown_subprotocols,
-                compression=None,
-                max_size=MAX_CLIENT_FRAME,
-                ping_interval=PING_EVERY,
-                ping_timeout=PONG_WITHIN,
-                close_timeout=1,
-                server_header=None,
-            )
-        except OSError as exc:
-            if exc.errno == errno.EADDRINUSE:
-                raise PortFault(f"port {port} on {host} is in use: choose another one, or 0 for a free one") from exc
-            raise PortFault(f"{host} port {port} can't be listened on: {exc.strerror or exc}") from exc
-        bound: int = next(iter(self._server.sockets)).getsockname()[1]
-        return bound
+        return await self._listener.open(host, port)
 
     async def restore(self) -> int:
         """Go on with the matches of the journal; how many there are. A tournament's matches are left to it."""
@@ -152,21 +89,19 @@ class Arena:
 
     async def publish_boards(self) -> None:
         """Publish the leaderboard of every game with rated matches: a broker may have forgotten them."""
-        if self._feed is not None:
-            for game in await self._archive.ask(self._archive.store.games):
-                await self._read_board(game)
+        if self._reporter is not None:
+            await self._reporter.publish_boards()
 
-    def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = ()) -> Runner:
+    def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = ()) -> None:
         """Start a match between bots that are here. Raises `JournalFault`; then there is no match."""
         match = Match(header, seed, self._players(header), seeks)
-        runner = Runner(match, self._journal.begin(match.id), self._over, self._released)
+        runner = Runner(match, self._journal.begin(match.id), self._settling.begin, self._released)
         self._add(runner)
         try:
             runner.open()
         except ArenaFault:
             self._withdraw(runner)
             raise
-        return runner
 
     def header(
         self,
@@ -180,12 +115,11 @@ class Arena:
         place: int | None = None,
     ) -> Header:
         """The header of a match between `bots` in seat order, with the versions they announced."""
-        versions = [self.lobby.sessions[bot.lower()].version for bot in bots]
         return header_of(
             match=match,
             game=game.name,
             config=game.config,
-            seats=[RecordedSeat(bot=bot, version=version) for bot, version in zip(bots, versions, strict=True)],
+            seats=[RecordedSeat(bot=bot, version=self.lobby.version(bot)) for bot in bots],
             seed=seed,
             rated=rated,
             clock=self._clock,
@@ -196,19 +130,25 @@ class Arena:
 
     async def close(self, code: int = RESTARTING) -> None:
         """Stop: connections are closed with `code`, matches under way stay in the journal, results are written."""
-        self._beat.cancel()
+        self._heartbeat.stop()
         self.lobby.close()
-        for runner in self.lobby.runners.values():
-            runner.stop()
-        if self._server is not None:
-            self._server.close(code=code)
-            await self._server.wait_closed()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-        while self._boards:
-            game, timer = self._boards.popitem()
-            timer.cancel()
-            await self._read_board(game)
+        await self._listener.close(code)
+        await self._settling.wait()
+        if self._reporter is not None:
+            await self._reporter.close()
+
+    async def _serve(self, wire: Wire, codec: Codec) -> None:
+        """One connection, from its handshake to its end."""
+        session = await self._handshake.admit(wire, codec)
+        if session is None:
+            return
+        try:
+            if session.bot is not None:
+                self._freed()
+            async for frame in wire:
+                session.receive(frame)
+        finally:
+            self.lobby.leave(session)
 
     async def _restore(self, match: str, lines: list[Any]) -> bool:
         if len(lines) < 2 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
@@ -221,9 +161,9 @@ class Arena:
             self._journal.forget(match)
             return False
         for seat in header.seats:
-            await self._look_up(seat.bot)
+            await self._ratings.look_up(seat.bot)
         resumed = Match(header, bytes.fromhex(lines[0].seed), self._players(header))
-        runner = Runner(resumed, self._journal.proceed(match), self._over, self._released)
+        runner = Runner(resumed, self._journal.proceed(match), self._settling.begin, self._released)
         self._add(runner)
         try:
             runner.resume(lines[2:])
@@ -232,29 +172,28 @@ class Arena:
             raise
         return True
 
-    def _withdraw(self, runner: Runner) -> None:
-        """Take back a match that nobody has been told of."""
-        runner.stop()
-        self.lobby.remove(runner)
-
     def _players(self, header: Header) -> list[Player]:
         players = []
         for seat in header.seats:
-            mu, sigma = self._rating_of(seat.bot, header.game)
+            mu, sigma = self._ratings.of(seat.bot, header.game)
             players.append(Player(bot=seat.bot, version=seat.version, mu=mu, sigma=sigma))
         return players
 
     def _add(self, runner: Runner) -> None:
         self.lobby.add(runner)
-        if self._feed is not None:
-            runner.watch_quietly(_Reporter(self._feed))
+        if self._reporter is not None:
+            self._reporter.watch(runner)
 
-    def _begin_sought(self, pair: Sequence[Sought]) -> None:
+    def _withdraw(self, runner: Runner) -> None:
+        """Take back a match that nobody has been told of."""
+        runner.stop()
+        self.lobby.remove(runner)
+
+    def _begin_sought(self, group: Sequence[Sought]) -> None:
         """Seats are drawn at random."""
-        seated = list(pair)
+        seated = list(group)
         secrets.SystemRandom().shuffle(seated)
-        now = datetime.datetime.now(datetime.UTC)
-        match = f"{now:%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
+        match = f"{datetime.now(UTC):%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
         seed = secrets.token_bytes(SEED_BYTES)
         bots = [sought.bot for sought in seated]
         header = self.header(match, seated[0].game, bots, seed, rated=seated[0].rated)
@@ -264,191 +203,17 @@ class Arena:
             log.error("match %s can't begin: %s", match, fault)
             for sought in seated:
                 text = "the arena can't begin a match now: seek again later"
-                sought.session.send(Error(code="unavailable", message=text, ref=sought.id))
-
-    def _rating_of(self, bot: str, game: str) -> tuple[float, float]:
-        return self._ratings.get((bot.lower(), game), (INITIAL.mu, INITIAL.sigma))
+                sought.session.send(Error(code=UNAVAILABLE, message=text, ref=sought.id))
 
     def _released(self, runner: Runner, seat: int) -> None:
         self.lobby.release(runner, seat)
-        self.changed()
-
-    def _over(self, runner: Runner) -> None:
-        task = asyncio.create_task(self._conclude(runner))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _conclude(self, runner: Runner) -> None:
-        """Store the result, then tell it; a result that can't be stored stays in the journal for the next start."""
-        match = runner.match
-        result = match.result(utc())
-        runner.stop()
-
-        def close(ratings: Ratings | None) -> bytes:
-            return pack(runner.journal.record_lines(), match.footer(result, ratings))
-
-        settled = self._settle(Finished(result, close))
-        if self._end_first:
-            self._part(runner, None)
-            self.finished(result)
-        ratings = None
-        try:
-            ratings = await settled
-        except Exception as exc:  # whatever it was, the bots are told the end and have their slots back
-            unforeseen = None if isinstance(exc, Fault) else exc
-            log.error(
-                "the result of match %s can't be stored, it stays in the journal: %s",
-                match.id,
-                exc,
-                exc_info=unforeseen,
-            )
-        else:
-            self._forget(match.id)
-        if ratings is not None:
-            self._learn(result, ratings)
-        if not self._end_first:
-            self._part(runner, ratings)
-            self.finished(result)
-        if self._feed is not None and ratings is not None:
-            self._publish_board(result.game)
-
-    def _forget(self, match: str) -> None:
-        """Remove the journal of a stored match; one that stays is removed at the next start."""
-        try:
-            self._journal.forget(match)
-        except JournalFault as fault:
-            log.error("match %s is stored, but %s", match, fault)
+        self._freed()
 
     def _part(self, runner: Runner, ratings: Ratings | None) -> None:
         self.lobby.remove(runner)
         runner.farewell(ratings)
 
-    def _learn(self, result: Result, ratings: Ratings) -> None:
-        for seat, rating in zip(result.seats, ratings.seats, strict=True):
-            self._ratings[seat.bot.lower(), ratings.pool] = (rating.mu_after, rating.sigma_after)
-
-    def _publish_board(self, game: str) -> None:
-        if game not in self._boards:
-            self._boards[game] = self._loop.call_later(BOARD_EVERY, self._send_board, game)
-
-    def _send_board(self, game: str) -> None:
-        del self._boards[game]
-        task = asyncio.create_task(self._read_board(game))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _read_board(self, game: str) -> None:
-        try:
-            rows = await self._archive.ask(self._archive.store.leaderboard, game)
-        except Fault as fault:
-            log.error("the leaderboard of %s can't be read, and is not published: %s", game, fault)
-            return
-        if self._feed is not None:
-            self._feed.leaderboard(game, rows)
-
-    def _heartbeat(self, expected: float) -> None:
-        """Notice that the loop was held up, and give that time back to whoever is to move."""
-        late = self._loop.time() - expected
-        if late > LATE:
-            for runner in list(self.lobby.runners.values()):
-                runner.receive(Delayed(late))
-        self._beat = self._loop.call_later(HEARTBEAT, self._heartbeat, self._loop.time() + HEARTBEAT)
-
-    async def _serve(self, wire: Any) -> None:
-        """One connection, from its handshake to its end."""
-        codec = CODECS.get(wire.subprotocol or "", MSGPACK)
-        assert self._server is not None
-        if len(self._server.connections) > self._max_connections:
-            wire.drop(TOO_MANY_CONNECTIONS, "too many connections")
-            return
-        with contextlib.suppress(ConnectionClosed):
-            session = await self._admit(wire, codec)
-            if session is None:
-                return
-            try:
-                async for frame in wire:
-                    session.receive(frame)
-            finally:
-                self.lobby.leave(session)
-
-    async def _admit(self, wire: Wire, codec: Codec) -> Session | None:
-        """The handshake: `hello` in time, a name with its token. None: refused, and told why."""
-        try:
-            async with asyncio.timeout(HELLO_WITHIN):
-                frame = await wire.recv()
-        except TimeoutError:
-            wire.drop(NO_HELLO, "no hello in time")
-            return None
-        try:
-            hello = codec.decode_client(frame)
-            if not isinstance(hello, Hello):
-                raise MalformedMessage(f"{type(hello).__name__.lower()}: the first message of a connection is hello")
-            bot, token = await self._door.identify(hello)
-            if bot is not None:
-                await self._look_up(bot)
-        except BotFault as fault:
-            refuse(wire, codec, fault, NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED)
-            return None
-        except ArenaFault as fault:
-            log.error("a bot can't be let in: %s", fault)
-            refuse(wire, codec, Unavailable("hello: the arena can't look bots up now: come back later"), RESTARTING)
-            return None
-        await wire.ping()
-        session = Session(wire, codec, hello, bot, self._act)
-        resumed = self.lobby.enter(session) if bot is not None else []
-        limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
-        session.send(Welcome(bot=bot, token=token, games=list(NAMES), limits=limits, resumed=resumed))
-        if bot is not None:
-            self.lobby.resume(session)
-            self.changed()
-        return session
-
-    async def _look_up(self, bot: str) -> None:
-        """Read a bot's ratings into memory, where pairing and `start` find them."""
-        for game, standing in (await self._archive.ask(self._archive.store.standings, bot)).items():
-            self._ratings[bot.lower(), game] = (standing.mu, standing.sigma)
-
-
-def _act_assigned(lobby: Lobby) -> Action:
-    """What messages do where matches are assigned: a client that seeks nevertheless is told, and may wait."""
-
-    def act(session: Session, message: ClientMessage) -> None:
-        if isinstance(message, Seek):
-            raise NotAllowed("seek: matches are assigned here: wait for start")
-        lobby.act(session, message)
-
-    return act
-
-
-class _Reporter:
-    """A watcher that publishes what it is told."""
-
-    def __init__(self, feed: Feed) -> None:
-        self._feed = feed
-
-    def send(self, message: Any) -> None:
-        if isinstance(message, Turn):
-            self._feed.turned(message)
-        elif isinstance(message, Start):
-            self._feed.started(message)
-        elif isinstance(message, End):
-            self._feed.ended(message)
-
-
-def utc() -> str:
-    """Now, in ISO 8601 with milliseconds."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _select(connection: Any, offered: Sequence[Subprotocol]) -> Subprotocol | None:
-    """The client's first subprotocol that we speak."""
-    return next((name for name in offered if name in CODECS), None)
-
-
-def _refuse_unknown_subprotocols(connection: Any, request: Request) -> Response | None:
-    offered = [name.strip() for value in request.headers.get_all("Sec-WebSocket-Protocol") for name in value.split(",")]
-    if offered and not any(name in CODECS for name in offered):
-        text = f"none of the subprotocols is known here: offer one of {', '.join(CODECS)}\n"
-        refused: Response = connection.respond(HTTPStatus.BAD_REQUEST, text)
-        return refused
-    return None
+    def _rated(self, result: Result, ratings: Ratings) -> None:
+        self._ratings.learn(result, ratings)
+        if self._reporter is not None:
+            self._reporter.rated(result.game)

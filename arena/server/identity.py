@@ -9,6 +9,7 @@ from typing import Protocol
 from arena.store.archive import Archive
 from arena.store.store import NameInUse
 from arena.store.tokens import hash_token, new_token
+from protocol import error_codes
 from protocol.errors import BotFault
 from protocol.messages import Hello
 
@@ -16,19 +17,19 @@ from protocol.messages import Hello
 class NameTaken(BotFault):
     """The name belongs to somebody whose token was not shown."""
 
-    code = "name_taken"
+    code = error_codes.NAME_TAKEN
 
 
 class AuthFailed(BotFault):
     """The token is not the name's."""
 
-    code = "auth_failed"
+    code = error_codes.AUTH_FAILED
 
 
 class RegistrationClosed(BotFault):
     """Nobody registers over the wire here."""
 
-    code = "not_allowed"
+    code = error_codes.NOT_ALLOWED
 
 
 class Door(Protocol):

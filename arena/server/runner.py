@@ -23,14 +23,11 @@ from arena.referee.effects import (
     Write,
 )
 from arena.referee.match import Match
-from arena.referee.record import AnyLine
-from arena.referee.result import Ratings
+from arena.referee.record import AnyLine, pack
+from arena.referee.result import Ratings, Result
+from arena.server.heartbeat import HEARTBEAT, LATE
 from arena.server.journal import JournalFault, MatchJournal
 from protocol.messages import FromServer, Start
-
-HEARTBEAT = 0.05
-LATE = 0.05
-"""A timer that fires later than this many seconds shows that the arena's own loop was held up."""
 
 log = logging.getLogger("arena.server.runner")
 
@@ -55,11 +52,14 @@ class Runner:
         finish: Callable[[Runner], None],
         release: Callable[[Runner, int], None] = lambda runner, seat: None,
     ) -> None:
-        self.match = match
-        self.journal = journal
-        self.seats: list[Peer | None] = [None] * match.game.seats
-        self.watchers: dict[Peer, bool] = {}
-        """Each watcher, and whether it is told of every turn or of the start and the end only."""
+        self.id = match.id
+        self.bots = [player.bot for player in match.players]
+        """Who plays, in seat order."""
+        self._match = match
+        self._journal = journal
+        self._seats: list[Peer | None] = [None] * len(self.bots)
+        self._watchers: dict[Peer, None] = {}
+        self._subscribers: dict[Peer, None] = {}
         self._finish = finish
         self._release = release
         self._loop = asyncio.get_running_loop()
@@ -72,12 +72,12 @@ class Runner:
 
     def open(self) -> None:
         """Begin: journal, then `start` to every seat. Raises `JournalFault`; then nobody has been told anything."""
-        self._perform(self.match.open(self._loop.time()))
+        self._perform(self._match.open(self._loop.time()))
 
     def resume(self, lines: list[AnyLine]) -> None:
         """Go on from a journal. Raises `BadRecord` if it does not follow from the rules, and `JournalFault`."""
-        self._perform(self.match.resume(lines, self._loop.time()))
-        for seat, peer in enumerate(self.seats):
+        self._perform(self._match.resume(lines, self._loop.time()))
+        for seat, peer in enumerate(self._seats):
             if peer is not None:
                 self.receive(Returned(seat))
 
@@ -86,16 +86,16 @@ class Runner:
         if self._stopped and not self._ended:
             return
         try:
-            self._perform(self.match.receive(event, self._loop.time()))
+            self._perform(self._match.receive(event, self._loop.time()))
         except Exception:
-            log.exception("match %s is void: the arena failed at %s", self.match.id, type(event).__name__)
+            log.exception("match %s is void: the arena failed at %s", self.id, type(event).__name__)
             self._void()
 
     def sit(self, seat: int, peer: Peer, *, follow: bool) -> None:
         """Give a seat its connection, before `open`."""
-        self.seats[seat] = peer
+        self._seats[seat] = peer
         if follow:
-            self.match.follow(seat)
+            self._match.follow(seat)
 
     def come_back(self, seat: int, peer: Peer, *, follow: bool) -> None:
         """A seat's connection is back: it is told where the match stands."""
@@ -104,8 +104,8 @@ class Runner:
 
     def lose(self, seat: int, peer: Peer) -> None:
         """A connection is gone; nothing happens if the seat has a newer one."""
-        if self.seats[seat] is peer:
-            self.seats[seat] = None
+        if self._seats[seat] is peer:
+            self._seats[seat] = None
             self.receive(Left(seat))
 
     def forfeit(self, seat: int) -> None:
@@ -114,56 +114,76 @@ class Runner:
 
     def watch(self, peer: Peer) -> None:
         """Tell a watcher how the match stands and, from now on, every turn."""
-        self.watchers[peer] = True
-        self.match.watch(wanted=True)
-        peer.send(self.match.start())
-        view = self.match.view(self._loop.time())
+        self.watch_quietly(peer)
+        peer.send(self._match.start())
+        view = self._match.view(self._loop.time())
         if view is not None:
             peer.send(view)
 
     def watch_quietly(self, peer: Peer) -> None:
         """Tell a watcher every turn from now on; what it missed is not told."""
-        self.watchers[peer] = True
-        self.match.watch(wanted=True)
+        self._watchers[peer] = None
+        self._match.watch(wanted=True)
 
     def unwatch(self, peer: Peer) -> None:
-        """Tell a watcher no more."""
-        self.watchers.pop(peer, None)
-        self.match.watch(wanted=any(self.watchers.values()))
+        """Tell a watcher of turns no more."""
+        self._watchers.pop(peer, None)
+        self._match.watch(wanted=bool(self._watchers))
+
+    def subscribe(self, peer: Peer) -> None:
+        """Tell the start, if it is still to come, and the end; whether the peer watches besides is no matter."""
+        self._subscribers[peer] = None
+
+    def unsubscribe(self, peer: Peer) -> None:
+        """Tell start and end no more, but to a watcher."""
+        self._subscribers.pop(peer, None)
 
     def farewell(self, ratings: Ratings | None) -> None:
         """Tell everyone the end who was not told before."""
-        for seat, peer in enumerate(self.seats):
+        for seat, peer in enumerate(self._seats):
             if peer is not None:
-                self._send(peer, self.match.farewell(seat, ratings))
-        for peer in list(self.watchers):
-            self._send(peer, self.match.farewell(None, ratings))
+                self._send(peer, self._match.farewell(seat, ratings))
+        for peer in self._audience:
+            self._send(peer, self._match.farewell(None, ratings))
+
+    def result(self, finished: str) -> Result:
+        """The outcome of a match that is over, with the time at which it was."""
+        return self._match.result(finished)
+
+    def record(self, result: Result, ratings: Ratings | None) -> bytes:
+        """The record of a match that is over, closed with its ratings. Raises `JournalFault`."""
+        return pack(self._journal.record_lines(), self._match.footer(result, ratings))
 
     def stop(self) -> None:
         """Let go of timer and journal; a match that is not over hears no more and can go on from its journal later."""
         self._stopped = True
         self._arm(None)
-        self.journal.close()
+        self._journal.close()
+
+    @property
+    def _audience(self) -> list[Peer]:
+        """Whoever is told the start and the end."""
+        return list(self._watchers | self._subscribers)
 
     def _perform(self, effects: list[Effect]) -> None:
         """Do what the referee wants. What it wants recorded comes first, whole; only that may fail."""
         lines = [effect.line for effect in effects if type(effect) is Write]
         if lines:
-            self.journal.write(*lines)
+            self._journal.write(*lines)
         for effect in effects:
             if isinstance(effect, Tell):
-                peer = self.seats[effect.seat]
+                peer = self._seats[effect.seat]
                 if peer is not None:
                     self._send(peer, effect.message)
             elif isinstance(effect, Release):
-                self.seats[effect.seat] = None
+                self._seats[effect.seat] = None
                 self._release(self, effect.seat)
             elif isinstance(effect, Deadline):
                 self._arm(effect.at)
             elif isinstance(effect, Show):
-                for watcher, every in list(self.watchers.items()):
-                    if every or isinstance(effect.message, Start):
-                        self._send(watcher, effect.message)
+                starts = isinstance(effect.message, Start)
+                for watcher in self._audience if starts else list(self._watchers):
+                    self._send(watcher, effect.message)
             elif isinstance(effect, Finish):
                 self._ended = True
                 self._finish(self)
@@ -173,17 +193,17 @@ class Runner:
         try:
             peer.send(message)
         except Exception:
-            log.exception("match %s: a %s could not be sent", self.match.id, type(message).__name__.lower())
+            log.exception("match %s: a %s could not be sent", self.id, type(message).__name__.lower())
 
     def _void(self) -> None:
         """End the match as it is recorded, with or without its journal, which may be what failed."""
         if self._ended:
             return
-        effects = self.match.receive(Voided(undo=True), self._loop.time())
+        effects = self._match.receive(Voided(undo=True), self._loop.time())
         try:
             self._perform(effects)
         except JournalFault as fault:
-            log.error("match %s: %s", self.match.id, fault)
+            log.error("match %s: %s", self.id, fault)
             self._perform([effect for effect in effects if type(effect) is not Write])
 
     def _arm(self, at: float | None) -> None:

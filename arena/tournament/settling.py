@@ -1,4 +1,4 @@
-"""Results stored, and so rated, in the order of the schedule."""
+"""Results stored, and so rated, in the order of the schedule, and told before that."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import heapq
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from arena.referee.result import Ratings
+from arena.referee.result import Ratings, Result
+from arena.server.settling import Ended
 from arena.store.archive import Archive
 from arena.store.finishing import Finished
 
@@ -60,3 +61,17 @@ class InOrder:
         """Forget what still waits for a match before it: it will be played again."""
         for _, _, future in self._early:
             future.cancel()
+
+
+class TellFirst:
+    """Everyone is told the end at once, without ratings, which may have to wait for other matches; then `told` is."""
+
+    def __init__(self, store: InOrder, told: Callable[[Result], None]) -> None:
+        self._store = store
+        self._told = told
+
+    async def __call__(self, ended: Ended) -> None:
+        storing = self._store(ended.finished)
+        ended.tell(None)
+        self._told(ended.result)
+        await ended.stored(storing)

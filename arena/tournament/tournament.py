@@ -14,12 +14,12 @@ from arena.server.arena import Arena
 from arena.server.identity import FixedDoor
 from arena.server.journal import Journal
 from arena.store.archive import Archive
+from arena.tournament.assigning import assigned
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.process import LEAVE_WITHIN, BotCrashed, BotProcess
-from arena.tournament.settling import InOrder
+from arena.tournament.settling import InOrder, TellFirst
 from protocol.close_codes import GOING_AWAY
 from protocol.errors import ArenaFault
-from protocol.names import folded
 from protocol.reasons import DISCONNECTED, NO_SHOW
 
 HOST = "127.0.0.1"
@@ -76,12 +76,10 @@ class Tournament:
             Journal(self._data / "journal"),
             FixedDoor(tokens),
             self.plan.clock,
-            settle=in_order,
-            end_first=True,
-            assigned=True,
+            settle=TellFirst(in_order, lambda result: self._finished(result, results)),
+            actions=assigned,
+            freed=self._news.set,
         )
-        arena.changed = self._news.set
-        arena.finished = lambda result: self._finished(result, results)
         try:
             port = await arena.listen(HOST, 0)
             self._arena = arena
@@ -90,8 +88,8 @@ class Tournament:
                 await self._play(missing)
         finally:
             in_order.abandon()
-            here = arena.lobby.sessions.keys()  # nobody would tell the others that the arena goes away
-            patience = {name: LEAVE_WITHIN if folded(name) in here else 0.0 for name in self._bots}
+            # Nobody would tell the others that the arena goes away.
+            patience = {name: LEAVE_WITHIN if arena.lobby.here(name) else 0.0 for name in self._bots}
             stopping = [asyncio.create_task(bot.stop(patience[name])) for name, bot in self._bots.items()]
             await arena.close(GOING_AWAY)
             if stopping:
@@ -139,7 +137,7 @@ class Tournament:
     def _end_absent(self) -> None:
         """Nothing goes on: end the bots that are not here, although their processes run."""
         for name, bot in self._bots.items():
-            if folded(name) not in self._arena.lobby.sessions:
+            if not self._arena.lobby.here(name):
                 bot.end(f"said no hello within {self._hello_within:g} s and was ended")
 
     def _begin_some(self, waiting: deque[Pairing]) -> None:

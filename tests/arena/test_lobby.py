@@ -9,7 +9,7 @@ import pytest
 
 from arena.referee import reading
 from arena.replay.verify import verify
-from arena.server import lobby as lobbies
+from arena.server import seeking
 
 # Seeks and seats
 
@@ -61,10 +61,10 @@ async def test_a_named_opponent_is_waited_for_and_the_match_is_unrated(serve: An
 
 
 async def test_two_bots_alone_do_not_wait_for_a_better_match(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lobbies, "LOOK_AGAIN", 3600.0)
+    monkeypatch.setattr(seeking, "LOOK_AGAIN", 3600.0)
     served = await serve()
     for bot, mu in (("ann", 45.0), ("bob", 5.0)):
-        served.arena._ratings[bot, "nim"] = (mu, 1.0)
+        served.arena._ratings.put(bot, "nim", mu, 1.0)
     ann, bob = await served.enter("ann"), await served.enter("bob")
     for client in (ann, bob):
         await client.send(type="seek", id="s", game="nim")

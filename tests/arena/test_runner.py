@@ -12,8 +12,7 @@ import pytest
 import uvloop
 
 from arena.referee import reading
-from arena.referee import record as records
-from arena.referee.effects import Delayed, Played, Readied, Resigned, Voided
+from arena.referee.effects import Delayed, Effect, Played, Readied, Resigned, Show, Voided
 from arena.referee.match import Match
 from arena.referee.record import Ply
 from arena.referee.standing import Phase
@@ -59,14 +58,13 @@ class Room:
         self.finished = asyncio.Event()
         self.finishes = 0
         self.runner = self.made(self.journal.begin("m-1"))
-        self.match = self.runner.match
         self.friends = [Friend() for _ in bots]
         for seat, friend in enumerate(self.friends):
             self.runner.sit(seat, friend, follow=False)
 
     def made(self, journal: Any) -> Runner:
-        match = Match(self.header, Table(header=self.header).match._seed, Table(header=self.header).match.players)
-        return Runner(match, journal, self.finish)
+        self.match = Match(self.header, Table(header=self.header).match._seed, Table(header=self.header).match.players)
+        return Runner(self.match, journal, self.finish)
 
     def finish(self, runner: Runner) -> None:
         self.finishes += 1
@@ -79,7 +77,7 @@ class Room:
         return self
 
     def play(self, move: Any = None) -> None:
-        course = self.runner.match.standing.course
+        course = self.match.standing.course
         self.runner.receive(Played(course.to_move, course.ply, move or A_MOVE))
 
     async def end(self) -> list[End]:
@@ -88,9 +86,7 @@ class Room:
             await self.finished.wait()
         assert self.finishes == 1
         self.runner.farewell(None)
-        match = self.runner.match
-        data = records.pack(self.runner.journal.record_lines(), match.footer(match.result("x"), None))
-        verify(reading.read(data, "m-1"))
+        verify(reading.read(self.runner.record(self.runner.result("x"), None), "m-1"))
         return [await friend.until(End) for friend in self.friends]
 
 
@@ -236,7 +232,7 @@ async def test_a_seat_that_is_forfeited_loses(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
     room.runner.lose(1, room.friends[1])
     room.runner.forfeit(1)
-    room.runner.seats[1] = room.friends[1]
+    room.runner.sit(1, room.friends[1], follow=False)
     assert [seat.reason for seat in (await room.end())[0].seats] == ["win", "disconnected"]
 
 
@@ -246,7 +242,7 @@ async def test_a_watcher_sees_the_turn_as_it_is_then_every_turn_then_the_end(tmp
     watcher, quiet, news, gone = Friend(), Friend(), Friend(), Friend()
     room.runner.watch(watcher)
     room.runner.watch_quietly(quiet)
-    room.runner.watchers[news] = False
+    room.runner.subscribe(news)
     room.runner.watch(gone)
     room.runner.unwatch(gone)
     room.play()
@@ -265,8 +261,50 @@ async def test_a_watcher_before_the_first_turn_sees_the_start_alone(tmp_path: Pa
     watcher = Friend()
     room.runner.watch(watcher)
     assert [type(message) for message in watcher.told] == [Start]
-    room.runner.unwatch(watcher)
-    assert watcher not in room.runner.watchers
+    room.runner.stop()
+
+
+async def test_who_follows_all_matches_hears_of_start_and_end_once_whether_it_watches_this_one_or_not(
+    tmp_path: Path,
+) -> None:
+    room = Room(tmp_path)
+    both, back, gone = Friend(), Friend(), Friend()
+    for friend in (both, back, gone):
+        room.runner.subscribe(friend)
+        room.runner.watch_quietly(friend)
+    room.runner.unwatch(back)
+    room.runner.unwatch(gone)
+    room.runner.unsubscribe(gone)
+    room.begin()
+    room.runner.receive(Resigned(0))
+    await room.end()
+    assert [type(message) for message in both.told] == [Start, Turn, End]
+    assert [type(message) for message in back.told] == [Start, End]
+    assert gone.told == []
+
+
+async def test_no_turn_is_made_for_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = Room(tmp_path)
+    shown: list[bool] = []
+    receive = room.match.receive
+
+    def observed(*args: Any) -> list[Effect]:
+        effects = receive(*args)
+        shown.append(any(isinstance(effect, Show) for effect in effects))
+        return effects
+
+    monkeypatch.setattr(room.match, "receive", observed)
+    room.runner.subscribe(Friend())
+    room.begin()
+    first, second = Friend(), Friend()
+    room.runner.watch(first)
+    room.runner.watch_quietly(second)
+    room.play()
+    room.runner.unwatch(first)
+    room.play()
+    room.runner.unwatch(second)
+    room.play()
+    assert shown == [False, False, True, True, False]
     room.runner.stop()
 
 
@@ -363,7 +401,7 @@ async def test_a_peer_that_fails_is_its_own_trouble_alone(tmp_path: Path, caplog
 
     room = Room(tmp_path)
     room.runner.sit(0, Broken(), follow=False)
-    room.runner.watchers[Broken()] = True
+    room.runner.watch_quietly(Broken())
     room.begin()
     room.play()
     assert (await room.friends[1].until(Turn)).ply == 1

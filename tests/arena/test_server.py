@@ -11,7 +11,7 @@ import pytest
 from arena.referee import match as referee
 from arena.referee import reading
 from arena.replay.verify import verify
-from arena.server.arena import PortFault
+from arena.server.listener import PortFault
 from protocol.messages import Clock
 
 
@@ -114,7 +114,7 @@ async def test_a_result_that_cannot_be_stored_ends_the_match_all_the_same(
         first, second, start = await served.begun()
         ends = await asyncio.gather(first.play(), second.play())
     assert all("mu_after" not in seat for end in ends for seat in end["seats"])
-    assert not served.arena.lobby.runners
+    assert [served.arena.lobby.free_slots(bot) for bot in ("ann", "bob")] == [1, 1]
     await served.restart()
     await served.arena.close()
     assert served.store.matches()[0].match == start["match"]

@@ -10,12 +10,11 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from arena.server import arena as servers
-from arena.server import session as sessions
+from arena.server import handshake, wire
 
 
 async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(servers, "HELLO_WITHIN", 0.05)
+    monkeypatch.setattr(handshake, "HELLO_WITHIN", 0.05)
     client = await (await serve()).connect()
     assert await client.closed() == 4002
 
@@ -101,7 +100,7 @@ async def test_json_is_spoken_in_text_frames(serve: Any) -> None:
 async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "MOST_UNREAD", 64 * 1024)
+    monkeypatch.setattr(wire, "MOST_UNREAD", 64 * 1024)
     served = await serve()
     watcher = await served.connect(max_queue=1)
     await watcher.send(type="hello")
@@ -110,7 +109,7 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     await watcher.send(type="watch", match="*")
     slow = await served.enter("slow")
     first, second, start, _ = await served.pair()
-    flood = next(iter(served.arena.lobby.news))
+    flood = next(iter(served.arena.lobby._news))
     while flood.wire.state.name == "OPEN":
         flood.wire.push(bytes(1024))
         await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written

@@ -1,0 +1,73 @@
+"""How a connection becomes a session: `hello` in time, a name with its token, then `welcome`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from arena.server.identity import Door
+from arena.server.lobby import Lobby, Unavailable
+from arena.server.ratings import KnownRatings
+from arena.server.session import Action, Session
+from arena.server.wire import Wire
+from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING
+from protocol.codec import Codec, Frame
+from protocol.errors import ArenaFault, BotFault, MalformedMessage
+from protocol.games import NAMES
+from protocol.messages import MAX_CLIENT_FRAME, MAX_STRIKES, Error, Hello, Limits, Welcome
+
+HELLO_WITHIN = 5.0
+
+log = logging.getLogger("arena.server.handshake")
+
+
+class Handshake:
+    """Lets clients in whom `door` knows; `act` is what their messages do."""
+
+    def __init__(self, door: Door, lobby: Lobby, ratings: KnownRatings, act: Action) -> None:
+        self._door = door
+        self._lobby = lobby
+        self._ratings = ratings
+        self._act = act
+
+    async def admit(self, wire: Wire, codec: Codec) -> Session | None:
+        """The session of a client that is in the lobby and was welcomed. None: refused, and told why."""
+        try:
+            async with asyncio.timeout(HELLO_WITHIN):
+                frame = await wire.recv()
+        except TimeoutError:
+            wire.drop(NO_HELLO, "no hello in time")
+            return None
+        try:
+            hello, bot, token = await self._identify(codec, frame)
+        except BotFault as fault:
+            _refuse(wire, codec, fault, NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED)
+            return None
+        except ArenaFault as fault:
+            log.error("a bot can't be let in: %s", fault)
+            _refuse(wire, codec, Unavailable("hello: the arena can't look bots up now: come back later"), RESTARTING)
+            return None
+        await wire.ping()
+        session = Session(wire, codec, hello, bot, self._act)
+        resumed = self._lobby.enter(session) if bot is not None else []
+        limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
+        session.send(Welcome(bot=bot, token=token, games=list(NAMES), limits=limits, resumed=resumed))
+        if bot is not None:
+            self._lobby.resume(session)
+        return session
+
+    async def _identify(self, codec: Codec, frame: Frame) -> tuple[Hello, str | None, str | None]:
+        """A first frame's `hello`, its bot, and the bot's token if it was made just now."""
+        hello = codec.decode_client(frame)
+        if not isinstance(hello, Hello):
+            raise MalformedMessage(f"{type(hello).__name__.lower()}: the first message of a connection is hello")
+        bot, token = await self._door.identify(hello)
+        if bot is not None:
+            await self._ratings.look_up(bot)
+        return hello, bot, token
+
+
+def _refuse(wire: Wire, codec: Codec, fault: BotFault, close_code: int) -> None:
+    """Tell the client why, and close."""
+    wire.push(codec.encode(Error(code=fault.code, message=str(fault), fatal=True)))
+    wire.drop(close_code, fault.code)

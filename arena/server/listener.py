@@ -1,0 +1,89 @@
+"""The WebSocket server: takes connections, agrees on a subprotocol, and closes those that are too many."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Awaitable, Callable, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from websockets.asyncio.server import Server, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from arena.server.wire import Wire
+from protocol.close_codes import TOO_MANY_CONNECTIONS
+from protocol.codec import CODECS, MSGPACK, Codec
+from protocol.errors import ArenaFault
+from protocol.messages import MAX_CLIENT_FRAME
+
+PING_EVERY = 10.0
+PONG_WITHIN = 20.0
+
+
+class PortFault(ArenaFault):
+    """The address can't be listened on."""
+
+
+class Listener:
+    """Takes connections from `open` until `close`; `handle(wire, codec)` is what one does until it ends."""
+
+    def __init__(self, handle: Callable[[Wire, Codec], Awaitable[None]], max_connections: int) -> None:
+        self._handle = handle
+        self._max_connections = max_connections
+        self._server: Server | None = None
+
+    async def open(self, host: str, port: int) -> int:
+        """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
+        try:
+            self._server = await serve(
+                self._serve,
+                host,
+                port,
+                create_connection=Wire,
+                subprotocols=[Subprotocol(name) for name in CODECS],
+                select_subprotocol=_select,
+                process_request=_refuse_unknown_subprotocols,
+                compression=None,
+                max_size=MAX_CLIENT_FRAME,
+                ping_interval=PING_EVERY,
+                ping_timeout=PONG_WITHIN,
+                close_timeout=1,
+                server_header=None,
+            )
+        except OSError as exc:
+            if exc.errno == errno.EADDRINUSE:
+                raise PortFault(f"port {port} on {host} is in use: choose another one, or 0 for a free one") from exc
+            raise PortFault(f"{host} port {port} can't be listened on: {exc.strerror or exc}") from exc
+        bound: int = next(iter(self._server.sockets)).getsockname()[1]
+        return bound
+
+    async def close(self, code: int) -> None:
+        """Take no more, and close those there are with `code`."""
+        if self._server is not None:
+            self._server.close(code=code)
+            await self._server.wait_closed()
+
+    async def _serve(self, wire: Any) -> None:
+        assert self._server is not None
+        if len(self._server.connections) > self._max_connections:
+            wire.drop(TOO_MANY_CONNECTIONS, "too many connections")
+            return
+        with contextlib.suppress(ConnectionClosed):
+            await self._handle(wire, CODECS.get(wire.subprotocol or "", MSGPACK))
+
+
+def _select(connection: Any, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+    """The client's first subprotocol that we speak."""
+    return next((name for name in offered if name in CODECS), None)
+
+
+def _refuse_unknown_subprotocols(connection: Any, request: Request) -> Response | None:
+    offered = [name.strip() for value in request.headers.get_all("Sec-WebSocket-Protocol") for name in value.split(",")]
+    if offered and not any(name in CODECS for name in offered):
+        text = f"none of the subprotocols is known here: offer one of {', '.join(CODECS)}\n"
+        refused: Response = connection.respond(HTTPStatus.BAD_REQUEST, text)
+        return refused
+    return None

@@ -1,0 +1,77 @@
+"""What the arena tells its feed: every match, and the leaderboards as results change them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from arena.server.runner import Runner
+from arena.store.archive import Archive
+from protocol.errors import Fault
+from protocol.messages import End, FromServer, Start, Turn
+
+if TYPE_CHECKING:
+    from arena.feed.feed import Feed
+
+BOARD_EVERY = 0.5
+"""The leaderboard in the feed follows results at most this often, in seconds."""
+
+log = logging.getLogger("arena.server.reporting")
+
+
+class Reporter:
+    """Watches matches for the feed, and reads the leaderboards for it."""
+
+    def __init__(self, feed: Feed, archive: Archive) -> None:
+        self._feed = feed
+        self._archive = archive
+        self._due: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.get_running_loop()
+
+    def watch(self, runner: Runner) -> None:
+        """Report a match."""
+        runner.watch_quietly(self)
+
+    def send(self, message: FromServer) -> None:
+        """Publish what a watcher is told."""
+        if isinstance(message, Turn):
+            self._feed.turned(message)
+        elif isinstance(message, Start):
+            self._feed.started(message)
+        elif isinstance(message, End):
+            self._feed.ended(message)
+
+    def rated(self, game: str) -> None:
+        """Publish a game's leaderboard soon, as it has changed."""
+        if game not in self._due:
+            self._due[game] = self._loop.call_later(BOARD_EVERY, self._publish_soon, game)
+
+    async def publish_boards(self) -> None:
+        """Publish the leaderboard of every game with rated matches: a broker may have forgotten them."""
+        for game in await self._archive.ask(self._archive.store.games):
+            await self._publish(game)
+
+    async def close(self) -> None:
+        """Publish the leaderboards that are due, now."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        while self._due:
+            game, timer = self._due.popitem()
+            timer.cancel()
+            await self._publish(game)
+
+    def _publish_soon(self, game: str) -> None:
+        del self._due[game]
+        task = asyncio.create_task(self._publish(game))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _publish(self, game: str) -> None:
+        try:
+            rows = await self._archive.ask(self._archive.store.leaderboard, game)
+        except Fault as fault:
+            log.error("the leaderboard of %s can't be read, and is not published: %s", game, fault)
+            return
+        self._feed.leaderboard(game, rows)

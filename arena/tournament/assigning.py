@@ -1,0 +1,18 @@
+"""What clients may ask for where matches are assigned."""
+
+from __future__ import annotations
+
+from arena.server.lobby import Lobby, NotAllowed
+from arena.server.session import Action, Session
+from protocol.messages import ClientMessage, Seek
+
+
+def assigned(lobby: Lobby) -> Action:
+    """Everything but a seek: a client that seeks nevertheless is told, and may wait."""
+
+    def act(session: Session, message: ClientMessage) -> None:
+        if isinstance(message, Seek):
+            raise NotAllowed("seek: matches are assigned here: wait for start")
+        lobby.act(session, message)
+
+    return act
