@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,41 @@ def run(settings: ServerSettings) -> None:
     logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
     data = Path(settings.data)
     with lock(data):
-        loop.run(_serve(settings, data))
+        loop.run(serve(settings, data))
+
+
+async def serve(settings: ServerSettings, data: Path) -> None:
+    """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
+    async with contextlib.AsyncExitStack() as stack:
+        feed = _feed(settings.mqtt)
+        journal = Journal(data / "journal")
+        store = stack.enter_context(contextlib.closing(Store.open(database(settings.db, data))))
+        archive = Archive(store)
+        stack.push_async_callback(archive.drain)
+        if feed is not None:
+            await stack.enter_async_context(_publishing(feed))
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        arena = Arena(
+            archive,
+            journal,
+            StoreDoor(archive, registration=settings.registration),
+            clock(settings.clock),
+            feed=feed,
+            max_connections=settings.max_connections,
+        )
+        stack.push_async_callback(arena.close)
+        for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
+            load(game)
+        restored = await arena.restore()
+        port = await arena.listen(settings.host, settings.port)
+        log = logging.getLogger("arena")
+        log.info("listening on ws://%s:%d (data in %s)", settings.host, port, data)
+        if restored:
+            log.info("%s from the journal", counted(restored, "match goes on", "matches go on"))
+        await arena.publish_boards()
+        await stop.wait()
 
 
 def _feed(broker: str | None) -> Feed | None:
@@ -41,40 +76,14 @@ def _feed(broker: str | None) -> Feed | None:
     return Feed(broker)
 
 
-async def _serve(settings: ServerSettings, data: Path) -> None:
-    feed = _feed(settings.mqtt)
-    journal = Journal(data / "journal")
-    store = Store.open(database(settings.db, data))
-    archive = Archive(store)
-    feeding = None if feed is None else asyncio.create_task(feed.run())
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    arena = Arena(
-        archive,
-        journal,
-        StoreDoor(archive, registration=settings.registration),
-        clock(settings.clock),
-        feed=feed,
-        max_connections=settings.max_connections,
-    )
-    for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
-        load(game)
+@contextlib.asynccontextmanager
+async def _publishing(feed: Feed) -> AsyncIterator[None]:
+    """Publish inside; at the end what waits, for a moment at most."""
+    running = asyncio.create_task(feed.run())
     try:
-        restored = await arena.restore()
-        port = await arena.listen(settings.host, settings.port)
-        log = logging.getLogger("arena")
-        log.info("listening on ws://%s:%d (data in %s)", settings.host, port, data)
-        if restored:
-            log.info("%s from the journal", counted(restored, "match goes on", "matches go on"))
-        await arena.publish_boards()
-        await stop.wait()
+        yield
     finally:
-        await arena.close()
-        await archive.drain()
-        store.close()
-        if feed is not None and feeding is not None:
-            await feed.close()
-            feeding.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await feeding
+        await feed.close()
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running

@@ -63,20 +63,19 @@ def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, played: list[
     progress, task = _progress(console, plan, len(played))
 
     async def play() -> None:
-        archive = Archive(store)
-        tournament = Tournament(
-            plan,
-            archive,
-            data,
-            jobs,
-            told=lambda result: progress.advance(task),
-            noted=lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True),
-        )
         main = asyncio.current_task()
         assert main is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, main.cancel)
+        archive = Archive(store)
         try:
-            await tournament.play(played)
+            await Tournament(
+                plan,
+                archive,
+                data,
+                jobs,
+                told=lambda result: progress.advance(task),
+                noted=lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True),
+            ).play(played)
         finally:
             await archive.drain()
 

@@ -88,12 +88,7 @@ class Tournament:
                 await self._play(missing)
         finally:
             in_order.abandon()
-            # Nobody would tell the others that the arena goes away.
-            patience = {name: LEAVE_WITHIN if arena.lobby.here(name) else 0.0 for name in self._bots}
-            stopping = [asyncio.create_task(bot.stop(patience[name])) for name, bot in self._bots.items()]
-            await arena.close(GOING_AWAY)
-            if stopping:
-                await asyncio.wait(stopping)
+            await self._close(arena)
         if self._failure is not None:
             raise self._failure
 
@@ -118,6 +113,16 @@ class Tournament:
             bot = BotProcess(contestant, environment, log, self._crashed)
             self._bots[contestant.name] = bot
             await bot.start()
+
+    async def _close(self, arena: Arena) -> None:
+        """End the arena and every bot; what goes wrong with one is raised when all the others have ended."""
+        # Nobody would tell the bots that are not here that the arena goes away.
+        patience = {name: LEAVE_WITHIN if arena.lobby.here(name) else 0.0 for name in self._bots}
+        stopping = [bot.stop(patience[name]) for name, bot in self._bots.items()]
+        ended = await asyncio.gather(arena.close(GOING_AWAY), *stopping, return_exceptions=True)
+        for fault in ended:
+            if fault is not None:
+                raise fault
 
     async def _play(self, missing: Iterable[Pairing]) -> None:
         """Play these pairings, as many at once as there are jobs, the next in the schedule whose bots are free."""

@@ -1,0 +1,162 @@
+"""What a server or a tournament that can't start leaves behind: no open store, no thread, no task, no process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.commands import serve, tournament
+from arena.commands.config import ServerSettings
+from arena.commands.tournament_options import Options
+from arena.referee.record import Secret
+from arena.server.arena import Arena
+from arena.server.journal import Journal, JournalFault
+from arena.server.listener import Listener, PortFault
+from commands import children
+from protocol.errors import ArenaFault
+from referee_table import SEED, header
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port that is in use."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def settings(data: Path, **changes: Any) -> ServerSettings:
+    """A server whose broker is away."""
+    return ServerSettings(**{"data": str(data), "port": 0, "mqtt": "mqtt://127.0.0.1:9", **changes})
+
+
+def unfinished(data: Path) -> None:
+    """A match in the journal, for which the server asks its store when it starts."""
+    journal = Journal(data / "journal").begin("m-1")
+    journal.write(Secret(seed=SEED.hex()), header("nim", None))
+    journal.close()
+
+
+def left(data: Path) -> list[str]:
+    """What is still there in this process: the store's thread, and open files of the data folder."""
+    found = [thread.name for thread in threading.enumerate() if thread.name.startswith("store")]
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            found.append(os.readlink(f"/proc/self/fd/{number}"))
+    return [name for name in found if name.startswith(("store", str(data)))]
+
+
+def tasks() -> set[Any]:
+    """The tasks beside the test's own."""
+    return asyncio.all_tasks() - {asyncio.current_task()}
+
+
+async def test_a_server_whose_port_is_in_use_closes_what_it_opened(tmp_path: Path, taken: int) -> None:
+    unfinished(tmp_path)
+    with pytest.raises(PortFault, match=f"port {taken} on 127.0.0.1 is in use"):
+        await serve.serve(settings(tmp_path, port=taken), tmp_path)
+    assert left(tmp_path) == []
+    assert tasks() == set()
+
+
+async def test_a_server_that_fails_before_it_listens_closes_what_it_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(game: str) -> None:
+        raise ArenaFault(f"{game} can't be loaded")
+
+    monkeypatch.setattr(serve, "load", fails)
+    with pytest.raises(ArenaFault, match="nim can't be loaded"):
+        await serve.serve(settings(tmp_path), tmp_path)
+    assert left(tmp_path) == []
+    assert tasks() == set()
+
+
+async def test_what_can_not_be_closed_keeps_nothing_else_open(
+    tmp_path: Path, taken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unfinished(tmp_path)
+    close = Arena.close
+
+    async def fails(self: Arena) -> None:
+        await close(self)
+        raise ArenaFault("no end")
+
+    monkeypatch.setattr(Arena, "close", fails)
+    with pytest.raises(ArenaFault, match="no end"):
+        await serve.serve(settings(tmp_path, port=taken), tmp_path)
+    assert left(tmp_path) == []
+    assert tasks() == set()
+
+
+def run_tournament(data: Path, *bots: str) -> None:
+    tournament.run(
+        Options(
+            bots=bots or ("random", "perfect"),
+            game="nim",
+            sets=(),
+            form="round-robin",
+            rounds=1,
+            paired=False,
+            clock="10",
+            seed="1",
+            jobs=1,
+            db=None,
+            data=data,
+            to_json=None,
+        )
+    )
+
+
+def test_a_tournament_without_a_journal_closes_what_it_opened(tmp_path: Path) -> None:
+    (tmp_path / "journal").write_text("my diary\n")
+    with pytest.raises(JournalFault, match="can't be made: File exists"):
+        run_tournament(tmp_path)
+    assert left(tmp_path) == []
+
+
+def test_a_tournament_that_can_not_listen_closes_what_it_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(self: Listener, host: str, port: int) -> int:
+        raise PortFault("no port")
+
+    monkeypatch.setattr(Listener, "open", fails)
+    with pytest.raises(PortFault, match="no port"):
+        run_tournament(tmp_path)
+    assert left(tmp_path) == []
+
+
+def test_a_tournament_whose_second_bot_can_not_be_started_ends_the_first(tmp_path: Path) -> None:
+    script = tmp_path / "mine"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    before = children(os.getpid())
+    with pytest.raises(ArenaFault, match="mine can't be started"):
+        run_tournament(tmp_path / "data", "random", f"mine={script}")
+    assert left(tmp_path / "data") == []
+    assert children(os.getpid()) == before
+
+
+def test_a_tournament_whose_arena_can_not_be_closed_ends_its_bots_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = Arena.close
+
+    async def fails(self: Arena, code: int) -> None:
+        await close(self, code)
+        raise ArenaFault("no end")
+
+    monkeypatch.setattr(Arena, "close", fails)
+    before = children(os.getpid())
+    with pytest.raises(ArenaFault, match="no end"):
+        run_tournament(tmp_path)
+    assert left(tmp_path) == []
+    assert children(os.getpid()) == before
