@@ -18,7 +18,7 @@ from protocol.messages import Event
 from protocol.reasons import VOID, WIN
 
 
-class Course(Struct, frozen=True):
+class Course(Struct, frozen=True, gc=False):
     """A match so far, a value. `begin` sets up, `play` and `leave` go on until `over`: each gives the course after it,
     and what happened."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import msgspec
-
+from arena.referee import telling
 from arena.referee.clock import TimeBanks
+from arena.referee.closing import footer_of, result_of
 from arena.referee.course import Course
 from arena.referee.effects import (
     Deadline,
@@ -32,22 +32,18 @@ from arena.referee.effects import (
     Voided,
     Write,
 )
-from arena.referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void, is_rated
-from arena.referee.redo import course_of, redo
-from arena.referee.result import Ratings, Result, SeatResult
+from arena.referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void
+from arena.referee.redo import course_of, restore
+from arena.referee.result import Ratings, Result
 from arena.referee.standing import Mark, Phase, Standing
 from protocol.codec import read_info
-from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
 from protocol.errors import BadRecord, IllegalMove, MalformedMessage, MalformedMove
 from protocol.games import load
-from protocol.messages import CHANCE, MAX_STRIKES, End, Error, Event, Info, Outcome, Player, Rejected, Start, Turn
+from protocol.messages import MAX_STRIKES, End, Event, Info, Player, Start, Turn
 from protocol.reasons import DISCONNECTED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
 
 READY_WITHIN = 10.0
 RETURN_WITHIN = 30.0
-MOST_TOLD = 512 * 1024
-"""Bytes of events, in JSON, that one message carries at most: a frame is 1 MiB, and a seat may have slept for long."""
-_SURELY_FIT = 64
 
 
 class Match:
@@ -116,125 +112,39 @@ class Match:
 
     def start(self, seat: int | None = None, *, resumed: bool = False) -> Start:
         """The `start` for a seat, or for a watcher."""
-        return Start(
-            match=self.id,
-            seek=None if seat is None or resumed else self._seeks[seat],
-            game=self.game.name,
-            config=self.game.config,
-            seat=seat,
-            seats=self.players,
-            clock=self.header.clock,
-            commitment=self.header.commitment,
-            rated=self.header.rated,
-            resumed=resumed,
-        )
+        seek = None if seat is None or resumed else self._seeks[seat]
+        return telling.start(self.header, self.game, self.players, seat, seek=seek, resumed=resumed)
 
     def view(self, now: float) -> Turn | None:
         """The current turn for a watcher that comes in now, with all events so far."""
         standing = self.standing
         if standing.phase is not Phase.PLAYING:
             return None
-        return self._turn(standing.events, standing.clock.milliseconds(now))
+        return telling.turn(self.id, standing, standing.events, standing.clock.milliseconds(now))
 
     def result(self, finished: str) -> Result:
         """The outcome, for the store; only when the match is over."""
-        course = self.standing.playing
-        reasons = [course.seat_reason(seat) for seat in range(self.game.seats)]
-        return Result(
-            match=self.id,
-            game=self.game.name,
-            config=self.game.config,
-            rated=is_rated(self.header, course.reason, reasons),
-            seats=tuple(
-                SeatResult(bot=player.bot, version=player.version, rank=rank, reason=reason)
-                for player, rank, reason in zip(self.players, course.ranks, reasons, strict=True)
-            ),
-            reason=course.reason,
-            plies=course.ply,
-            digest=course.digest.hex(),
-            started=self.header.started,
-            finished=finished,
-            tournament=self.header.tournament,
-            place=self.header.place,
-        )
+        return result_of(self.header, self.standing.playing, self.players, finished)
 
     def footer(self, result: Result, ratings: Ratings | None) -> Footer:
         """The last line of the record."""
-        return Footer(
-            ranks=[seat.rank for seat in result.seats],
-            reason=result.reason,
-            reasons=[seat.reason for seat in result.seats],
-            plies=result.plies,
-            digest=result.digest,
-            seed=self._seed.hex(),
-            nonces=self._hex_nonces,
-            finished=result.finished,
-            ratings=ratings,
-        )
+        return footer_of(result, self._seed, telling.in_hex(self.standing.mixed_in), ratings)
 
     def farewell(self, seat: int | None, ratings: Ratings | None = None) -> End:
         """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
-        standing, course = self.standing, self.standing.playing
-        over = standing.phase is Phase.OVER
-        outcomes = []
-        for at, (player, rank) in enumerate(zip(self.players, course.ranks, strict=True)):
-            outcome = Outcome(bot=player.bot, rank=rank, reason=course.seat_reason(at))
-            rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}
-            outcomes.append(msgspec.structs.replace(outcome, **rated))
-        return End(
-            match=self.id,
-            ply=course.ply,
-            events=latest(standing.news(seat)),
-            state=course.wire,
-            digest=course.digest.hex(),
-            ranks=list(course.ranks),
-            reason=course.reason if over or seat is None else course.seat_reason(seat),
-            seats=outcomes,
-            seed=self._seed.hex() if over else None,
-            nonces=self._hex_nonces,
-            record=f"{self.id}.jsonl.gz",
-        )
-
-    @property
-    def _nonces(self) -> list[bytes]:
-        """By seat; who has given none adds nothing."""
-        return [self.standing.nonces.get(seat, b"") for seat in range(self.game.seats)]
-
-    @property
-    def _hex_nonces(self) -> list[str]:
-        return [nonce.hex() for nonce in self._nonces]
+        return telling.end(self.id, self.players, self.standing, seat, self._seed, ratings)
 
     def _new_course(self) -> Course:
         """The match before its first state."""
-        return course_of(self.header, self.game, self._seed, self._nonces)
-
-    def _begin(self) -> Event | None:
-        standing = self.standing
-        standing.course, deal = self._new_course().begin()
-        standing.phase = Phase.PLAYING
-        return deal
+        return course_of(self.header, self.game, self._seed, self.standing.mixed_in)
 
     def _redo(self, begun: Begun, lines: list[Ply | Strike], now: float) -> list[Effect]:
         """Referee again what the journal holds, and what it was about to hold."""
         standing = self.standing
         standing.nonces = {seat: bytes.fromhex(nonce) for seat, nonce in enumerate(begun.nonces)}
         standing.quitting = begun.out
-        deal = self._begin()
-        effects: list[Effect] = []
-        for line, course in redo(standing.playing, deal, lines, self.id):
-            standing.course = course
-            if isinstance(line, Strike):
-                standing.strike(line.seat)
-                continue
-            event = line.event
-            standing.clock = msgspec.structs.replace(standing.clock, banks=tuple(ms / 1000 for ms in line.clock))
-            if event.out is None and event.seat != CHANCE:
-                standing.accept(event, event.move)
-                standing.forget(event.seat)
-            else:
-                standing.events.append(event)
-            if event.out is not None and not course.over:
-                effects.append(Release(event.seat))
+        deal = standing.begin(self._new_course())
+        effects: list[Effect] = [Release(seat) for seat in restore(standing, deal, lines, self.id)]
         if deal is not None and not standing.events:
             effects.append(self._happened(deal, now))
         return effects + self._catch_up(now)
@@ -254,9 +164,9 @@ class Match:
     def _set_off(self, now: float) -> list[Effect]:
         """Every seat that will come is here: from now on the clocks run."""
         standing = self.standing
-        deal = self._begin()
+        deal = standing.begin(self._new_course())
         standing.until = None
-        effects: list[Effect] = [Write(Begun(nonces=self._hex_nonces, out=dict(standing.quitting)))]
+        effects: list[Effect] = [Write(Begun(nonces=telling.in_hex(standing.mixed_in), out=dict(standing.quitting)))]
         if deal is not None:
             effects.append(self._happened(deal, now))
         for seat, reason in standing.quitting.items():
@@ -294,36 +204,21 @@ class Match:
         try:
             return read_info(event.info), []
         except MalformedMessage as fault:
-            message = f"{fault}; the move at ply {event.ply} stands"
-            return None, [Tell(event.seat, Error(code=BAD_MESSAGE, message=message, ref=self.id))]
+            return None, [Tell(event.seat, telling.bad_info(self.id, event.ply, fault))]
 
     def _misplaced(self, event: Played) -> list[Effect]:
         """A move that answers no turn of this seat; a repeat of an accepted one is nothing new."""
-        course = self.standing.playing
         if self.standing.accepted.get(event.ply) == (event.seat, event.move):
             return []
-        if event.ply == course.ply:
-            code, message = NOT_YOUR_TURN, f"seat {course.to_move} is to move at ply {event.ply}"
-        elif event.ply < course.ply:
-            code, message = STALE_PLY, f"ply {event.ply} has passed: the match is at ply {course.ply}"
-        else:
-            code, message = STALE_PLY, f"ply {event.ply} is not asked yet: the match is at ply {course.ply}"
-        return [Tell(event.seat, Rejected(match=self.id, ply=event.ply, code=code, message=message))]
+        return [Tell(event.seat, telling.misplaced(self.id, event.ply, self.standing.playing))]
 
     def _strike(self, event: Played, fault: MalformedMove | IllegalMove, now: float) -> list[Effect]:
-        seat = event.seat
-        left = MAX_STRIKES - self.standing.strike(seat)
-        rejected = Rejected(
-            match=self.id,
-            ply=event.ply,
-            code=fault.code,
-            message=str(fault),
-            strikes_left=left,
-            clock_ms=self.standing.clock.milliseconds(now)[seat],
-        )
-        strike = Strike(ply=event.ply, seat=seat, code=fault.code, message=str(fault))
-        effects: list[Effect] = [Write(strike), Tell(seat, rejected)]
-        return effects if left else effects + self._leave(seat, ILLEGAL, now)
+        seat, standing = event.seat, self.standing
+        strikes = standing.strike(seat)
+        rejected = telling.struck(self.id, event.ply, fault, strikes, standing.clock.milliseconds(now)[seat])
+        line = Strike(ply=event.ply, seat=seat, code=fault.code, message=str(fault))
+        effects: list[Effect] = [Write(line), Tell(seat, rejected)]
+        return effects if strikes < MAX_STRIKES else effects + self._leave(seat, ILLEGAL, now)
 
     def _resigned(self, event: Resigned, now: float) -> list[Effect]:
         return self._leave(event.seat, RESIGNED, now)
@@ -351,17 +246,12 @@ class Match:
         if course is None or standing.phase is Phase.OVER or seat in course.out:
             return effects
         if standing.until is not None:
-            self._stop_waiting()
+            standing.stop_waiting()
             effects += self._run_clock(now)
         if seat == course.to_move or seat in standing.follows:
             standing.forget(seat)
             effects.append(self._tell_turn(seat, standing.clock.milliseconds(now)))
         return effects
-
-    def _stop_waiting(self) -> None:
-        """After a restart the clocks stand still, unless nobody is missing any more."""
-        if not self.standing.away - self.standing.playing.out.keys():
-            self.standing.until = None
 
     def _run_clock(self, now: float) -> list[Effect]:
         """Let the clock run for whoever is to move, unless it stands still."""
@@ -414,7 +304,7 @@ class Match:
         effects = self._drop(seat, reason, now)
         if standing.playing.over:
             return effects + self._finish(now)
-        self._stop_waiting()
+        standing.stop_waiting()
         if standing.playing.to_move != was.to_move:
             return effects + self._next(now)
         return effects + self._run_clock(now)
@@ -443,57 +333,26 @@ class Match:
         others = standing.follows - {seat, *course.out} if standing.follows else ()
         effects += [self._tell_turn(other, clock_ms) for other in others]
         if self._watched:
-            effects.append(Show(self._turn(standing.news(None), clock_ms)))
+            effects.append(Show(telling.turn(self.id, standing, standing.news(None), clock_ms)))
         standing.shown = len(standing.events)
         return effects
 
     def _tell_turn(self, seat: int, clock_ms: list[int]) -> Tell:
-        turn = self._turn(self.standing.news(seat), clock_ms, seat)
+        turn = telling.turn(self.id, self.standing, self.standing.news(seat), clock_ms, seat)
         self.standing.tell(seat)
         return Tell(seat, turn)
-
-    def _turn(self, events: Sequence[Event], clock_ms: list[int], seat: int | None = None) -> Turn:
-        course = self.standing.playing
-        assert course.to_move is not None
-        legal, options = self.game.offer(course.state) if seat == course.to_move else (None, None)
-        return Turn(
-            match=self.id,
-            ply=course.ply,
-            to_move=course.to_move,
-            state=course.wire,
-            events=latest(events),
-            clock=clock_ms,
-            legal=legal,
-            options=options,
-            digest=course.digest.hex(),
-            nonces=None if seat is None or seat in self.standing.answered else self._hex_nonces,
-        )
 
     def _ply_line(self, event: Event, clock_ms: list[int], info: Info | None = None) -> Ply:
         return Ply(event=event, clock=clock_ms, digest=self.standing.playing.digest.hex(), info=info)
 
     def _too_early(self, event: Played, now: float) -> list[Effect]:
-        message = "the match has not begun: it begins when every seat has sent ready"
-        rejected = Rejected(match=self.id, ply=event.ply, code=NOT_YOUR_TURN, message=message)
-        return [Tell(event.seat, rejected)]
+        return [Tell(event.seat, telling.too_early(self.id, event.ply))]
 
     def _too_late(self, event: Played, now: float) -> list[Effect]:
-        rejected = Rejected(match=self.id, ply=event.ply, code=NO_SUCH_MATCH, message="the match is over")
-        return [Tell(event.seat, rejected)]
+        return [Tell(event.seat, telling.too_late(self.id, event.ply))]
 
     def _nothing(self, event: MatchEvent, now: float) -> list[Effect]:
         return []
-
-
-def latest(events: Sequence[Event]) -> list[Event]:
-    """Of more events than a frame may hold, those at the end."""
-    if len(events) > _SURELY_FIT:
-        size = 0
-        for at in range(len(events) - 1, -1, -1):
-            size += len(msgspec.json.encode(events[at]))
-            if size > MOST_TOLD:
-                return list(events[at + 1 :])
-    return list(events)
 
 
 _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float], list[Effect]]] = {

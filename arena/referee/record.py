@@ -16,7 +16,6 @@ from arena.referee.result import Ratings
 from protocol import VERSION
 from protocol.dice import commitment
 from protocol.messages import Clock, Event, Info, MatchId
-from protocol.reasons import NO_SHOW, VOID
 
 FORMAT = 1
 
@@ -162,8 +161,3 @@ def header_of(
         tournament=tournament,
         place=place,
     )
-
-
-def is_rated(header: Header, reason: str, reasons: Iterable[str]) -> bool:
-    """Whether a match that ended so is to be rated: not where it was called off or somebody did not show up."""
-    return header.rated and {VOID, NO_SHOW}.isdisjoint((reason, *reasons))

@@ -1,17 +1,20 @@
-"""A match refereed again from its lines: every one of them has to be what the rules and the dice give."""
+"""A match refereed again from the lines of its record or journal, which have to be what the rules and the dice give."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from arena.referee.course import Course
 from arena.referee.record import Header, Ply, Record, Strike
+from arena.referee.standing import Standing
 from protocol.dice import commitment
 from protocol.errors import BadRecord, BotFault
 from protocol.games import load
 from protocol.games.base import Game
-from protocol.messages import MAX_STRIKES, Event
+from protocol.messages import CHANCE, MAX_STRIKES, Event
 from protocol.reasons import ILLEGAL, LEAVING, VOID
 
 
@@ -68,6 +71,29 @@ def redo(
                 raise BadRecord(f"{where}: the digest does not follow: {changed} was changed")
             followed = True
         yield line, course
+
+
+def restore(standing: Standing, deal: Event | None, lines: Iterable[Ply | Strike], match: str) -> list[int]:
+    """Bring a standing that has just begun to where the lines leave it; the seats that are free since.
+
+    Raises `BadRecord` as `redo` does.
+    """
+    free = []
+    for line, course in redo(standing.playing, deal, lines, match):
+        standing.course = course
+        if isinstance(line, Strike):
+            standing.strike(line.seat)
+            continue
+        event = line.event
+        standing.clock = replace(standing.clock, banks=tuple(ms / 1000 for ms in line.clock))
+        if event.out is None and event.seat != CHANCE:
+            standing.accept(event, event.move)
+            standing.forget(event.seat)
+        else:
+            standing.events.append(event)
+        if event.out is not None and not course.over:
+            free.append(event.seat)
+    return free
 
 
 def _strike_again(course: Course, line: Strike, strikes: list[int], match: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import enum
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ class Phase(enum.IntEnum):
     OVER = 2
 
 
-class Standing(Struct):
+class Standing(Struct, gc=False):
     """A match between two events. What is by seat has no entry where there is nothing to say.
 
     No value is changed in place, but for `events` and `accepted`, which only grow: a shallow copy and two lengths hold
@@ -58,6 +58,22 @@ class Standing(Struct):
         assert self.course is not None
         return self.course
 
+    @property
+    def mixed_in(self) -> list[bytes]:
+        """The nonces by seat; who has given none adds nothing."""
+        return [self.nonces.get(seat, b"") for seat in range(len(self.clock.banks))]
+
+    def begin(self, course: Course) -> Event | None:
+        """Play this course from its first state on; its deal, where there is one."""
+        self.course, deal = course.begin()
+        self.phase = Phase.PLAYING
+        return deal
+
+    def stop_waiting(self) -> None:
+        """After a restart the clocks stand still, unless nobody is missing any more."""
+        if not self.away - self.playing.out.keys():
+            self.until = None
+
     def accept(self, event: Event, move: Any) -> None:
         """Note a seat's move, as the rules and as the seat tell it."""
         self.answered = {**self.answered, event.seat: len(self.events)}
@@ -87,7 +103,7 @@ class Standing(Struct):
         return Mark(copy.copy(self), len(self.events), len(self.accepted))
 
 
-class Mark(NamedTuple):
+class Mark(Struct, frozen=True, gc=False):
     """What a standing was."""
 
     standing: Standing

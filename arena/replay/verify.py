@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from arena.ratings import ladder
-from arena.referee.record import Record, is_rated
+from arena.referee.closing import is_rated
+from arena.referee.record import Record
 from arena.referee.redo import replay
 from protocol.errors import BadRecord
 from protocol.reasons import VOID

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.referee import match as referee
+from arena.referee import telling
 from arena.referee.effects import (
     Delayed,
     Expired,
@@ -234,12 +234,12 @@ def test_of_more_events_than_a_frame_may_hold_the_last_are_told(monkeypatch: pyt
     whole = table.match.view(table.now)
     assert whole is not None
     assert whole.events == table.match.standing.events
-    monkeypatch.setattr(referee, "MOST_TOLD", len(msgspec.json.encode(whole.events[-100:])))
+    monkeypatch.setattr(telling, "MOST_TOLD", len(msgspec.json.encode(whole.events[-100:])))
     view = table.match.view(table.now)
     assert view is not None
     assert len(view.events) >= 100
     assert view.events == table.match.standing.events[-len(view.events) :]
-    assert len(msgspec.json.encode(view.events)) <= 1.1 * referee.MOST_TOLD
+    assert len(msgspec.json.encode(view.events)) <= 1.1 * telling.MOST_TOLD
 
 
 @pytest.mark.parametrize(
