@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from arena.commands.grade import Graded, grade, graded
+from arena.commands.grade import grade
 from arena.referee.effects import Resigned, Voided
 from arena.referee.standing import Phase
+from arena.replay.grading import Graded, graded
 from commands import run
 from machine.compiled import FAST
 from machine.exact.duel import load_or_solve
