@@ -14,7 +14,9 @@ from arena.referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, hea
 from arena.referee.standing import Phase
 from arena.replay.verify import verify
 from protocol.dice import Dice
-from protocol.games.base import Game, illegal, integers, move_fields, one_of, read_config
+from protocol.games.base import Game
+from protocol.games.configs import integers, one_of, read_config
+from protocol.games.moves import illegal, move_fields
 from protocol.messages import Clock, End, Event, Player, Rejected, Start, Turn
 
 SEED = bytes(range(32))

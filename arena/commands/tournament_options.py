@@ -17,8 +17,9 @@ from arena.tournament.plan import Plan
 from machine.files import read_value
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
-from protocol.games.base import Game, shown
+from protocol.games.base import Game
 from protocol.messages import MAX_SLOTS, Clock
+from protocol.shown import shown
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
 BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "weights")

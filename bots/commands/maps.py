@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from machine.files import read_file
 from protocol.errors import UsageFault
-from protocol.games.base import shown
 from protocol.games.risk.board import Board
 from protocol.games.risk.maps import NAMES, named, read
+from protocol.shown import shown
 
 
 def from_argument(text: str) -> Board:

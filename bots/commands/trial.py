@@ -29,7 +29,7 @@ from bots.tuning.weights import GAMES, NAMES, read_weights
 from bots.tuning.workers import Crew, spread
 from protocol import VERSION
 from protocol.errors import UsageFault
-from protocol.games.base import shown
+from protocol.shown import shown
 
 MOST_STARTS = 1_000_000
 _Z95 = NormalDist().inv_cdf(0.975)

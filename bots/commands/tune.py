@@ -26,7 +26,7 @@ from bots.tuning.weights import GAMES
 from bots.tuning.workers import Crew
 from protocol import VERSION
 from protocol.errors import ArenaFault, UsageFault
-from protocol.games.base import shown
+from protocol.shown import shown
 
 _PRESET = "paper"
 _SHOWN = 20

@@ -20,7 +20,7 @@ from bots.tuning.selfplay import Setup, ready
 from bots.tuning.workers import Crew, cluster, processes
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
-from protocol.games.base import shown
+from protocol.shown import shown
 
 MOST_JOBS = 1024
 STOPPED = 130

@@ -28,7 +28,7 @@ from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check
 from machine.files import read_file, read_value
 from protocol.errors import ArenaFault, UsageFault
-from protocol.games.base import shown
+from protocol.shown import shown
 from protocol.values import FileTable
 
 MOST_GENES = 15_000

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, get_args
 
 from bots.evaluation.base import EQUAL
 from protocol.errors import UsageFault
-from protocol.games.base import shown
+from protocol.shown import shown
 
 Gene = tuple[float, ...]
 """The four weights, rounded to `DECIMALS`; never all 0, which would be no evaluation."""

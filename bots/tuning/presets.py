@@ -10,7 +10,7 @@ from bots.search.risk.settings import CampaignSettings, DuelSettings
 from bots.tuning.genetic import Method
 from bots.tuning.selfplay import Setup
 from protocol.errors import UsageFault
-from protocol.games.base import shown
+from protocol.shown import shown
 
 
 class Preset(NamedTuple):

@@ -24,7 +24,8 @@ from protocol import VERSION
 from protocol.dice import Dice
 from protocol.errors import ArenaFault, BadConfig, UsageFault
 from protocol.games import load
-from protocol.games.base import Game, shown
+from protocol.games.base import Game
+from protocol.shown import shown
 
 KEPT = 4
 """Setups for which a thread keeps rules and search."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 from protocol.dice import Dice
-from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.messages import Event
 
 S = TypeVar("S")
@@ -17,19 +16,10 @@ M = TypeVar("M")
 CERTAIN = Fraction(1)
 
 
-class Game(ABC, Generic[S, M]):
-    """The rules of one game under one config.
-
-    `S` is a state and `M` a move; both are immutable and hashable. Seats count from 0. A subclass reads `config` in
-    `__init__` and raises `BadConfig` for what it cannot play.
-    """
+class Rules(ABC, Generic[S, M]):
+    """What may be played, what comes of it and who has won, under one config."""
 
     name: ClassVar[str]
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]]
-    """The configs on which matches are rated."""
-    draw_probability: ClassVar[float]
-    """How often equal players draw; fixed for the game's rating pool."""
-
     config: dict[str, Any]
     """The whole config, normalised: every key present, ready for the wire."""
     seats: int = 2
@@ -92,6 +82,10 @@ class Game(ABC, Generic[S, M]):
         """The config that starts as this one would with these dice: a paired match gives it to both seat orders."""
         return self.config
 
+
+class WireForm(ABC, Generic[S, M]):
+    """How states and moves travel."""
+
     @abstractmethod
     def encode_state(self, state: S) -> dict[str, Any]:
         """The state as it travels, with `to_move` (null when over) and `ply`."""
@@ -108,9 +102,9 @@ class Game(ABC, Generic[S, M]):
     def decode_move(self, wire: Any) -> M:
         """A move from the wire. Raises `MalformedMove`, saying what the form is."""
 
-    def offer(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """What a `turn` carries: moves that can be sent as they are and, where they are not all, `options`."""
-        return [self.encode_move(move) for move in self.legal_moves(state)], None
+
+class Drawing(ABC, Generic[S, M]):
+    """How states, moves and events are shown to people."""
 
     @abstractmethod
     def board(self, state: S) -> str:
@@ -123,6 +117,23 @@ class Game(ABC, Generic[S, M]):
     def told(self, event: Event) -> str:
         """What dice made of a move, or what a deal gave, in a few words; empty where the move says it all."""
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
+
+
+class Game(Rules[S, M], WireForm[S, M], Drawing[S, M]):
+    """One game under one config.
+
+    `S` is a state and `M` a move; both are immutable and hashable. Seats count from 0. A subclass reads `config` in
+    `__init__` and raises `BadConfig` for what it cannot play.
+    """
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]]
+    """The configs on which matches are rated."""
+    draw_probability: ClassVar[float]
+    """How often equal players draw; fixed for the game's rating pool."""
+
+    def offer(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        """What a `turn` carries: moves that can be sent as they are and, where they are not all, `options`."""
+        return [self.encode_move(move) for move in self.legal_moves(state)], None
 
     @property
     def preset(self) -> str | None:
@@ -144,109 +155,3 @@ class _NoDice(Dice):
 
 
 NO_DICE = _NoDice()
-
-
-def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """`config` over its preset (if it names one) over `defaults`. Raises `BadConfig` for an unknown key or preset."""
-    given = dict(config)
-    base: Mapping[str, Any] = {}
-    if "preset" in given:
-        preset = given.pop("preset")
-        if not isinstance(preset, str) or preset not in game.presets:
-            raise BadConfig(f"{game.name} has no preset {shown(preset)}: {_among(game.presets)}")
-        base = game.presets[preset]
-    for key in given:
-        if key not in defaults:
-            raise BadConfig(f"{game.name} has no config key {shown(key)}: {_among((*defaults, 'preset'))}")
-    return {**defaults, **base, **given}
-
-
-def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: tuple[int, int]) -> tuple[int, ...]:
-    """A config value that is a list of integers within bounds; a bare integer is a list of one. Raises `BadConfig`."""
-    items = [value] if type(value) is int else value
-    (fewest, most), (low, high) = count, each
-    if not isinstance(items, (list, tuple)) or not fewest <= len(items) <= most:
-        raise BadConfig(f"{game}: {key} is {shown(value)}: it is a list of {fewest} to {most} integers")
-    for i, item in enumerate(items):
-        if type(item) is not int or not low <= item <= high:
-            raise BadConfig(f"{game}: {key}[{i}] is {shown(item)}: it is an integer from {low} to {high}")
-    return tuple(items)
-
-
-def integer(game: str, key: str, value: Any, low: int, high: int) -> int:
-    """A config value that is an integer within bounds. Raises `BadConfig`."""
-    if type(value) is not int or not low <= value <= high:
-        raise BadConfig(f"{game}: {key} is {shown(value)}: it is an integer from {low} to {high}")
-    return value
-
-
-def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
-    """A config value that is one of a few. Raises `BadConfig`."""
-    for known in values:
-        if type(value) is type(known) and value == known:
-            return value
-    raise BadConfig(f"{game}: {key} is {shown(value)}: {_among(values)}")
-
-
-def move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
-    """The integer fields of a move, exactly `names`. Raises `MalformedMove` with `form`, the move as it should look."""
-    if type(wire) is dict and len(wire) == len(names):
-        values: list[Any] = [wire.get(name) for name in names]
-        if list(map(type, values)) == [int] * len(names):
-            return tuple(values)
-    raise MalformedMove(_misshapen(wire, form, names))
-
-
-def move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
-    """What a move with `do` does, and its integer fields. `forms` has, by kind, an example and the names of the fields.
-
-    Raises `MalformedMove`.
-    """
-    do = wire.get("do") if isinstance(wire, Mapping) else None
-    if not isinstance(do, str) or do not in forms:
-        example, _ = next(iter(forms.values()))
-        if not isinstance(wire, Mapping):
-            raise MalformedMove(f"a move is a map like {example}, not {shown(wire)}")
-        raise MalformedMove(f"do is {shown(do)}: it is {_among(forms)}, as in {example}")
-    example, names = forms[do]
-    if wire.keys() != {"do", *names}:
-        raise MalformedMove(_misshapen(wire, example, ("do", *names)))
-    return do, move_fields({key: value for key, value in wire.items() if key != "do"}, example, *names)
-
-
-def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
-    if not isinstance(wire, Mapping):
-        return f"a move is a map like {form}, not {shown(wire)}"
-    if wire.keys() != set(names):
-        fields = ", ".join(sorted(map(str, wire)))[:80]
-        return (
-            f"a move looks like {form}; this one has {(fields if fields.isprintable() else repr(fields)) or 'nothing'}"
-        )
-    name = next(name for name in names if type(wire[name]) is not int)
-    return f"{name} is {shown(wire[name])}: it is an integer, as in {form}"
-
-
-def illegal(reason: str) -> NoReturn:
-    """Raise `IllegalMove`; an expression, for one-line rules."""
-    raise IllegalMove(reason)
-
-
-def shown(value: Any) -> str:
-    """A value from outside, for a message: printable, and cut short."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
-        return "something too long to show"
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
-def few(items: Iterable[Any], most: int = 8, between: str = ", ") -> str:
-    """The first of some items, and how many more there are."""
-    listed = list(map(str, items))
-    more = f" and {len(listed) - most} more" if len(listed) > most else ""
-    return (between.join(listed[:most]) + more) or "none"
-
-
-def _among(values: Iterable[Any]) -> str:
-    names = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
-    return "one of " + ", ".join(names) if names else "nothing"

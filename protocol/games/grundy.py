@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
-from protocol.games.base import Game, illegal, integers, move_fields, read_config
+from protocol.games.base import Game
+from protocol.games.configs import integers, read_config
+from protocol.games.moves import illegal, move_fields
 from protocol.messages import Event
 
 

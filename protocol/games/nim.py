@@ -7,7 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig
-from protocol.games.base import Game, illegal, integers, move_fields, one_of, read_config
+from protocol.games.base import Game
+from protocol.games.configs import integers, one_of, read_config
+from protocol.games.moves import illegal, move_fields
 from protocol.games.theory import impartial
 from protocol.messages import CHANCE, Event
 

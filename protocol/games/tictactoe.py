@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
-from protocol.games.base import Game, illegal, move_fields, read_config
+from protocol.games.base import Game
+from protocol.games.configs import read_config
+from protocol.games.moves import illegal, move_fields
 from protocol.messages import Event
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))

@@ -13,7 +13,9 @@ from typing import Any, ClassVar
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig
-from protocol.games.base import Game, illegal, integer, one_of, read_config, shown
+from protocol.games.base import Game
+from protocol.games.configs import integer, one_of, read_config
+from protocol.games.moves import illegal
 from protocol.games.risk import campaign_moves as moves
 from protocol.games.risk import maps
 from protocol.games.risk.battle import battle_odds, deterministic, fight, told
@@ -23,6 +25,7 @@ from protocol.games.risk.campaign_position import Position
 from protocol.games.risk.draft import draft_rule
 from protocol.games.risk.drawing import draw
 from protocol.messages import CHANCE, Event
+from protocol.shown import shown
 
 __all__ = ["Attack", "Campaign", "Draft", "End", "Move", "Position"]
 

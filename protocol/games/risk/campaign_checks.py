@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from protocol.games.base import few, illegal
+from protocol.games.moves import illegal
 from protocol.games.risk.board import Board
 from protocol.games.risk.campaign_moves import DRAFT_FORM, Attack, Draft, Move
 from protocol.games.risk.campaign_position import Position
+from protocol.shown import few
 
 
 def check(board: Board, state: Position, move: Move) -> None:

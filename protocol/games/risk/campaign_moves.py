@@ -7,8 +7,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from protocol.errors import MalformedMove
-from protocol.games.base import few, move_kind, shown
+from protocol.games.moves import move_kind
 from protocol.games.risk.board import Board
+from protocol.shown import few, shown
 
 DRAFT_FORM = '{"do": "draft", "units": [[0, 2]]}'
 _FORMS = {

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from protocol.errors import BadConfig
-from protocol.games.base import shown
 from protocol.games.risk.board import EXTENT, Board, Continent, Territory
+from protocol.shown import shown
 
 FEWEST, MOST = 2, 100
 MOST_BORDERS = 1000

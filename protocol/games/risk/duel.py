@@ -11,11 +11,14 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
-from protocol.games.base import CERTAIN, Game, few, illegal, integer, move_kind, read_config
+from protocol.games.base import CERTAIN, Game
+from protocol.games.configs import integer, read_config
+from protocol.games.moves import illegal, move_kind
 from protocol.games.risk import maps
 from protocol.games.risk.battle import told
 from protocol.games.risk.drawing import draw
 from protocol.messages import Event
+from protocol.shown import few
 
 FREE = -1
 ARMY = 3

@@ -12,9 +12,9 @@ from importlib import resources
 from typing import Any
 
 from protocol.errors import BadConfig
-from protocol.games.base import shown
 from protocol.games.risk.board import Board
 from protocol.games.risk.description import check_connected, described
+from protocol.shown import shown
 from protocol.values import FileTable
 
 NAMES = (

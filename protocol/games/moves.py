@@ -1,0 +1,52 @@
+"""How games read moves from the wire, and refuse illegal ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from protocol.errors import IllegalMove, MalformedMove
+from protocol.shown import among, shown
+
+
+def move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
+    """The integer fields of a move, exactly `names`. Raises `MalformedMove` with `form`, the move as it should look."""
+    if type(wire) is dict and len(wire) == len(names):
+        values: list[Any] = [wire.get(name) for name in names]
+        if list(map(type, values)) == [int] * len(names):
+            return tuple(values)
+    raise MalformedMove(_misshapen(wire, form, names))
+
+
+def move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
+    """What a move with `do` does, and its integer fields. `forms` has, by kind, an example and the names of the fields.
+
+    Raises `MalformedMove`.
+    """
+    do = wire.get("do") if isinstance(wire, Mapping) else None
+    if not isinstance(do, str) or do not in forms:
+        example, _ = next(iter(forms.values()))
+        if not isinstance(wire, Mapping):
+            raise MalformedMove(f"a move is a map like {example}, not {shown(wire)}")
+        raise MalformedMove(f"do is {shown(do)}: it is {among(forms)}, as in {example}")
+    example, names = forms[do]
+    if wire.keys() != {"do", *names}:
+        raise MalformedMove(_misshapen(wire, example, ("do", *names)))
+    return do, move_fields({key: value for key, value in wire.items() if key != "do"}, example, *names)
+
+
+def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
+    if not isinstance(wire, Mapping):
+        return f"a move is a map like {form}, not {shown(wire)}"
+    if wire.keys() != set(names):
+        fields = ", ".join(sorted(map(str, wire)))[:80]
+        return (
+            f"a move looks like {form}; this one has {(fields if fields.isprintable() else repr(fields)) or 'nothing'}"
+        )
+    name = next(name for name in names if type(wire[name]) is not int)
+    return f"{name} is {shown(wire[name])}: it is an integer, as in {form}"
+
+
+def illegal(reason: str) -> NoReturn:
+    """Raise `IllegalMove`; an expression, for one-line rules."""
+    raise IllegalMove(reason)
