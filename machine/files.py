@@ -11,6 +11,9 @@ from protocol.errors import UsageFault
 from protocol.values import FileTable, read_text
 
 MOST_BYTES = 1024 * 1024
+MOST_DIGITS = 4300
+"""Of an integer: Python reads and shows no more. Only TOML's hexadecimal, octal and binary ones could have more."""
+_TOO_LONG = 10**MOST_DIGITS
 
 
 def read_value(text: str) -> Any:
@@ -24,12 +27,29 @@ def read_value(text: str) -> Any:
 def read_file(name: str) -> Any:
     """What a file holds, a table as a `FileTable`: JSON if its name ends in `.json`, else TOML. Raises `UsageFault`."""
     form = "JSON" if name.endswith(".json") else "TOML"
+    too_long = UsageFault(f"the file {_shown(name)} can't be read: a number has more than {MOST_DIGITS} digits")
     try:
         text = _bytes(name).decode()
         held = json.loads(text) if form == "JSON" else tomllib.loads(text)
     except (ValueError, RecursionError) as exc:
+        if type(exc) is ValueError:  # that of `int`: the parsers and the decoder have their own
+            raise too_long from exc
         raise UsageFault(f"the file {_shown(name)} is not {form}: {_reason(exc)}") from exc
+    if _holds_too_long(held):
+        raise too_long
     return FileTable(held, _shown(name)) if isinstance(held, dict) else held
+
+
+def _holds_too_long(held: Any) -> bool:
+    """Whether one of its integers has more than `MOST_DIGITS`."""
+    waiting = [held]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, int) and abs(value) >= _TOO_LONG:
+            return True
+        if isinstance(value, (dict, list)):
+            waiting += value.values() if isinstance(value, dict) else value
+    return False
 
 
 def _bytes(name: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -172,6 +173,22 @@ def test_a_file_that_contradicts_itself_is_refused_by_its_key(right: str, wrong:
     assert str(refused.value).isprintable()
 
 
+@pytest.mark.parametrize("digits", ["9" * 5000, "0x" + "f" * 5000, "0o" + "7" * 6000, "0b" + "1" * 50_000])
+@pytest.mark.parametrize(
+    "key", ["weights = [\n", "genes = ", "highest = ", "games = ", "depth = ", "max_troops = ", "best = "]
+)
+def test_a_number_of_thousands_of_digits_is_refused_in_one_line(key: str, digits: str, tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    write(tuning(1, "10="), file)
+    assert key in file.read_text()
+    file.write_text(re.sub(rf"({re.escape(key)}\s*)[\d.]+", rf"\g<1>{digits}", file.read_text(), count=1))
+    for use in (lambda: read(str(file)), lambda: read_weights("ga", f"@{file}")):
+        with pytest.raises(UsageFault) as refused:
+            use()
+        says = f"{file.name}' can't be read: a number has more than 4300 digits"
+        assert str(refused.value).endswith(says), str(refused.value)
+
+
 @pytest.mark.parametrize("content", [b"", b"weights = [1, 1, 1, 1]", b"# arena-bot\n[method]", b"\xff\x00", b"x"])
 def test_a_foreign_file_is_refused_by_its_name(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
@@ -199,7 +216,7 @@ def test_a_damaged_file_is_read_whole_or_refused_in_one_line(sound: Path, data: 
     try:
         held = read(str(file))
     except UsageFault as refused:
-        assert "damaged.toml' is " in str(refused)  # noqa: PT017
+        assert "damaged.toml' " in str(refused)  # noqa: PT017
         assert str(refused).isprintable()  # noqa: PT017
     else:
         write(held, file)
