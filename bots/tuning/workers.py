@@ -1,36 +1,30 @@
-"""Where work is done: by processes of this machine or a Dask cluster, both through `concurrent.futures.Executor`.
+"""Where work is done: by a crew, through `concurrent.futures.Executor`; here one of processes of this machine.
 
-`with processes(2) as crew: …`; what the work is, and what its tasks are, is the caller's.
+`with processes(2) as crew: …`; what the work is, and what its tasks are, is the caller's. cluster.py has another crew.
 """
 
 from __future__ import annotations
 
-import asyncio
 import math
 import os
-import pickle
 import signal
 import sys
 import threading
 import time
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
-    CancelledError,
-    Executor,
     Future,
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from itertools import islice
 from multiprocessing import get_context, parent_process
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from protocol.errors import ArenaFault, UsageFault
 
@@ -47,12 +41,6 @@ GROWTH = 8
 """How many times longer a chunk may be than the last one that came back."""
 LOOK_AFTER = 5.0
 """Seconds without a result after which to see whether there are workers."""
-ANSWER_WITHIN = 8.0
-"""Seconds in which a scheduler must answer."""
-WORKERS_WITHIN = 60.0
-"""Seconds to wait for a cluster to have workers."""
-LOOK_AGAIN = 0.5
-_LIBRARY_LOGS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
 
 
 class Crew(ABC):
@@ -160,66 +148,6 @@ class _Processes(Crew):
             self._pool = None
 
 
-class _Errand:
-    """Pickled, work and its task; loaded again, their result.
-
-    Loading it is the task: what Dask itself loads must be known to the scheduler, and ends a worker that lacks it.
-    """
-
-    def __init__(self, work: Callable[[T], R], task: T) -> None:
-        self._call = work, (task,)
-
-    def __reduce__(self) -> tuple[Any, tuple[Any]]:
-        return self._call
-
-
-class _Cluster(Crew):
-    def __init__(self, address: str, size: int, client: Any) -> None:
-        self.size = size
-        self._address = address
-        self._client = client
-        self._executor: Executor | None = None
-
-    def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
-        self._check()
-        if self._executor is None:
-            self._executor = self._client.get_executor(pure=False)
-        return self._executor.submit(pickle.loads, pickle.dumps(_Errand(work, task)))
-
-    def _result(self, future: Future[R]) -> R:
-        from distributed import KilledWorker
-
-        try:
-            return future.result()
-        except CancelledError as error:
-            raise _lost_scheduler(self._address) from error
-        except KilledWorker as error:
-            raise ArenaFault(
-                f"the cluster at {self._address}: {error.allowed_failures + 1} workers died of the same work: "
-                "is there memory enough for each?"
-            ) from error
-        except (ImportError, AttributeError) as error:
-            if isinstance(error, ImportError) or str(error).startswith("Can't get attribute"):
-                raise ArenaFault(
-                    f"the cluster at {self._address}: a worker lacks the bot-arena that runs here ({error})"
-                ) from error
-            raise
-
-    def _look(self) -> None:
-        self._check()
-        _wait_for_threads(self._address)
-
-    def _check(self) -> None:
-        if self._client.status != "running":
-            raise _lost_scheduler(self._address)
-
-    def _stop(self) -> None:
-        if self._executor is not None and self._client.status == "running":
-            with suppress(OSError):
-                self._executor.shutdown(wait=False)
-        self._executor = None
-
-
 @contextmanager
 def processes(jobs: int) -> Iterator[Crew]:
     """So many processes of this machine. They start with the first tasks and end with the `with`, or with this process.
@@ -233,22 +161,6 @@ def processes(jobs: int) -> Iterator[Crew]:
         yield crew
     finally:
         crew._stop()
-
-
-@contextmanager
-def cluster(address: str) -> Iterator[Crew]:
-    """The workers of the Dask scheduler at `address`, like `tcp://host:8786`; its size is their threads at the start.
-
-    The scheduler hands out again what a killed worker had. Without workers a line on standard error says so, and some
-    have `WORKERS_WITHIN` to come. Raises `UsageFault` and `ArenaFault`.
-    """
-    connect = _client_class()
-    size = _wait_for_threads(address)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of other versions there than here, which the work knows better
-        client = connect(address, timeout=ANSWER_WITHIN, set_as_default=False)
-    with closing(client):
-        yield _Cluster(address, size, client)
 
 
 def spread(crew: Crew, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
@@ -310,65 +222,3 @@ def _unheard() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _client_class() -> Any:
-    """`distributed.Client`; it logs nothing where Dask's own configuration does not say what to log.
-
-    Raises `UsageFault`.
-    """
-    try:
-        import dask.config
-
-        if not dask.config.config.keys() & {"logging", "logging-file-config"}:
-            dask.config.set({"logging": dict.fromkeys(_LIBRARY_LOGS, "critical")})
-        from distributed import Client
-    except ImportError as error:
-        raise UsageFault(f"for a Dask cluster, pip install 'bot-arena[cluster]' ({error})") from error
-    return Client
-
-
-def _wait_for_threads(address: str) -> int:
-    """The threads of a cluster that has some, or gets some soon. Raises `ArenaFault`."""
-    patient_until = time.monotonic() + WORKERS_WITHIN
-    told = False
-    while not (threads := _threads(address)):
-        if time.monotonic() >= patient_until:
-            raise ArenaFault(
-                f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"
-            )
-        if not told:
-            print(f"the cluster at {address} has no workers: waiting {WORKERS_WITHIN:.0f} s for some", file=sys.stderr)
-            told = True
-        time.sleep(LOOK_AGAIN)
-    return threads
-
-
-def _threads(address: str) -> int:
-    """The threads of all workers, asked over a connection of its own, as a client waits without end where another
-    program answers. Raises `UsageFault` and `ArenaFault`.
-    """
-    try:
-        workers = asyncio.run(_ask(address))
-    except ValueError as error:
-        raise UsageFault(f"the cluster's address is {address!r}: one like tcp://host:8786 ({error})") from error
-    except TimeoutError as error:
-        raise ArenaFault(f"no Dask scheduler answers at {address} in {ANSWER_WITHIN:.0f} s: is it running?") from error
-    except Exception as error:
-        raise ArenaFault(f"no Dask scheduler to talk to at {address}: {error}") from error
-    return sum(workers.values())
-
-
-async def _ask(address: str) -> dict[str, int]:
-    core: Any = import_module("distributed.core")
-    security: Any = import_module("distributed.security").Security()
-    async with asyncio.timeout(ANSWER_WITHIN):
-        async with core.rpc(address, connection_args=security.get_connection_args("client")) as scheduler:
-            workers = await scheduler.ncores(workers=None)
-    if not isinstance(workers, dict):
-        raise TypeError("not a scheduler")
-    return workers
-
-
-def _lost_scheduler(address: str) -> ArenaFault:
-    return ArenaFault(f"lost the Dask scheduler at {address}: is it running?")

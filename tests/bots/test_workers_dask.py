@@ -17,8 +17,8 @@ from types import ModuleType
 import pytest
 
 import chores
-from bots.tuning import workers
-from bots.tuning.workers import Crew, cluster, processes, spread
+from bots.tuning.cluster import cluster
+from bots.tuning.workers import Crew, processes, spread
 from protocol.errors import ArenaFault, UsageFault
 
 distributed = pytest.importorskip("distributed")
@@ -26,7 +26,7 @@ TESTS = Path(__file__).parents[1]
 ENDS_WITHIN = 60.0
 KILLS_ITS_SCHEDULER = """
 import chores, signal, sys
-from bots.tuning.workers import cluster
+from bots.tuning.cluster import cluster
 from protocol.errors import ArenaFault
 address, pid = sys.argv[1:]
 try:
@@ -117,7 +117,7 @@ def test_a_lost_scheduler_is_named_and_the_library_says_nothing() -> None:
 
 
 def test_a_cluster_that_gets_no_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "WORKERS_WITHIN", 0.1)
+    monkeypatch.setattr("bots.tuning.cluster.WORKERS_WITHIN", 0.1)
     with scheduler() as (address, _), pytest.raises(ArenaFault) as caught, cluster(address):
         pass
     assert str(caught.value) == (
@@ -127,7 +127,7 @@ def test_a_cluster_that_gets_no_workers_is_given_up(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("listening", [True, False], ids=["another program", "nobody"])
 def test_an_address_without_a_scheduler_is_named(listening: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "ANSWER_WITHIN", 0.5)
+    monkeypatch.setattr("bots.tuning.cluster.ANSWER_WITHIN", 0.5)
     with closing(socket.socket()) as other:
         other.bind(("127.0.0.1", 0))
         if listening:
