@@ -20,11 +20,11 @@ from rich.progress import Progress
 
 from bots.client.values import read_config, read_pairs
 from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_search
-from bots.tuning.file import check_seed
 from bots.tuning.genetic import Gene
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Seats, Setup, check, play_all
 from bots.tuning.session import pace
+from bots.tuning.tuning import check_seed
 from bots.tuning.weights import GAMES, NAMES, read_weights
 from bots.tuning.workers import Crew, spread
 from protocol import VERSION

@@ -17,11 +17,12 @@ import typer
 
 from bots.client.values import read_config, read_pairs
 from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_numbers
-from bots.tuning.file import NotKept, Tuning, alone, check_tuning, middle, numbers, read
-from bots.tuning.genetic import fittest
+from bots.tuning.file import NotKept, alone, read
+from bots.tuning.genetic import fittest, middle
 from bots.tuning.plot import check_plot, plot
 from bots.tuning.presets import PRESETS, read_preset
-from bots.tuning.session import Tuner, pace, under_way
+from bots.tuning.session import Tuner, pace
+from bots.tuning.tuning import Tuning, check_tuning, numbers, under_way
 from bots.tuning.weights import GAMES
 from bots.tuning.workers import Crew
 from protocol import VERSION

@@ -15,9 +15,9 @@ from msgspec import structs
 
 from bots.client.warm_up import default_lock, warming_up
 from bots.tuning.cluster import cluster
-from bots.tuning.file import config_text
 from bots.tuning.genetic import Method
 from bots.tuning.selfplay import Setup, ready
+from bots.tuning.tuning import config_text
 from bots.tuning.workers import Crew, processes
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load

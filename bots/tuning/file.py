@@ -1,20 +1,16 @@
 """A tuning on disk: one TOML file, with the weights found so far and all that it takes to go on.
 
-The same tuning gives the same bytes: no time and no machine is in them. What a tuning means is said in genetic.py.
+The same tuning gives the same bytes: no time and no machine is in them.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import shlex
-import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from statistics import median
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import tomli_w
@@ -23,18 +19,15 @@ from msgspec import Struct, defstruct, structs
 from bots.evaluation.base import EQUAL
 from bots.search.kernels import settings_of
 from bots.search.settings import SearchSettings
-from bots.tuning.genetic import DECIMALS, Gene, Generation, Method, fittest
-from bots.tuning.presets import PRESETS, read_preset
-from bots.tuning.selfplay import Setup, check
-from machine.files import read_file, read_value
+from bots.tuning.genetic import DECIMALS, FITNESS_DECIMALS, Gene, Generation, Method, middle
+from bots.tuning.selfplay import Setup
+from bots.tuning.tuning import Running, Tuning, check_tuning, command, config_text, present
+from machine.files import read_file
+from machine.writing import in_place_of, locked
 from protocol.errors import ArenaFault, UsageFault
 from protocol.shown import shown
 from protocol.values import FileTable
 
-MOST_GENES = 15_000
-"""Of all generations together: a file with more would be too long for `read_file`."""
-MOST_SEED = 64
-_FITNESS_DECIMALS = 6
 S = TypeVar("S", bound=Struct)
 _SCORES_A_LINE = 100
 _CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", None: "."}
@@ -43,75 +36,6 @@ _SCORES = {character: score for score, character in _CHARACTERS.items()}
 
 class NotKept(ArenaFault):
     """The file can't be written; what was there before still is."""
-
-
-class Running(NamedTuple):
-    """The generation under way: its genes, and by game the score of seat 0, None where it has not been played."""
-
-    genes: tuple[Gene, ...]
-    scores: tuple[float | None, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
-    """How far a tuning is. `running` is None when all generations are finished."""
-
-    preset: str
-    seed: str
-    version: str
-    """Of bot-arena: another one may play other games."""
-    method: Method
-    setup: Setup
-    generations: tuple[Generation, ...] = ()
-    running: Running | None = None
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """The game's config as given."""
-        config: dict[str, Any] = json.loads(self.setup.config)
-        return config
-
-    @property
-    def best(self) -> tuple[Gene, float] | None:
-        """The fittest weights of the last finished generation, and their fitness."""
-        if not self.generations:
-            return None
-        last = self.generations[-1]
-        at = fittest(last)
-        return last.genes[at], last.fitness[at]
-
-    @property
-    def games(self) -> int:
-        """Played so far."""
-        now = 0 if self.running is None else sum(score is not None for score in self.running.scores)
-        return len(self.generations) * self.method.games + now
-
-
-def config_text(config: Mapping[str, Any]) -> str:
-    """A config for a `Setup`: equal configs give equal texts. What is null is left out, as TOML has no word for it."""
-    return json.dumps(_present(config), sort_keys=True, default=str)
-
-
-def middle(generation: Generation) -> float:
-    """The median of the fitness."""
-    return round(median(generation.fitness), _FITNESS_DECIMALS)
-
-
-def check_tuning(tuning: Tuning) -> None:
-    """Raises `UsageFault` for a tuning that can't be played, or not be kept in a file."""
-    read_preset(tuning.preset, tuning.setup.game)
-    check_seed(tuning.seed)
-    check(tuning.setup)
-    method = tuning.method
-    method.check()
-    if method.genes * method.generations > MOST_GENES:
-        raise UsageFault(f"genes times generations is {method.genes * method.generations:,}: at most {MOST_GENES:,}")
-
-
-def check_seed(seed: str) -> None:
-    """Raises `UsageFault`."""
-    if not 1 <= len(seed) <= MOST_SEED or not seed.isprintable():
-        raise UsageFault(f"seed is {shown(seed)}: 1 to {MOST_SEED} printable characters")
 
 
 def write(tuning: Tuning, path: Path) -> None:
@@ -128,53 +52,19 @@ def write(tuning: Tuning, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def in_place_of(path: Path) -> Iterator[Path]:
-    """A file beside `path`, or beside what that links to, which takes its place in the end, or is removed."""
-    temporary = _beside(path, "part")
-    try:
-        yield temporary
-        os.replace(temporary, os.path.realpath(path))
-    except BaseException:
-        _remove(temporary)
-        raise
-
-
-@contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Keep other processes from tuning the same file; the lock, a file beside it, ends with this process at the latest.
+    """Keep other processes from tuning the same file.
 
     Raises `ArenaFault` where another one tunes it, `NotKept` where there can be no lock. Windows goes without.
     """
-    if sys.platform == "win32":
-        yield
-        return
-    import fcntl
-
-    lock = _beside(path, "lock")
     with contextlib.ExitStack() as held:
         try:
-            file = held.enter_context(lock.open("a")).fileno()
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            taken = os.fstat(file).st_nlink == 0  # since it was opened, who had it has removed it
-        except BlockingIOError:
-            taken = True
+            held.enter_context(locked(path))
+        except BlockingIOError as exc:
+            raise ArenaFault(f"another process is tuning {path}: wait for its end, or name another --out") from exc
         except OSError as exc:
             raise NotKept(f"{path} can't be written: {exc.strerror}") from exc
-        if taken:
-            raise ArenaFault(f"another process is tuning {path}: wait for its end, or name another --out")
-        held.callback(_remove, lock)
         yield
-
-
-def _beside(path: Path, ending: str) -> Path:
-    """A file beside `path`, or beside what that links to."""
-    place = Path(os.path.realpath(path))
-    return place.with_name(f"{place.name}.{ending}")
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink()
 
 
 def read(name: str) -> Tuning:
@@ -199,32 +89,6 @@ def _refused(where: str, why: str) -> str:
     return f"the file {where} is no sound tuning: {text}"
 
 
-def command(tuning: Tuning) -> str:
-    """The command line that makes a tuning, but for where it is kept."""
-    usual = PRESETS[tuning.preset][tuning.setup.game]
-    words = ["arena-bot", "tune", tuning.setup.game, "--preset", tuning.preset]
-    before = numbers(*usual)
-    for key, value in numbers(tuning.method, tuning.setup).items():
-        if value != before[key]:
-            words += ["--set", f"{key}={'none' if value is None else value}"]
-    usual_config = json.loads(usual.setup.config)
-    for key, value in tuning.config.items():
-        if key not in usual_config or value != usual_config[key]:
-            words += ["--config", f"{key}={_word(value)}"]
-    return shlex.join([*words, "--seed", tuning.seed])
-
-
-def numbers(method: Method, setup: Setup) -> dict[str, Any]:
-    """All that `--set` may change, by key."""
-    return {**asdict(method), **setup.search}
-
-
-def _word(value: Any) -> str:
-    """A config value as `read_value` reads it."""
-    plain = isinstance(value, str) and not value.startswith("@") and read_value(value) == value
-    return value if plain else json.dumps(value)
-
-
 def _document(tuning: Tuning) -> dict[str, Any]:
     """What the file holds."""
     weights, fitness = tuning.best or (None, None)
@@ -240,18 +104,14 @@ def _document(tuning: Tuning) -> dict[str, Any]:
         "game": tuning.setup.game,
         "weights": weights and list(weights),
         "finished": tuning.running is None,
-        "provenance": _present(provenance),
+        "provenance": present(provenance),
         "method": asdict(tuning.method),
-        "search": _present(tuning.setup.search),
+        "search": present(tuning.setup.search),
         "config": tuning.config,
         "generations": [_generation_table(generation) for generation in tuning.generations] or None,
         "running": tuning.running and _running_table(tuning.running, len(tuning.generations) + 1),
     }
-    return _present(document)
-
-
-def _present(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if value is not None}
+    return present(document)
 
 
 def _generation_table(generation: Generation) -> dict[str, Any]:
@@ -260,7 +120,7 @@ def _generation_table(generation: Generation) -> dict[str, Any]:
         "number": generation.number,
         "best": max(generation.fitness),
         "median": middle(generation),
-        "population": "".join(f"{_line(gene)} {fitness:9.{_FITNESS_DECIMALS}f}\n" for gene, fitness in rows),
+        "population": "".join(f"{_line(gene)} {fitness:9.{FITNESS_DECIMALS}f}\n" for gene, fitness in rows),
     }
 
 

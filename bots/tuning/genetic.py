@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from statistics import median
 from typing import Literal, NamedTuple, get_args
 
 from bots.evaluation.base import EQUAL
@@ -23,6 +24,7 @@ Gene = tuple[float, ...]
 Seating = Literal["drawn", "both"]
 
 DECIMALS = 3
+FITNESS_DECIMALS = 6
 MOST_GENES = 1000
 MOST_STARTS = 1000
 MOST_GENERATIONS = 1000
@@ -101,7 +103,8 @@ class Meeting(NamedTuple):
 
 
 class Generation(NamedTuple):
-    """A generation that has played. `number` counts from 1; `fitness` is by gene, from 0 to 1, to 6 decimals."""
+    """A generation that has played. `number` counts from 1; `fitness` is by gene, from 0 to 1,
+    to `FITNESS_DECIMALS`."""
 
     number: int
     genes: tuple[Gene, ...]
@@ -143,7 +146,7 @@ def fitness(method: Method, meetings: Sequence[Meeting], scores: Sequence[float]
         points[meeting.second] += 1 - score
         games[meeting.first] += 1
         games[meeting.second] += 1
-    return tuple(round(won / played, 6) for won, played in zip(points, games, strict=True))
+    return tuple(round(won / played, FITNESS_DECIMALS) for won, played in zip(points, games, strict=True))
 
 
 def next_genes(method: Method, seed: str, generation: Generation) -> tuple[Gene, ...]:
@@ -162,6 +165,11 @@ def next_genes(method: Method, seed: str, generation: Generation) -> tuple[Gene,
 def fittest(generation: Generation) -> int:
     """The index of the fittest gene."""
     return _ranked(generation, range(len(generation.genes)))[0]
+
+
+def middle(generation: Generation) -> float:
+    """The median of the fitness."""
+    return round(median(generation.fitness), FITNESS_DECIMALS)
 
 
 def _tournaments(method: Method, seed: str, number: int) -> list[list[int]]:

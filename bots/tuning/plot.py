@@ -8,7 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bots.tuning.file import Tuning, in_place_of, middle
+from bots.tuning.genetic import middle
+from bots.tuning.tuning import Tuning
+from machine.writing import in_place_of
 from protocol.errors import ArenaFault, UsageFault
 
 if TYPE_CHECKING:

@@ -12,21 +12,14 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from bots.tuning.file import NotKept, Running, Tuning, middle, write
-from bots.tuning.genetic import Generation, Method, first_genes, fitness, next_genes, schedule
+from bots.tuning.file import NotKept, write
+from bots.tuning.genetic import Generation, fitness, middle, schedule
 from bots.tuning.selfplay import Seats, play_all
+from bots.tuning.tuning import Running, Tuning, under_way
 from bots.tuning.workers import Crew, spread
 
 KEEPING = 0.05
 """The share of the time that writing the file may take between generations."""
-
-
-def under_way(method: Method, seed: str, generations: Sequence[Generation]) -> Running | None:
-    """The generation after those that are finished, no game of it played; None after the last."""
-    if len(generations) == method.generations:
-        return None
-    genes = next_genes(method, seed, generations[-1]) if generations else first_genes(method, seed)
-    return Running(genes, (None,) * method.games)
 
 
 def pace(games: int, seconds: float) -> str:

@@ -14,10 +14,10 @@ import pytest
 
 from bots.cli import main
 from bots.commands.tune import TuneOptions, fresh
-from bots.tuning.file import alone, check_tuning, middle, read, write
-from bots.tuning.genetic import Generation, Method
+from bots.tuning.file import alone, read, write
+from bots.tuning.genetic import Generation, Method, middle
 from bots.tuning.presets import PRESETS
-from bots.tuning.session import under_way
+from bots.tuning.tuning import check_tuning, under_way
 from bots.tuning.weights import GAMES, read_weights
 from commands import at_terminal, run
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from distributed import LocalCluster
 
-from bots.tuning.file import Tuning, read
+from bots.tuning.file import read
+from bots.tuning.tuning import Tuning
 from commands import children, run, started
 from protocol.errors import UsageFault
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bots.search.risk.settings import CampaignSettings, DuelSettings
-from bots.tuning.file import NotKept, Running, Tuning, alone, command, config_text, read, write
+from bots.tuning.file import NotKept, alone, read, write
 from bots.tuning.genetic import Generation, Method, fittest
 from bots.tuning.presets import PRESETS, Preset
 from bots.tuning.selfplay import Setup
-from bots.tuning.session import under_way
+from bots.tuning.tuning import Running, Tuning, command, config_text, under_way
 from bots.tuning.weights import GAMES, read_weights
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load

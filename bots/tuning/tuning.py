@@ -1,0 +1,123 @@
+"""A tuning as a value: its preset, method and setup, and how far it is. What that means is said in genetic.py."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from bots.tuning.genetic import Gene, Generation, Method, first_genes, fittest, next_genes
+from bots.tuning.presets import PRESETS, read_preset
+from bots.tuning.selfplay import Setup, check
+from machine.files import read_value
+from protocol.errors import UsageFault
+from protocol.games.base import shown
+
+MOST_GENES = 15_000
+"""Of all generations together: a file with more would be too long for `read_file`."""
+MOST_SEED = 64
+
+
+class Running(NamedTuple):
+    """The generation under way: its genes, and by game the score of seat 0, None where it has not been played."""
+
+    genes: tuple[Gene, ...]
+    scores: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """How far a tuning is. `running` is None when all generations are finished."""
+
+    preset: str
+    seed: str
+    version: str
+    """Of bot-arena: another one may play other games."""
+    method: Method
+    setup: Setup
+    generations: tuple[Generation, ...] = ()
+    running: Running | None = None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The game's config as given."""
+        config: dict[str, Any] = json.loads(self.setup.config)
+        return config
+
+    @property
+    def best(self) -> tuple[Gene, float] | None:
+        """The fittest weights of the last finished generation, and their fitness."""
+        if not self.generations:
+            return None
+        last = self.generations[-1]
+        at = fittest(last)
+        return last.genes[at], last.fitness[at]
+
+    @property
+    def games(self) -> int:
+        """Played so far."""
+        now = 0 if self.running is None else sum(score is not None for score in self.running.scores)
+        return len(self.generations) * self.method.games + now
+
+
+def under_way(method: Method, seed: str, generations: Sequence[Generation]) -> Running | None:
+    """The generation after those that are finished, no game of it played; None after the last."""
+    if len(generations) == method.generations:
+        return None
+    genes = next_genes(method, seed, generations[-1]) if generations else first_genes(method, seed)
+    return Running(genes, (None,) * method.games)
+
+
+def config_text(config: Mapping[str, Any]) -> str:
+    """A config for a `Setup`: equal configs give equal texts. What is null is left out, as TOML has no word for it."""
+    return json.dumps(present(config), sort_keys=True, default=str)
+
+
+def present(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table without what is null."""
+    return {key: value for key, value in table.items() if value is not None}
+
+
+def check_tuning(tuning: Tuning) -> None:
+    """Raises `UsageFault` for a tuning that can't be played, or not be kept in a file."""
+    read_preset(tuning.preset, tuning.setup.game)
+    check_seed(tuning.seed)
+    check(tuning.setup)
+    method = tuning.method
+    method.check()
+    if method.genes * method.generations > MOST_GENES:
+        raise UsageFault(f"genes times generations is {method.genes * method.generations:,}: at most {MOST_GENES:,}")
+
+
+def check_seed(seed: str) -> None:
+    """Raises `UsageFault`."""
+    if not 1 <= len(seed) <= MOST_SEED or not seed.isprintable():
+        raise UsageFault(f"seed is {shown(seed)}: 1 to {MOST_SEED} printable characters")
+
+
+def command(tuning: Tuning) -> str:
+    """The command line that makes a tuning, but for where it is kept."""
+    usual = PRESETS[tuning.preset][tuning.setup.game]
+    words = ["arena-bot", "tune", tuning.setup.game, "--preset", tuning.preset]
+    before = numbers(*usual)
+    for key, value in numbers(tuning.method, tuning.setup).items():
+        if value != before[key]:
+            words += ["--set", f"{key}={'none' if value is None else value}"]
+    usual_config = json.loads(usual.setup.config)
+    for key, value in tuning.config.items():
+        if key not in usual_config or value != usual_config[key]:
+            words += ["--config", f"{key}={_word(value)}"]
+    return shlex.join([*words, "--seed", tuning.seed])
+
+
+def numbers(method: Method, setup: Setup) -> dict[str, Any]:
+    """All that `--set` may change, by key."""
+    return {**asdict(method), **setup.search}
+
+
+def _word(value: Any) -> str:
+    """A config value as `read_value` reads it."""
+    plain = isinstance(value, str) and not value.startswith("@") and read_value(value) == value
+    return value if plain else json.dumps(value)
