@@ -102,7 +102,7 @@ def analyze(context: typer.Context) -> None:
 @app.command(context_settings=_DELEGATED)
 def compare(context: typer.Context) -> None:
     """Minimax beside alpha-beta: nodes, leaves, time and value."""
-    from bots.commands.analyze import compare
+    from bots.commands.compare import compare
 
     _run(compare, context.args, "arena-bot compare")
 

@@ -1,20 +1,19 @@
-"""`arena-bot analyze` and `arena-bot compare`: exact facts about positions, searches side by side; tables or JSON."""
+"""`arena-bot analyze`: exact facts about positions, as tables or JSON."""
 
 from __future__ import annotations
 
 import json
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from protocol.errors import BadConfig, UnknownGame, UsageFault
-from protocol.games import NAMES
+from bots.commands.output import Json, print_table
+from protocol.errors import BadConfig, UsageFault
 
 if TYPE_CHECKING:
-    from bots.analysis.searches import Comparison
     from protocol.games.theory.heaps import Heap
 
 MOST_HEAPS = 64
@@ -36,7 +35,6 @@ _NEGATIVE = {"ignore_unknown_options": True}
 """A heap of −1 is a bad heap, not an option."""
 
 HeapsArgument = Annotated[str, typer.Argument(metavar="HEAPS", help="Sizes with commas, as 10,20,30.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Strategies = Annotated[bool, typer.Option("--strategies", help="Play all strategies against each other instead.")]
 
 
@@ -96,37 +94,6 @@ def duel(
         _print_duel(facts)
 
 
-def compare(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"From its first position: {', '.join(NAMES)}.")],
-    depth: Annotated[int | None, typer.Option(help="Plies, 1 to 64; else the whole game if that is feasible.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A config key.")] = None,
-    preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
-    eval_: Annotated[str | None, typer.Option("--eval", metavar="NAME", help="The evaluation at the horizon.")] = None,
-    json_: Json = False,
-) -> None:
-    """Every search on one position: nodes, leaves, value and seconds."""
-    from bots.analysis.searches import compare_searches
-    from bots.client.values import read_config
-    from bots.evaluation import evaluation
-    from protocol.dice import Dice
-    from protocol.games import load
-
-    if depth is not None and not 1 <= depth <= 64:
-        raise UsageFault(f"--depth is {depth}: 1 to 64 plies")
-    try:
-        rules = load(game, read_config(set_ or (), preset))
-    except (UnknownGame, BadConfig) as exc:
-        raise UsageFault(str(exc)) from exc
-    root = rules.initial(Dice(b"compare", 0))[0]
-    comparison = compare_searches(rules, root, depth, evaluation(game, eval_))
-    if json_:
-        import msgspec
-
-        print(msgspec.json.encode(comparison.searches).decode())
-    else:
-        _print_comparison(game, comparison)
-
-
 def read_numbers(what: str, text: str, low: int, high: int, most: int) -> tuple[int, ...]:
     """Integers with commas. Raises `UsageFault`, naming the one that is wrong."""
     parts = text.split(",")
@@ -146,42 +113,13 @@ def _show(heaps: tuple[int, ...], rule: Heap, *, misere: bool, strategies: bool,
     if strategies:
         _show_contest(heaps, rule, misere, as_json)
         return
+    from bots.analysis.heaps import position_facts
+
     facts = position_facts(heaps, rule, misere=misere)
     if as_json:
         print(json.dumps(facts))
     else:
         _print_facts(facts)
-
-
-def position_facts(heaps: tuple[int, ...], rule: Heap, *, misere: bool = False) -> dict[str, Any]:
-    """What `analyze` tells of a position, ready for JSON.
-
-    `grundy` is null in misère; `p_positions` and `n_positions` count those that can be reached, this one included, and
-    are null, as `difficulty` is, where there are too many. `difficulty` is the chance that a uniformly random winning
-    side errs before the end.
-    """
-    from machine.exact.heaps import as_sent
-    from protocol.games.theory.difficulty import Difficulty, count, reachable
-    from protocol.games.theory.impartial import best_moves, outcome, value
-    from protocol.games.theory.impartial import grundy as grundy_value
-
-    share = value(heaps, rule, misere=misere)
-    found = reachable(heaps, rule)
-    counts = (None, None) if found is None else count(found, rule, misere=misere)
-    best = best_moves(heaps, rule, misere=misere)
-    return {
-        "heaps": list(heaps),
-        "class": outcome(heaps, rule, misere=misere),
-        "value": float(share),
-        "fraction": str(share),
-        "grundy": None if misere else grundy_value(heaps, rule),
-        "best_moves": [
-            {**as_sent(heaps, move), "heap": i} for i, size in enumerate(heaps) for move in best if move.heap == size
-        ],
-        "p_positions": counts[0],
-        "n_positions": counts[1],
-        "difficulty": None if found is None else Difficulty(rule, misere=misere).error(heaps),
-    }
 
 
 def _print_duel(facts: dict[str, Any]) -> None:
@@ -199,7 +137,7 @@ def _print_duel(facts: dict[str, Any]) -> None:
             ("best play", f"{play['plies']:.1f} plies, {play['attacks']:.1f} attacks, {chosen}"),
             ("ply limit", f"{play['unfinished']:.1e} of these games are a draw by it"),
         ]
-    _print_table(["", ""], rows, header=False)
+    print_table(["", ""], rows, header=False)
 
 
 def _best_replies(replies: Sequence[dict[str, Any]]) -> str:
@@ -224,7 +162,7 @@ def _print_facts(facts: dict[str, Any]) -> None:
         ("N-positions", _or_many(facts["n_positions"])),
         ("difficulty", _or_many(facts["difficulty"])),
     ]
-    _print_table(["", ""], rows, header=False)
+    print_table(["", ""], rows, header=False)
 
 
 def _or_dash(number: int | None) -> str:
@@ -251,52 +189,12 @@ def _show_contest(heaps: Sequence[int], rule: Heap, misere: bool, as_json: bool)
         return
     count = "1 position" if len(starts) == 1 else f"{len(starts)} positions"
     print(f"Wins in % of the row, which begins lost ({count}), against the column:\n")
-    _print_table(["", *ABOUT], [(row, *(f"{100 * share:.1f}" for share in of.values())) for row, of in shares.items()])
+    print_table(["", *ABOUT], [(row, *(f"{100 * share:.1f}" for share in of.values())) for row, of in shares.items()])
     print()
-    _print_table(["", ""], list(ABOUT.items()), header=False)
+    print_table(["", ""], list(ABOUT.items()), header=False)
     if pair:
         told = (
             f"Equal value {pair.value:.3f}, unequal difficulty: {list(pair.easier)} errs in "
             f"{pair.easier_difficulty:.1%}, {list(pair.harder)} in {pair.harder_difficulty:.1%}."
         )
         print(f"\n{textwrap.fill(told, 80)}")
-
-
-def _print_comparison(game: str, comparison: Comparison) -> None:
-    from bots.analysis.searches import WITHOUT_CHANCE
-    from bots.search import ENDLESS
-
-    depth = "1 ply" if comparison.depth == 1 else f"{comparison.depth} plies"
-    names = {search.algorithm for search in comparison.searches}
-    left_out = [name for name in WITHOUT_CHANCE if name not in names]
-    print(f"{game}, {'the whole game' if comparison.depth == ENDLESS else depth}")
-    print(f"deepening is star1+table, ply by ply{'; status keeps every label it found' if 'status' in names else ''}")
-    if left_out:
-        print(f"left out, as there is chance: {', '.join(left_out)}")
-    print()
-    rows = [
-        (
-            search.algorithm,
-            f"{search.nodes:,}",
-            f"{search.leaves:,}",
-            f"{comparison.share(search):.2%}",
-            f"{comparison.branching(search):.2f}",
-            f"{search.value:.6g}",
-            f"{search.seconds:.3f}",
-        )
-        for search in comparison.searches
-    ]
-    _print_table(["algorithm", "nodes", "leaves", "share", "branching", "value", "seconds"], rows)
-
-
-def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header: bool = True) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD if header else None, show_header=header, pad_edge=False)
-    for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if header and i else "left")
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)

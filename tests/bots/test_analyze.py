@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from bots.analysis.heaps import position_facts
 from bots.analysis.searches import Comparison, Measured, measure_extent
 from bots.analysis.strategies import ABOUT, Contest, TooLarge
 from bots.cli import main
 from bots.commands import analyze
-from bots.commands.analyze import position_facts
 from machine.compiled import FAST
 from machine.exact.duel import solve
 from protocol.dice import Dice

@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bots.tuning.weights
-from bots.commands.trial import Side, TrialResult, judge, play_trial, read_setup, read_side
+from bots.analysis.trial import Side, TrialResult, judge, play_trial
+from bots.commands.trial import read_setup, read_side
 from bots.search.risk.settings import CampaignSettings
 from bots.tuning.presets import PRESETS
 from bots.tuning.selfplay import Seats, play

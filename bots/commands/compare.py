@@ -1,0 +1,72 @@
+"""`arena-bot compare`: searches of one position side by side, as a table or JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bots.commands.output import Json, print_table
+from protocol.errors import BadConfig, UnknownGame, UsageFault
+from protocol.games import NAMES
+
+if TYPE_CHECKING:
+    from bots.analysis.searches import Comparison
+
+
+def compare(
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"From its first position: {', '.join(NAMES)}.")],
+    depth: Annotated[int | None, typer.Option(help="Plies, 1 to 64; else the whole game if that is feasible.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A config key.")] = None,
+    preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
+    eval_: Annotated[str | None, typer.Option("--eval", metavar="NAME", help="The evaluation at the horizon.")] = None,
+    json_: Json = False,
+) -> None:
+    """Every search on one position: nodes, leaves, value and seconds."""
+    from bots.analysis.searches import compare_searches
+    from bots.client.values import read_config
+    from bots.evaluation import evaluation
+    from protocol.dice import Dice
+    from protocol.games import load
+
+    if depth is not None and not 1 <= depth <= 64:
+        raise UsageFault(f"--depth is {depth}: 1 to 64 plies")
+    try:
+        rules = load(game, read_config(set_ or (), preset))
+    except (UnknownGame, BadConfig) as exc:
+        raise UsageFault(str(exc)) from exc
+    root = rules.initial(Dice(b"compare", 0))[0]
+    comparison = compare_searches(rules, root, depth, evaluation(game, eval_))
+    if json_:
+        import msgspec
+
+        print(msgspec.json.encode(comparison.searches).decode())
+    else:
+        _print(game, comparison)
+
+
+def _print(game: str, comparison: Comparison) -> None:
+    from bots.analysis.searches import WITHOUT_CHANCE
+    from bots.search import ENDLESS
+
+    depth = "1 ply" if comparison.depth == 1 else f"{comparison.depth} plies"
+    names = {search.algorithm for search in comparison.searches}
+    left_out = [name for name in WITHOUT_CHANCE if name not in names]
+    print(f"{game}, {'the whole game' if comparison.depth == ENDLESS else depth}")
+    print(f"deepening is star1+table, ply by ply{'; status keeps every label it found' if 'status' in names else ''}")
+    if left_out:
+        print(f"left out, as there is chance: {', '.join(left_out)}")
+    print()
+    rows = [
+        (
+            search.algorithm,
+            f"{search.nodes:,}",
+            f"{search.leaves:,}",
+            f"{comparison.share(search):.2%}",
+            f"{comparison.branching(search):.2f}",
+            f"{search.value:.6g}",
+            f"{search.seconds:.3f}",
+        )
+        for search in comparison.searches
+    ]
+    print_table(["algorithm", "nodes", "leaves", "share", "branching", "value", "seconds"], rows)

@@ -1,0 +1,24 @@
+"""What the commands that tell facts have in common: the option for JSON, plain tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header: bool = True) -> None:
+    """One line a row; the columns of a table with a `header` are numbers but for the first."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD if header else None, show_header=header, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if header and i else "left")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
