@@ -13,6 +13,7 @@ import typer
 
 from bots.analysis.trial import Side, TrialResult, play_trial
 from bots.client.values import read_config, read_pairs
+from bots.commands.output import Json
 from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_search
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check
@@ -39,7 +40,7 @@ def trial(
     jobs: Annotated[int | None, typer.Option(help="Worker processes [one a core].")] = None,
     dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler instead of --jobs.")] = None,
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same games.")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_: Json = False,
 ) -> None:
     """Play two sets of weights, or two ways to search, against each other: each start from both seats."""
     if not 1 <= starts <= MOST_STARTS:
