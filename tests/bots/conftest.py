@@ -26,13 +26,6 @@ from protocol.messages import FromClient, FromServer
 HERE = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Searches take five times as long under coverage, which is asked of `protocol` and `arena` only."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker("no_cover")
-
-
 @pytest.fixture
 def arena_bot(capsys: Any) -> Callable[..., tuple[int, str, str]]:
     """Runs a command line in this process: its exit code, and what it said on standard output and error."""

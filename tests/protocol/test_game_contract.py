@@ -166,6 +166,7 @@ def check_result(game: Game[Any, Any], state: Any) -> None:
         assert ranks.count(1) == 1, "someone wins"
 
 
+@pytest.mark.no_cover
 @every_preset
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=15, deadline=None)

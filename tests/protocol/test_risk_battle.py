@@ -113,6 +113,7 @@ def farthest(fought: Counter[tuple[int, int]], attackers: int, defenders: int) -
     return max(far) if fought.keys() <= odds.keys() else math.inf
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("attackers", "defenders"), ARMIES)
 def test_a_million_battles_come_out_as_often_as_the_odds_say(attackers: int, defenders: int) -> None:
     generator = random.Random(f"{attackers} {defenders}")
@@ -121,6 +122,7 @@ def test_a_million_battles_come_out_as_often_as_the_odds_say(attackers: int, def
     assert farthest(fought, attackers, defenders) < 4
 
 
+@pytest.mark.no_cover
 def test_committed_dice_keep_to_the_odds_as_well() -> None:
     fought = Counter(fight(Dice(b"battles", ply), 4, 3)[:2] for ply in range(20_000))
     assert farthest(fought, 4, 3) < 4

@@ -50,6 +50,7 @@ def test_the_games_are_thousands_and_of_every_kind() -> None:
         assert len(kinds) == len([kind for kind in KINDS if kind[0] <= len(maps.named(name))])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", maps.NAMES)
 def test_no_random_game_breaks_a_rule(name: str) -> None:
     games = map(Campaign, configs(name))

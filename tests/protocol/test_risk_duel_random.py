@@ -50,6 +50,7 @@ def duel(game: Duel, chooser: random.Random) -> Position:
     return state
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_random_duels_keep_every_rule_to_their_end(name: str) -> None:
     chooser = random.Random(name)
