@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from protocol import error_codes
+
 
 class Fault(Exception):
     """Any failure with a message fit to be shown as it is."""
@@ -25,32 +27,32 @@ class BotFault(Fault):
 class MalformedMessage(BotFault):
     """A frame that is no message of the protocol. `ref` is its id, where that much could be read."""
 
-    code = "bad_message"
+    code = error_codes.BAD_MESSAGE
     ref: str | None = None
 
 
 class UnknownGame(BotFault):
     """A game that is not in the registry."""
 
-    code = "unknown_game"
+    code = error_codes.UNKNOWN_GAME
 
 
 class BadConfig(BotFault):
     """A game config with an unknown key or a value out of range."""
 
-    code = "bad_config"
+    code = error_codes.BAD_CONFIG
 
 
 class MalformedMove(BotFault):
     """A move that is not of the game's form."""
 
-    code = "malformed_move"
+    code = error_codes.MALFORMED_MOVE
 
 
 class IllegalMove(BotFault):
     """A well-formed move that the rules forbid here."""
 
-    code = "illegal_move"
+    code = error_codes.ILLEGAL_MOVE
 
 
 class ArenaFault(Fault):

@@ -9,21 +9,20 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
+from protocol.names import MATCH_PATTERN, NAME_PATTERN
+
 PROTOCOL = 1
 MAX_CLIENT_FRAME = 16 * 1024
 MAX_SERVER_FRAME = 1024 * 1024
 MAX_SLOTS = 64
 MAX_STRIKES = 3
 MAX_BAD_MESSAGES = 20
-
-# Python's `$` also matches before a newline that ends the text; `(?!\n)` takes that back.
-NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)"
-MATCH_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
+SHORTEST_TOKEN, LONGEST_TOKEN = 16, 128
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description="unique without regard to case")]
 MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN)]
 Label = Annotated[str, Meta(max_length=64)]
-Token = Annotated[str, Meta(min_length=16, max_length=128)]
+Token = Annotated[str, Meta(min_length=SHORTEST_TOKEN, max_length=LONGEST_TOKEN)]
 RequestId = Annotated[str, Meta(min_length=1, max_length=64)]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes, lower-case hex")]
 Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]

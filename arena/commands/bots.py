@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 
 from arena.commands.documents import print_document
@@ -10,12 +9,12 @@ from arena.commands.tables import table
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import UsageFault
-from protocol.messages import NAME_PATTERN
+from protocol.names import is_bot_name
 
 
 def add_bot(where: str, name: str) -> None:
     """Register a bot and print its token, this once."""
-    if not re.fullmatch(NAME_PATTERN, name):
+    if not is_bot_name(name):
         raise UsageFault(
             f"{name!r} is no name for a bot: 1 to 32 letters, digits, dots, dashes and underlines, "
             "the first a letter or digit"

@@ -11,8 +11,7 @@ from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from protocol.errors import UsageFault
-from protocol.messages import NAME_PATTERN
-from protocol.names import folded
+from protocol.names import folded, is_bot_name
 
 REFERENCE_BOTS = "bot_arena.bots"
 """The entry-point group in which packages offer bots by name."""
@@ -50,7 +49,7 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str]) ->
         if settings:
             raise UsageFault(f"{word!r} needs a name of its own: {name}-2={word}")
         what = name
-    if not re.fullmatch(NAME_PATTERN, name):
+    if not is_bot_name(name):
         raise UsageFault(f"{name!r} is no bot name: letters, digits, dot, dash and underscore, at most 32")
     bot, _, settings = what.partition(":")
     if bot in known:

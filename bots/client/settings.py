@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
@@ -11,7 +10,8 @@ from urllib.parse import urlsplit
 
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import game_class
-from protocol.messages import MAX_SLOTS, NAME_PATTERN
+from protocol.messages import LONGEST_TOKEN, MAX_SLOTS, SHORTEST_TOKEN
+from protocol.names import is_bot_name
 
 DEFAULT_URL = "ws://127.0.0.1:8765"
 
@@ -120,8 +120,8 @@ def _check(settings: Settings) -> None:
         raise UsageFault(f"slots is {settings.slots}: 1 to {MAX_SLOTS}")
     if settings.matches is not None and settings.matches < 1:
         raise UsageFault(f"matches is {settings.matches}: 1 or more")
-    if settings.token is not None and not 16 <= len(settings.token) <= 128:
-        raise UsageFault(f"a token of {len(settings.token)} characters: 16 to 128")
+    if settings.token is not None and not SHORTEST_TOKEN <= len(settings.token) <= LONGEST_TOKEN:
+        raise UsageFault(f"a token of {len(settings.token)} characters: {SHORTEST_TOKEN} to {LONGEST_TOKEN}")
     if settings.config and settings.game is None:
         raise UsageFault("a preset or config needs a game: add --game NAME")
     if settings.game is not None:
@@ -146,7 +146,7 @@ def check_url(url: str) -> None:
 
 def check_name(name: str, what: str) -> None:
     """Raises `UsageFault` unless `name` is one that an arena can register."""
-    if not re.match(NAME_PATTERN, name):
+    if not is_bot_name(name):
         raise UsageFault(
             f"{what} is {name[:40]!r}: 1 to 32 letters, digits, dots, dashes or underscores, a letter or digit first"
         )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 from protocol.dice import Dice
 from protocol.messages import Event
+from protocol.reasons import DRAW, WIN
 
 S = TypeVar("S")
 M = TypeVar("M")
@@ -72,7 +73,7 @@ class Rules(ABC, Generic[S, M]):
 
     def reason(self, state: S) -> str:
         """Why the finished game is over: `win`, `draw`, `ply_limit` or `round_limit`."""
-        return "draw" if len(set(self.ranks(state))) == 1 else "win"
+        return DRAW if len(set(self.ranks(state))) == 1 else WIN
 
     def drop(self, state: S, seat: int) -> S:
         """The state after `seat` left a match that goes on without it; only asked with more than two seats."""

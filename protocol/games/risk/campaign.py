@@ -25,6 +25,7 @@ from protocol.games.risk.campaign_position import Position
 from protocol.games.risk.draft import draft_rule
 from protocol.games.risk.drawing import draw
 from protocol.messages import CHANCE, Event
+from protocol.reasons import DRAW, ROUND_LIMIT, WIN
 from protocol.shown import shown
 
 __all__ = ["Attack", "Campaign", "Draft", "End", "Move", "Position"]
@@ -226,8 +227,8 @@ class Campaign(Game[Position, Move]):
 
     def reason(self, state: Position) -> str:
         if len(state.out) == self.seats - 1:
-            return "win"
-        return "draw" if set(self.ranks(state)) == {1} else "round_limit"
+            return WIN
+        return DRAW if set(self.ranks(state)) == {1} else ROUND_LIMIT
 
     def encode_state(self, state: Position) -> dict[str, Any]:
         return {

@@ -18,6 +18,7 @@ from protocol.games.risk import maps
 from protocol.games.risk.battle import told
 from protocol.games.risk.drawing import draw
 from protocol.messages import Event
+from protocol.reasons import PLY_LIMIT, WIN
 from protocol.shown import few
 
 FREE = -1
@@ -192,7 +193,7 @@ class Duel(Game[Position, Action]):
         return (1, 1) if winner is None else (1, 2) if winner == 0 else (2, 1)
 
     def reason(self, state: Position) -> str:
-        return "ply_limit" if self._winner(state) is None else "win"
+        return PLY_LIMIT if self._winner(state) is None else WIN
 
     def encode_state(self, state: Position) -> dict[str, Any]:
         to_move = self.to_move(state)
