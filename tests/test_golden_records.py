@@ -22,6 +22,7 @@ from independent_client import canonical, sha256
 from protocol.dice import Dice, match_key
 from protocol.games import load
 from protocol.games.base import Game
+from protocol.messages import CHANCE
 
 every_record = pytest.mark.parametrize("name", make.GOLDEN)
 
@@ -43,7 +44,7 @@ def what_happened(record: Record) -> Callable[[Match], MatchEvent]:
     """What came into the referee, as far as a record holds it."""
 
     def events() -> Iterator[MatchEvent]:
-        for event in (line.event for line in record.plies if line.event.seat >= 0):
+        for event in (line.event for line in record.plies if line.event.seat != CHANCE):
             if event.out is None:
                 yield Played(event.seat, event.ply, event.move)
             else:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.commands import stepping
+from arena.commands.documents import document
 from arena.commands.tables import counted
 from arena.referee import reading
 from arena.referee.record import Header, Record, Strike
@@ -22,9 +23,8 @@ from arena.replay import verify as verifying
 from arena.replay.plies import Told, tell
 from arena.store.store import Store
 from protocol.errors import ArenaFault, BadRecord, UsageFault
+from protocol.reasons import PLAYED_OUT
 
-PLAYED_OUT = ("win", "draw", "ply_limit", "round_limit")
-"""Reasons that say nothing more of a seat than its rank does."""
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json")
 
 
@@ -87,7 +87,7 @@ def export(target: str, to: Path, database: str) -> None:
     elif to.suffix == ".jsonl":
         data = reading.unpack(body, name)
     elif to.suffix == ".json":
-        data = msgspec.json.format(msgspec.json.encode(_document(reading.read(body, name))), indent=2) + b"\n"
+        data = document(_with_states(reading.read(body, name)))
     else:
         raise UsageFault(f"--to {to}: its name ends in one of {', '.join(SUFFIXES)}")
     try:
@@ -99,7 +99,7 @@ def export(target: str, to: Path, database: str) -> None:
         raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
 
 
-def _document(record: Record) -> dict[str, Any]:
+def _with_states(record: Record) -> dict[str, Any]:
     plies, strikes = [], []
     start: dict[str, Any] = {}
     for line, course in replay(record):
@@ -124,7 +124,7 @@ def show(
     name, body = load(target, database)
     record = reading.read(body, name)
     if to_json:
-        print(msgspec.json.encode(_document(record)).decode())
+        print(msgspec.json.encode(_with_states(record)).decode())
     elif step or play is not None:
         stepping.step(record, _end(record), play)
     else:
