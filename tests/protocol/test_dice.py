@@ -43,7 +43,7 @@ def test_the_commitment_is_a_hash_of_match_and_seed() -> None:
 
 def test_the_key_mixes_the_seed_with_every_nonce() -> None:
     mixed = b"bot-arena/1/key" + b"m-1" + b"\x10" + bytes(16) + b"\x00"
-    assert hmac.new(SEED, mixed, hashlib.sha256).digest() == KEY
+    assert match_key("m-1", SEED, NONCES) == hmac.new(SEED, mixed, hashlib.sha256).digest() == KEY
     assert KEY.hex() == "70503090088a2bd2dd4eecc701f6cc7ddfca5e2ec108fbb2397b12eea1d160cd"
     assert match_key("m-1", SEED, [b"", bytes(16)]) != KEY
 
