@@ -12,6 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import Phase, settings
+
+settings.register_profile(
+    "mutants", max_examples=30, deadline=None, database=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
+)
+"""For scripts/mutants: a fault need only be found, the same way each time, not explained."""
 
 UNMEASURED = ("tests", "bots")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
