@@ -17,7 +17,7 @@ from protocol.dice import Dice
 from protocol.games.base import Game
 from protocol.games.configs import integers, one_of, read_config
 from protocol.games.moves import illegal, move_fields
-from protocol.messages import CHANCE, Clock, End, Event, Player, Rejected, Start, Turn
+from protocol.messages import Clock, End, Event, Player, Rejected, Start, Turn
 
 SEED = bytes(range(32))
 A_MOVE = {"heap": 2, "take": 1}
