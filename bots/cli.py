@@ -10,8 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from protocol.errors import Fault, UsageFault
-
-GROUP = "bot_arena.bots"
+from protocol.launch import REFERENCE_BOTS
 
 app = typer.Typer(
     name="arena-bot",
@@ -115,7 +114,7 @@ def _run(function: Callable[..., None], args: Sequence[str], name: str) -> None:
 
 def find(name: str) -> EntryPoint:
     """Where the bot called `name` is. Raises `UsageFault`, listing those there are."""
-    known = {entry.name: entry for entry in entry_points(group=GROUP)}
+    known = {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}
     if name not in known:
         raise UsageFault(f"there is no bot {name[:40]!r}: one of {', '.join(sorted(known)) or 'none installed'}")
     return known[name]

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from protocol.errors import UsageFault
+from protocol.launch import PORT
 from protocol.messages import Clock
 
 DEFAULT_DATA = "arena-data"
@@ -22,7 +23,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     """What `arena serve` needs to know."""
 
     host: str = "127.0.0.1"
-    port: int = 8765
+    port: int = PORT
     data: str = DEFAULT_DATA
     db: str | None = None
     clock: str = "60+0.5"

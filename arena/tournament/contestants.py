@@ -11,10 +11,8 @@ from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from protocol.errors import UsageFault
+from protocol.launch import REFERENCE_BOTS
 from protocol.names import folded, is_bot_name
-
-REFERENCE_BOTS = "bot_arena.bots"
-"""The entry-point group in which packages offer bots by name."""
 
 
 class Contestant(NamedTuple):

@@ -18,6 +18,7 @@ from arena.tournament.assigning import assigned
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.process import LEAVE_WITHIN, BotCrashed, BotProcess
 from arena.tournament.settling import InOrder, TellFirst
+from protocol import launch
 from protocol.close_codes import GOING_AWAY
 from protocol.errors import ArenaFault
 from protocol.reasons import DISCONNECTED, NO_SHOW
@@ -99,16 +100,16 @@ class Tournament:
     async def _start_bots(self, port: int, tokens: dict[str, str]) -> None:
         for contestant in self.plan.contestants:
             environment = {
-                "ARENA_URL": f"ws://{HOST}:{port}",
-                "ARENA_TOKEN": tokens[contestant.name],
-                "ARENA_BOT": contestant.name,
-                "ARENA_GAME": self.plan.rules.name,
-                "ARENA_CONFIG": json.dumps(self.plan.rules.config),
-                "ARENA_SEED": self.plan.derive(f"bot/{contestant.name}").hex(),
-                "ARENA_ASSIGNED": "1",
+                launch.URL: f"ws://{HOST}:{port}",
+                launch.TOKEN: tokens[contestant.name],
+                launch.BOT: contestant.name,
+                launch.GAME: self.plan.rules.name,
+                launch.CONFIG: json.dumps(self.plan.rules.config),
+                launch.SEED: self.plan.derive(f"bot/{contestant.name}").hex(),
+                launch.ASSIGNED: "1",
             }
             if contestant.reference:  # an author's bot may keep one match in mind: how many it takes is its own affair
-                environment["ARENA_SLOTS"] = str(self._jobs)
+                environment[launch.SLOTS] = str(self._jobs)
             log = self.plan.log(self._data, contestant.name)
             bot = BotProcess(contestant, environment, log, self._crashed)
             self._bots[contestant.name] = bot

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
+from protocol import launch
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import game_class
 from protocol.messages import LONGEST_TOKEN, MAX_SLOTS, SHORTEST_TOKEN
 from protocol.names import is_bot_name
 
-DEFAULT_URL = "ws://127.0.0.1:8765"
+DEFAULT_URL = f"ws://127.0.0.1:{launch.PORT}"
 
 
 class Given(TypedDict, total=False):
@@ -98,16 +99,16 @@ def _read_map(text: str) -> dict[str, Any]:
 
 
 _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "ARENA_URL": ("url", str),
-    "ARENA_TOKEN": ("token", str),
-    "ARENA_BOT": ("name", str),
-    "ARENA_GAME": ("game", str),
-    "ARENA_CONFIG": ("config", _read_map),
-    "ARENA_MATCHES": ("matches", int),
-    "ARENA_SLOTS": ("slots", int),
-    "ARENA_SEED": ("seed", str),
-    "ARENA_PATIENCE": ("patience", float),
-    "ARENA_ASSIGNED": ("assigned", lambda text: text not in ("0", "false", "no")),
+    launch.URL: ("url", str),
+    launch.TOKEN: ("token", str),
+    launch.BOT: ("name", str),
+    launch.GAME: ("game", str),
+    launch.CONFIG: ("config", _read_map),
+    launch.MATCHES: ("matches", int),
+    launch.SLOTS: ("slots", int),
+    launch.SEED: ("seed", str),
+    launch.PATIENCE: ("patience", float),
+    launch.ASSIGNED: ("assigned", lambda text: text not in ("0", "false", "no")),
 }
 
 

@@ -13,7 +13,7 @@ from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check
 from machine.files import read_value
 from protocol.errors import UsageFault
-from protocol.games.base import shown
+from protocol.shown import shown
 
 MOST_GENES = 15_000
 """Of all generations together: a file with more would be too long for `read_file`."""

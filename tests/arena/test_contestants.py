@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament_options import BOT_SETTINGS
-from arena.tournament.contestants import REFERENCE_BOTS, Contestant, contestants
+from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.process import BotCrashed, BotProcess
 from protocol.errors import ArenaFault, UsageFault
+from protocol.launch import REFERENCE_BOTS
 
 RUN = (sys.executable, "-m", "bots", "run")
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bots.cli import GROUP, choose_settings
+from bots.cli import choose_settings
 from protocol.errors import UsageFault
+from protocol.launch import REFERENCE_BOTS
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -32,7 +33,7 @@ def test_help_names_the_commands() -> None:
 def test_help_names_the_bots_that_come_with_the_package() -> None:
     done = arena_bot("run", "--help")
     assert done.returncode == 0
-    ours = [bot.name for bot in entry_points(group=GROUP) if bot.value.startswith("bots.")]
+    ours = [bot.name for bot in entry_points(group=REFERENCE_BOTS) if bot.value.startswith("bots.")]
     assert "oracle" in ours
     assert [name for name in ours if f" {name}," not in done.stdout] == []
 

@@ -1,0 +1,18 @@
+"""How programs find one another: where an arena usually is, who the reference bots are, what bots are told at start."""
+
+PORT = 8765
+"""Where an arena listens unless it is told."""
+REFERENCE_BOTS = "bot_arena.bots"
+"""The group of entry points in which packages offer bots by name."""
+
+# The variables of a bot's environment. A tournament sets them for the bots that it starts.
+URL = "ARENA_URL"
+TOKEN = "ARENA_TOKEN"  # noqa: S105
+BOT = "ARENA_BOT"
+GAME = "ARENA_GAME"
+CONFIG = "ARENA_CONFIG"
+MATCHES = "ARENA_MATCHES"
+SLOTS = "ARENA_SLOTS"
+SEED = "ARENA_SEED"
+PATIENCE = "ARENA_PATIENCE"
+ASSIGNED = "ARENA_ASSIGNED"
