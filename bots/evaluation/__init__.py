@@ -1,28 +1,44 @@
-"""Evaluations of unfinished states, one file a game; here they are found by name."""
+"""Evaluations of unfinished states, one file a game; here they are found by the game's name and their own."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
+from pkgutil import resolve_name
+from typing import NamedTuple
 
-from bots.evaluation.base import Evaluate, no_opinion
+from bots.evaluation.base import WIN, Evaluate, Scale, no_opinion
 from protocol.errors import UsageFault
 
-_WHERE: Mapping[str, Mapping[str, str]] = {
-    "nim": {"parity": "bots.evaluation.heaps:nim_parity"},
-    "grundy": {"parity": "bots.evaluation.heaps:grundy_parity"},
-    "tictactoe": {"lines": "bots.evaluation.tictactoe:lines_share"},
-    "risk-duel": {"features": "bots.evaluation.risk:features", "unam": "bots.evaluation.risk:unam"},
-    "risk-campaign": {"features": "bots.evaluation.risk:features"},
+
+class _Registered(NamedTuple):
+    """The evaluations of a game, by name, and its scale."""
+
+    where: Mapping[str, str]
+    """The best first: it is the default."""
+    scale: Scale = Scale()
+
+
+_RISK = Scale(opinion=0.9 * WIN)
+_GAMES: Mapping[str, _Registered] = {
+    "nim": _Registered({"parity": "bots.evaluation.heaps:nim_parity"}),
+    "grundy": _Registered({"parity": "bots.evaluation.heaps:grundy_parity"}),
+    "tictactoe": _Registered({"lines": "bots.evaluation.tictactoe:lines_share"}, Scale(win=10.0)),
+    "risk-duel": _Registered({"features": "bots.evaluation.risk:features", "unam": "bots.evaluation.risk:unam"}, _RISK),
+    "risk-campaign": _Registered({"features": "bots.evaluation.risk:features"}, _RISK),
 }
-"""By game, the best first: it is the default."""
-NAMES = tuple(dict.fromkeys([*(name for names in _WHERE.values() for name in names), "none"]))
+_UNKNOWN = _Registered({})
+NAMES = tuple(dict.fromkeys([*(name for game in _GAMES.values() for name in game.where), "none"]))
 """The evaluations that some game has."""
 
 
 def names_of(game: str) -> tuple[str, ...]:
     """The evaluations that `game` has, its default first."""
-    return (*_WHERE.get(game, {}), "none")
+    return (*_GAMES.get(game, _UNKNOWN).where, "none")
+
+
+def scale_of(game: str) -> Scale:
+    """In which numbers a search values the states of `game`."""
+    return _GAMES.get(game, _UNKNOWN).scale
 
 
 def evaluation(game: str, name: str | None = None) -> Evaluate:
@@ -30,13 +46,12 @@ def evaluation(game: str, name: str | None = None) -> Evaluate:
 
     Raises `UsageFault` for a name that the game does not have.
     """
-    names = _WHERE.get(game, {})
+    names = _GAMES.get(game, _UNKNOWN).where
     if name is None:
         name = names_of(game)[0]
     if name == "none":
         return no_opinion
     if name not in names:
         raise UsageFault(f"{game} has no evaluation {name[:40]!r}: one of {', '.join(names_of(game))}")
-    module, _, attribute = names[name].partition(":")
-    found: Evaluate = getattr(importlib.import_module(module), attribute)
+    found: Evaluate = resolve_name(names[name])
     return found

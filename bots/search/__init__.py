@@ -1,6 +1,7 @@
 """Searches over any game of protocol.games: each returns the value, the move and the line, and counts its work."""
 
-from bots.search.base import ENDLESS, WIN, Found, HasChance, Limit, LimitReached, win_value
+from bots.evaluation.base import WIN
+from bots.search.base import ENDLESS, Found, HasChance, Limit, LimitReached, win_value
 from bots.search.deepening import deepen
 from bots.search.exhaustive import expectiminimax, minimax, negamax
 from bots.search.pruning import alphabeta, star1

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from bots.evaluation import scale_of
 from bots.evaluation.base import Evaluate, no_opinion
 from protocol.errors import Fault
 from protocol.games.base import Game
@@ -14,24 +15,18 @@ from protocol.games.base import Game
 S = TypeVar("S")
 M = TypeVar("M", bound=Hashable)
 
-WIN = 1_000_000.0
-"""The value of a win now; one after n plies is worth WIN − n, so that the quicker win is chosen."""
-_WINS = {"tictactoe": 10.0}
-_OPINIONS = {"risk-duel": 0.9 * WIN, "risk-campaign": 0.9 * WIN}
 ENDLESS = 1_000_000
 """A depth that no game reaches: search to the end."""
 
 
 def win_value(rules: Game[Any, Any]) -> float:
-    """WIN for a game: above its longest play. 10 for tic-tac-toe."""
-    return _WINS.get(rules.name, WIN)
+    """The value of a win now: above the game's longest play."""
+    return scale_of(rules.name).win
 
 
 def opinion(rules: Game[Any, Any]) -> float:
-    """What an evaluation of 1 is worth. Where there is chance it is nearly a win, so that a throw weighs hopes and wins
-    alike; elsewhere only the order of values matters, and it is 1.
-    """
-    return _OPINIONS.get(rules.name, 1.0)
+    """What an evaluation of 1 is worth."""
+    return scale_of(rules.name).opinion
 
 
 class HasChance(Fault):

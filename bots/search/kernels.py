@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pkgutil import resolve_name
 from typing import Any, ClassVar, Literal, Protocol
 
 from bots.evaluation.base import EQUAL
@@ -13,16 +13,16 @@ from protocol.games.base import Game
 
 Algorithm = Literal["expectiminimax", "alphabeta"]
 
-_WHERE = {
+_KERNELS = {
     "risk-duel": "bots.search.risk.duel:DuelSearch",
     "risk-campaign": "bots.search.risk.campaign:CampaignSearch",
 }
+_ONE_PLY = {"risk-campaign": "bots.search.risk.campaign:CampaignSearch"}
 _SETTINGS = {
     "risk-duel": "bots.search.risk.settings:DuelSettings",
     "risk-campaign": "bots.search.risk.settings:CampaignSettings",
 }
-_ONE_PLY = ("risk-campaign",)
-GAMES = tuple(_WHERE)
+GAMES = tuple(_KERNELS)
 """That have a kernel."""
 
 
@@ -70,22 +70,21 @@ class OnePly(Kernel, Protocol):
 
 def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
     """The compiled search of this game, if it has one."""
-    kernel: Kernel | None = _find(_WHERE[rules.name])(rules) if rules.name in _WHERE else None
+    kernel: Kernel | None = _found(_KERNELS, rules)
     return kernel
 
 
 def one_ply_for(rules: Game[Any, Any]) -> OnePly | None:
     """The same for who looks one move ahead; None where the rules do for that."""
-    kernel: OnePly | None = _find(_WHERE[rules.name])(rules) if rules.name in _ONE_PLY else None
+    kernel: OnePly | None = _found(_ONE_PLY, rules)
     return kernel
 
 
 def settings_of(game: str) -> type[SearchSettings]:
     """What the search of the game called so may be told of its own. Compiles nothing."""
-    kind: type[SearchSettings] = _find(_SETTINGS[game]) if game in _SETTINGS else SearchSettings
+    kind: type[SearchSettings] = resolve_name(_SETTINGS[game]) if game in _SETTINGS else SearchSettings
     return kind
 
 
-def _find(where: str) -> Any:
-    module, _, attribute = where.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+def _found(kernels: Mapping[str, str], rules: Game[Any, Any]) -> Any:
+    return resolve_name(kernels[rules.name])(rules) if rules.name in kernels else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
+from pkgutil import resolve_name
 from typing import Any
 
 from protocol.errors import UnknownGame
@@ -24,8 +24,7 @@ def game_class(name: str) -> type[Game[Any, Any]]:
     where = _WHERE.get(name)
     if where is None:
         raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(NAMES)}")
-    module, _, attribute = where.partition(":")
-    found: type[Game[Any, Any]] = getattr(importlib.import_module(module), attribute)
+    found: type[Game[Any, Any]] = resolve_name(where)
     return found
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, get_args
 
-from bots.evaluation.base import EQUAL
-from bots.search.base import WIN, Found, Limit, opinion
+from bots.evaluation.base import EQUAL, WIN
+from bots.search.base import Found, Limit, opinion
 from bots.search.deepening import deepen
 from bots.search.kernels import Algorithm
 from bots.search.risk import campaign_play as flat

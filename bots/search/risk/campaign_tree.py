@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bots.search.base import WIN
+from bots.evaluation.base import WIN
 from bots.search.risk.campaign_battle import throw
 from bots.search.risk.campaign_play import (
     ACTIVE,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bots.search.base import WIN
+from bots.evaluation.base import WIN
 from bots.search.risk.duel_tree import (
     AT,
     BORDERS,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from bots.search.base import WIN
+from bots.evaluation.base import WIN
 from bots.search.deepening import DEEPEST as DEEPEST_SEARCH
 from bots.search.risk.sums import (
     EMPTY,
