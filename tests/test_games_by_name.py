@@ -1,0 +1,32 @@
+"""Who knows games by name: what import-linter, which sees imports, cannot see."""
+
+from __future__ import annotations
+
+import ast
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from protocol.games import NAMES
+
+REPOSITORY = Path(__file__).parents[1]
+GENERAL = (
+    "arena/**/*.py",
+    "bots/*.py",
+    "bots/client/*.py",
+    "bots/search/*.py",
+    "bots/evaluation/base.py",
+    "machine/*.py",
+    "protocol/*.py",
+    "protocol/games/base.py",
+)
+"""What is there for any game."""
+REGISTRIES = ("bots/search/kernels.py",)
+FILES = sorted({*chain.from_iterable(map(REPOSITORY.glob, GENERAL))} - {REPOSITORY / path for path in REGISTRIES})
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(REPOSITORY).as_posix())
+def test_what_is_there_for_any_game_names_none(file: Path) -> None:
+    strings = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Constant)]
+    assert [(node.lineno, node.value) for node in strings if node.value in NAMES] == []
