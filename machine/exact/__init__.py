@@ -1,1 +1,1 @@
-"""Exact tables of games, computed and kept on disk."""
+"""Exact play: tables computed and kept on disk, theory put to games, and who grades moves with them."""

@@ -11,6 +11,7 @@ from typing import Any
 from machine.cache import cache_folder
 from machine.exact.duel_shape import Shape, shape_of
 from machine.exact.duel_values import iterate
+from machine.exact.judging import Judge, Verdict
 from machine.exact.storage import read_values, write_values
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE, Action, Duel, Position
@@ -85,3 +86,15 @@ def load_or_solve(board: Board, max_troops: int, folder: Path | None = None) -> 
         found = iterate(shape)
         write_values(path, shape.key, *found)
     return Table(board, shape, *found)
+
+
+def judge_of(game: Duel) -> Judge:
+    """Who grades moves by the table. Raises `UsageFault` as `solve` does."""
+    table = load_or_solve(game.map, game.max_troops)
+
+    def judge(state: Any, move: Any) -> Verdict:
+        values = dict(table.move_values(state))
+        best, value = max(values, key=values.__getitem__), values[move]
+        return Verdict(value, move, value) if value > values[best] - EQUAL else Verdict(value, best, values[best])
+
+    return judge

@@ -1,17 +1,19 @@
-"""Who grades the moves of a game that is solved: what one was worth beside the best one."""
+"""Who grades the moves of a game that is solved: what one was worth beside the best one. Found by the game's name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from machine.exact.heaps import theory_of
 from protocol.errors import UsageFault
-from protocol.games.base import NO_DICE, Game
-from protocol.games.grundy import Grundy
-from protocol.games.nim import Nim
-from protocol.games.risk.duel import Duel
-from protocol.games.theory.impartial import outcome
+from protocol.games.base import Game
+
+_WHERE = {
+    "nim": "machine.exact.heaps:judge_of",
+    "grundy": "machine.exact.heaps:judge_of",
+    "risk-duel": "machine.exact.duel:judge_of",
+}
 
 
 class Verdict(NamedTuple):
@@ -28,37 +30,8 @@ Judge = Callable[[Any, Any], Verdict]
 
 def judge_of(game: Game[Any, Any]) -> Judge:
     """Who grades `game`. Raises `UsageFault` where nobody can."""
-    if isinstance(game, Duel):
-        return _judge_of_duel(game)
-    if isinstance(game, (Nim, Grundy)):
-        return _judge_of_heaps(game)
-    raise UsageFault(f"{game.name} is not solved, so its moves have no grades: nim, grundy and risk-duel have")
-
-
-def _judge_of_duel(game: Duel) -> Judge:
-    from machine.exact.duel import EQUAL, load_or_solve  # numba comes with it
-
-    table = load_or_solve(game.map, game.max_troops)
-
-    def judge(state: Any, move: Any) -> Verdict:
-        values = dict(table.move_values(state))
-        best, value = max(values, key=values.__getitem__), values[move]
-        return Verdict(value, move, value) if value > values[best] - EQUAL else Verdict(value, best, values[best])
-
-    return judge
-
-
-def _judge_of_heaps(game: Nim | Grundy) -> Judge:
-    rule, misere = theory_of(game)
-
-    def worth(state: Any, move: Any) -> float:
-        after, _ = game.apply(state, move, NO_DICE)
-        return 1.0 if outcome(after.heaps, rule, misere=misere) == "P" else -1.0
-
-    def judge(state: Any, move: Any) -> Verdict:
-        value = worth(state, move)
-        if value < 0 and outcome(state.heaps, rule, misere=misere) == "N":
-            return Verdict(value, next(best for best in game.legal_moves(state) if worth(state, best) > 0), 1.0)
-        return Verdict(value, move, value)
-
+    if game.name not in _WHERE:
+        *others, last = _WHERE
+        raise UsageFault(f"{game.name} is not solved, so its moves have no grades: {', '.join(others)} and {last} have")
+    judge: Judge = resolve_name(_WHERE[game.name])(game)
     return judge
