@@ -17,6 +17,7 @@ MAX_SERVER_FRAME = 1024 * 1024
 MAX_SLOTS = 64
 MAX_STRIKES = 3
 MAX_BAD_MESSAGES = 20
+MAX_NOTE = 256
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 128
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description="unique without regard to case")]
@@ -79,7 +80,7 @@ class Info(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     value: float | None = None
     depth: Annotated[int, Meta(ge=0)] | None = None
     nodes: Annotated[int, Meta(ge=0)] | None = None
-    note: Annotated[str, Meta(max_length=256)] | None = None
+    note: Annotated[str, Meta(max_length=MAX_NOTE)] | None = None
 
 
 class Limits(Struct, frozen=True, kw_only=True):

@@ -15,9 +15,7 @@ import msgspec
 from bots.client.bot import Bot, Choice, GiveUp, Turn
 from protocol.codec import MSGPACK
 from protocol.errors import Fault
-from protocol.messages import MAX_CLIENT_FRAME, End, Move, Rejected, Start
-
-MAX_NOTE = 256
+from protocol.messages import MAX_CLIENT_FRAME, MAX_NOTE, End, Move, Rejected, Start
 
 
 @dataclass(frozen=True, slots=True)
