@@ -17,7 +17,7 @@ from protocol.dice import Dice
 from protocol.games.base import Game
 from protocol.games.configs import integers, one_of, read_config
 from protocol.games.moves import illegal, move_fields
-from protocol.messages import Clock, End, Event, Player, Rejected, Start, Turn
+from protocol.messages import CHANCE, Clock, End, Event, Player, Rejected, Start, Turn
 
 SEED = bytes(range(32))
 A_MOVE = {"heap": 2, "take": 1}
@@ -52,7 +52,7 @@ class Dibs(Game[Pile, int]):
         if not self.config["dealt"]:
             return Pile(self.sticks, 0, 0), None
         sticks = dice.choice("deal", self.sticks) + 1
-        return Pile(sticks, 0, 1), Event(ply=0, seat=-1, move={"sticks": sticks})
+        return Pile(sticks, 0, 1), Event(ply=0, seat=CHANCE, move={"sticks": sticks})
 
     def to_move(self, state: Pile) -> int | None:
         return None if state.winner is not None else state.seat
