@@ -1,21 +1,73 @@
-"""`arena` and `arena-bot` as processes of their own, as a user starts them, for tests that wait for their end."""
+"""`arena` and `arena-bot`, run to their end: in this process, or in one of their own as a user starts them."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
+import io
 import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import arena.cli
+import bots.cli
 
 REPOSITORY = Path(__file__).parents[1]
 FAULTY = Path(__file__).with_name("faulty_bots.py")
-WITHIN = 30.0
+WITHIN = 120.0
+"""Seconds; nothing here takes as long, but on a machine that is busy with something else."""
 MODULES = {"arena": "arena", "arena-bot": "bots"}
+MAINS: dict[str, Callable[[], None]] = {"arena": arena.cli.main, "arena-bot": bots.cli.main}
+
+
+class Done(NamedTuple):
+    """What a command left behind: its exit code, and what it said on standard output and error."""
+
+    code: int
+    out: str
+    err: str
+
+
+def call(program: str, *words: str, **environ: str) -> Done:
+    """Run a command line in this process, with nothing of ARENA_… in its environment but what is given.
+
+    What it sets in the process is set back, and an exception that escapes is raised.
+    """
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        _as_program([program, *words], environ),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as stop,
+    ):
+        MAINS[program]()
+    assert isinstance(stop.value.code, int)
+    return Done(stop.value.code, out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def _as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
+    thresholds, terminated = gc.get_threshold(), signal.getsignal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch:
+        for key in [key for key in os.environ if key.startswith("ARENA_")]:
+            patch.delenv(key)
+        for key, value in environ.items():
+            patch.setenv(key, value)
+        patch.setattr(sys, "argv", argv)
+        patch.setattr(sys.modules["__main__"], "__package__", None)  # else the usage is that of `python -m pytest`
+        yield
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
+    signal.signal(signal.SIGTERM, terminated)
 
 
 def run(*command: str, **environ: str) -> subprocess.CompletedProcess[str]:

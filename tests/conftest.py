@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """The mark `no_cover` in workers of pytest-xdist too, where pytest-cov stops one of two tracers that it started."""
     tracer = sys.gettrace()
-    if item.get_closest_marker("no_cover"):
+    if item.config.pluginmanager.hasplugin("_cov") and item.get_closest_marker("no_cover"):
         sys.settrace(None)
     try:
         yield

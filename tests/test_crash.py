@@ -21,7 +21,7 @@ from arena.tournament.contestants import contestants
 from arena.tournament.plan import Plan
 from arena.tournament.process import BotCrashed
 from arena.tournament.tournament import Tournament
-from commands import FAULTY, REPOSITORY, faulty, run
+from commands import FAULTY, REPOSITORY, call, faulty, run
 from conftest import free_port
 from processes import serving
 from protocol.games import load
@@ -292,9 +292,9 @@ async def players(tmp_path: Path) -> AsyncIterator[Players]:
 
 
 def looked_up(data: Path, *words: str) -> Any:
-    done = run("arena", *words, "--data", str(data), "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    done = call("arena", *words, "--data", str(data), "--json")
+    assert done.code == 0, done.err
+    return json.loads(done.out)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -322,6 +322,5 @@ async def test_a_match_goes_on_when_its_server_is_started_again(
     (board,) = looked_up(data, "leaderboard")
     assert [(row["bot"], row["played"]) for row in board["rows"]] == [("perfect", 5), ("random", 5)]
     assert list((data / "journal").iterdir()) == []
-    assert run("arena", "db", "check", "--data", str(data)).returncode == 0
-    verified = run("arena", "replay", "verify", "--data", str(data))
-    assert (verified.returncode, verified.stdout) == (0, "5 records verified\n")
+    assert call("arena", "db", "check", "--data", str(data)).code == 0
+    assert call("arena", "replay", "verify", "--data", str(data)) == (0, "5 records verified\n", "")

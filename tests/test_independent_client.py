@@ -7,11 +7,11 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from websockets.asyncio.client import ClientConnection
 
+from commands import call
 from conftest import free_port
 from independent_client import JSON, MSGPACK, Client, Map, Played
 from processes import Served, play, run, serving
@@ -48,30 +48,22 @@ async def meet(arena: Served, client: Client, *options: str) -> list[Played]:
         return await client.play(MATCHES)
 
 
-async def shown(arena: Served, *command: str) -> Any:
-    """What a command of the arena says of the data folder, from its JSON."""
-    code, out, err = await run("arena", *command, "--data", str(arena.data), "--json", folder=arena.data)
-    assert (code, err) == (0, "")
-    return json.loads(out)
-
-
 @pytest.mark.parametrize("subprotocol", [JSON, MSGPACK])
 async def test_a_client_written_from_the_document_plays_rated_matches(arena: Served, subprotocol: str) -> None:
     played = await meet(arena, Client(arena.url, "stranger", subprotocol, {"preset": "classic"}))
     assert all(one.match.start["rated"] and one.end["reason"] == "win" for one in played)
-    (board,) = await shown(arena, "leaderboard", "--game", "nim")
+    told = call("arena", "leaderboard", "--game", "nim", "--data", str(arena.data), "--json")
+    assert (told.code, told.err) == (0, "")
+    (board,) = json.loads(told.out)
     results = {row["bot"]: Counter(won=row["wins"], lost=row["losses"]) for row in board["rows"]}
     won = sum(one.won for one in played)
     assert results == {
         "stranger": Counter(won=won, lost=MATCHES - won),
         "random": Counter(won=MATCHES - won, lost=won),
     }
-    for one in played:
-        code, out, err = await run(
-            "arena", "replay", "verify", one.match.id, "--data", str(arena.data), folder=arena.data
-        )
-        assert (code, err) == (0, "")
-        assert one.end["digest"] in out
+    verified = call("arena", "replay", "verify", *(one.match.id for one in played), "--data", str(arena.data))
+    assert (verified.code, verified.err) == (0, "")
+    assert all(one.end["digest"] in verified.out for one in played)
 
 
 @pytest.mark.parametrize(("cut", "subprotocol"), [("before", JSON), ("after", MSGPACK)])

@@ -13,7 +13,8 @@ from typing import Any
 import aiomqtt
 import pytest
 
-from processes import REPOSITORY, Served, play, run, serving
+from commands import call
+from processes import REPOSITORY, Served, play, serving
 
 WITHIN = 40.0
 
@@ -61,8 +62,8 @@ async def play_fifty(arena: Served) -> None:
             group.create_task(play(arena, name, 50, "--slots", "50"))
 
 
-async def rated_matches(arena: Served) -> int:
-    code, out, err = await run("arena", "matches", "--data", str(arena.data), "--json", folder=arena.data)
+def rated_matches(arena: Served) -> int:
+    code, out, err = call("arena", "matches", "--data", str(arena.data), "--json")
     assert (code, err) == (0, "")
     return sum(match["rated"] for match in json.loads(out))
 
@@ -121,7 +122,7 @@ async def test_fifty_matches_finish_with_the_broker_killed_half_way(broker: Any,
                     await listener.until(lambda it: False)
             await half
             group.create_task(play(arena, "perfect", 25, "--slots", "25"))
-        assert await rated_matches(arena) == 50
+        assert rated_matches(arena) == 50
         await asyncio.to_thread(broker.start)
         async with listening(broker.port) as listener:
             await listener.until(lambda it: it.last("status") == {"online": True} and it.matches_on_board() == [50, 50])
@@ -153,7 +154,7 @@ async def test_a_broker_that_accepts_but_never_answers_slows_no_match(tmp_path: 
     async with serving(tmp_path / "data", "--mqtt", url) as arena:
         await asyncio.wait_for(accepted.wait(), WITHIN)
         await play_fifty(arena)
-        assert await rated_matches(arena) == 50
+        assert rated_matches(arena) == 50
     assert arena.process.returncode == 0
     silence.set()
     silent.close()
@@ -163,7 +164,7 @@ async def test_a_broker_that_is_absent_slows_no_match_and_is_told_of_once(broker
     broker.kill()
     async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
         await play_fifty(arena)
-        assert await rated_matches(arena) == 50
+        assert rated_matches(arena) == 50
     assert arena.process.returncode == 0
     assert len([line for line in arena.said if "is away" in line]) == 1
     assert "Traceback" not in "".join(arena.said)

@@ -17,7 +17,7 @@ from arena.referee import reading
 from arena.referee import record as records
 from arena.referee.redo import replay
 from arena.store.store import Store
-from commands import children, ends_within, faulty, run, started
+from commands import call, children, ends_within, faulty, run, started
 from protocol.games.theory.impartial import outcome_class
 
 EVERYONE = ["random", "greedy", "minimax", "alphabeta", "perfect", "--game", "nim", "--set", "nodes=200", "--seed", "7"]
@@ -130,8 +130,7 @@ def test_progress_goes_to_the_error_output_and_nothing_else_does(played: Played)
 
 
 def test_every_record_verifies(played: Played) -> None:
-    done = run("arena", "replay", "verify", "--data", str(played.folder))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "20 records verified\n", "")
+    assert call("arena", "replay", "verify", "--data", str(played.folder)) == (0, "20 records verified\n", "")
 
 
 def test_nothing_stays_in_the_journal(played: Played) -> None:
@@ -151,11 +150,9 @@ def test_the_same_seed_gives_the_same_digests_in_another_folder_with_other_jobs(
 def test_a_finished_tournament_is_shown_again_and_said_to_be(played: Played, tmp_path: Path) -> None:
     json_file = tmp_path / "again.json"
     words = [*EVERYONE, "--rounds", "2", "--data", str(played.folder), "--json", str(json_file)]
-    again = run("arena", "tournament", *words)
-    assert json.loads(json_file.read_text()) == played.content
-    assert again.stdout == played.table
     says = "20 of 20 matches were played before: another --seed or --data plays new ones"
-    assert again.stderr == f"arena: {says}\n"
+    assert call("arena", "tournament", *words) == (0, played.table, f"arena: {says}\n")
+    assert json.loads(json_file.read_text()) == played.content
 
 
 def test_two_tournaments_in_one_folder_do_not_collide(tmp_path: Path) -> None:
@@ -166,9 +163,9 @@ def test_two_tournaments_in_one_folder_do_not_collide(tmp_path: Path) -> None:
     ids = [match["match"] for content in (first, second, third) for match in content["matches"]]
     assert len(set(ids)) == 11
     assert len({match["digest"] for content in (first, second, third) for match in content["matches"]}) == 11
-    shown = run("arena", "matches", "--data", str(tmp_path / "data"), "--json")
-    assert sorted(match["match"] for match in json.loads(shown.stdout)) == sorted(ids)
-    assert run("arena", "db", "check", "--data", str(tmp_path / "data")).returncode == 0
+    shown = call("arena", "matches", "--data", str(tmp_path / "data"), "--json")
+    assert sorted(match["match"] for match in json.loads(shown.out)) == sorted(ids)
+    assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
 
 
 def test_paired_matches_start_from_the_same_position_in_both_seat_orders(tmp_path: Path) -> None:
@@ -251,7 +248,7 @@ def assert_only_the_rest_is_played(cut: Interrupted) -> None:
     rest = [match["started"] for match in content["matches"] if match["match"] not in before]
     assert max(kept.values()) < min(rest)
     assert list((cut.folder / "cut" / "journal").iterdir()) == []
-    assert run("arena", "db", "check", "--data", str(cut.folder / "cut")).returncode == 0
+    assert call("arena", "db", "check", "--data", str(cut.folder / "cut")).code == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -293,18 +290,16 @@ def test_of_six_bots_one_that_crashes_drops_out_and_plays_the_next_match(tmp_pat
     assert (first["crashingonce"]["reason"], first["crashingonce"]["rank"]) == ("disconnected", 6)
     assert {seat["reason"] for bot, seat in first.items() if bot != "crashingonce"} == {"round_limit"}
     assert {seat["reason"] for seat in second.values()} == {"round_limit"}
-    verified = run("arena", "replay", "verify", "--data", str(tmp_path / "data"))
-    assert (verified.returncode, verified.stdout) == (0, "2 records verified\n")
-    shown = run("arena", "replay", "show", content["matches"][0]["match"], "--data", str(tmp_path / "data")).stdout
+    assert call("arena", "replay", "verify", "--data", str(tmp_path / "data")) == (0, "2 records verified\n", "")
+    shown = call("arena", "replay", "show", content["matches"][0]["match"], "--data", str(tmp_path / "data")).out
     assert re.search(r"^ +\d+ +crashingonce +out: disconnected +\d+\.\d", shown, re.MULTILINE)
     assert "  6. crashingonce (disconnected)" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_fewer_bots_than_a_match_has_seats_are_too_few(tmp_path: Path) -> None:
-    done = run("arena", "tournament", *SIX, *CAMPAIGN, "--data", str(tmp_path / "data"))
     says = "arena: a match of risk-campaign has 6 seats under this config: 5 bots are given\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", says)
+    assert call("arena", "tournament", *SIX, *CAMPAIGN, "--data", str(tmp_path / "data")) == (2, "", says)
     assert not (tmp_path / "data").exists()
 
 

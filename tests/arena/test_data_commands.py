@@ -6,22 +6,21 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from arena import cli
 from arena.commands.tables import table
 from arena.referee.result import Result, SeatResult
 from arena.store.finishing import Finished
 from arena.store.lock import lock
 from arena.store.store import Store
 from arena.store.tokens import hash_token
+from commands import Done, call
 
-Said = tuple[int, str, str]
-Arena = Callable[..., Said]
+Arena = Callable[..., Done]
 
 
 @pytest.fixture
@@ -30,19 +29,9 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def arena(data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Arena:
-    """Run `arena` with these words on the data folder: its exit code, what it printed, what it complained."""
-    monkeypatch.setenv("ARENA_DATA", str(data))
-    monkeypatch.delenv("ARENA_DB", raising=False)
-
-    def run(*words: str) -> Said:
-        monkeypatch.setattr(sys, "argv", ["arena", *words])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        said = capsys.readouterr()
-        return int(stop.value.code or 0), said.out, said.err
-
-    return run
+def arena(data: Path) -> Arena:
+    """Run `arena` with these words on the data folder."""
+    return partial(call, "arena", ARENA_DATA=str(data))
 
 
 @pytest.fixture
@@ -285,23 +274,21 @@ def test_an_interrupt_is_exit_code_130(arena: Arena, monkeypatch: pytest.MonkeyP
     assert arena("leaderboard")[0] == 130
 
 
-def test_help_comes_at_once_and_loads_nothing_heavy() -> None:
+def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys\nfrom arena import cli\nsys.argv = ['arena', '--help']\n"
         "try: cli.main()\nexcept SystemExit: pass\n"
         "heavy = {'sqlalchemy', 'rich', 'websockets', 'networkx', 'trueskill', 'alembic', 'asyncio'}\n"
         "print(sorted(heavy & sys.modules.keys()))"
     )
-    began = time.perf_counter()
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
-    assert time.perf_counter() - began < 5
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.endswith("[]\n")
     assert "tournament" in shown.stdout
 
 
 def test_a_reader_that_has_had_enough_is_no_error(played: Path) -> None:
     command = f"{sys.executable} -m arena matches --json --data {played} | true"
-    shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True, timeout=30)
+    shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert shown.stderr == ""
 
 

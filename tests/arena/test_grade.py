@@ -13,7 +13,7 @@ from arena.commands.grade import grade
 from arena.referee.effects import Resigned, Voided
 from arena.referee.standing import Phase
 from arena.replay.grading import Graded, graded
-from commands import run
+from commands import call
 from machine.compiled import FAST
 from machine.exact.duel import load_or_solve
 from protocol.errors import UsageFault
@@ -150,13 +150,13 @@ def test_a_match_without_a_move_has_no_mean(tmp_path: Path, capsys: pytest.Captu
 def test_the_command_grades_a_file_and_refuses_a_game_that_is_not_solved_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "m-1.jsonl.gz"
     file.write_bytes(Table("nim").begin().finish_at_random().packed())
-    done = run("arena", "replay", "grade", str(file), "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(json.loads(done.stdout)["moves"]) > 2
+    code, out, err = call("arena", "replay", "grade", str(file), "--json")
+    assert (code, err) == (0, "")
+    assert len(json.loads(out)["moves"]) > 2
     file.write_bytes(Table("tictactoe").begin().finish_at_random().packed())
-    done = run("arena", "replay", "grade", str(file))
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "tictactoe is not solved, so its moves have no grades: nim, grundy and risk-duel have" in done.stderr
+    code, out, err = call("arena", "replay", "grade", str(file))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "tictactoe is not solved, so its moves have no grades: nim, grundy and risk-duel have" in err
 
 
 @needs_numba

@@ -16,7 +16,6 @@ import pytest
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
-from bots.cli import main
 from protocol import messages
 from protocol.codec import MSGPACK
 from protocol.dice import Dice
@@ -24,18 +23,6 @@ from protocol.games import load
 from protocol.messages import FromClient, FromServer
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture
-def arena_bot(capsys: Any) -> Callable[..., tuple[int, str, str]]:
-    """Runs a command line in this process: its exit code, and what it said on standard output and error."""
-
-    def say(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stop:
-            main(args)
-        return (stop.value.code, *capsys.readouterr())
-
-    return say
 
 
 T = TypeVar("T", bound=FromClient)

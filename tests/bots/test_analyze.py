@@ -14,8 +14,8 @@ import pytest
 from bots.analysis.heaps import position_facts
 from bots.analysis.searches import Comparison, Measured, measure_extent
 from bots.analysis.strategies import ABOUT, Contest, TooLarge
-from bots.cli import main
 from bots.commands import analyze
+from commands import call
 from machine.compiled import FAST
 from machine.exact.duel import solve
 from protocol.dice import Dice
@@ -29,22 +29,14 @@ from protocol.games.theory.impartial import value
 needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
 
 
-def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as caught:
-        main(args)
-    code = caught.value.code
-    out, err = capsys.readouterr()
-    return (0 if code is None else int(code)), out, err
-
-
-def read(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
-    code, out, err = run(capsys, *args, "--json")
+def read(*words: str) -> Any:
+    code, out, err = call("arena-bot", *words, "--json")
     assert (code, err) == (0, "")
     return json.loads(out)
 
 
-def test_analyze_nim_tells_class_value_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    facts = read(capsys, "analyze", "nim", "10,20,31", "--take", "1,3,5")
+def test_analyze_nim_tells_class_value_and_counts() -> None:
+    facts = read("analyze", "nim", "10,20,31", "--take", "1,3,5")
     assert (facts["class"], facts["value"], facts["grundy"]) == ("N", 1.0, 1)
     assert len(facts["best_moves"]) == 9
     assert {"heap": 2, "take": 5} in facts["best_moves"]
@@ -52,16 +44,16 @@ def test_analyze_nim_tells_class_value_and_counts(capsys: pytest.CaptureFixture[
     assert facts["n_positions"] > 1000
 
 
-def test_analyze_nim_in_misere_has_no_grundy_value(capsys: pytest.CaptureFixture[str]) -> None:
-    facts = read(capsys, "analyze", "nim", "1,1,1", "--misere")
+def test_analyze_nim_in_misere_has_no_grundy_value() -> None:
+    facts = read("analyze", "nim", "1,1,1", "--misere")
     assert (facts["class"], facts["grundy"], facts["value"]) == ("P", None, 0.0)
     assert (facts["p_positions"], facts["n_positions"]) == (2, 2)
 
 
-def test_every_best_move_of_equal_heaps_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    facts = read(capsys, "analyze", "nim", "2,2,5")
+def test_every_best_move_of_equal_heaps_is_listed() -> None:
+    facts = read("analyze", "nim", "2,2,5")
     assert facts["best_moves"] == [{"heap": 2, "take": 5}]
-    facts = read(capsys, "analyze", "nim", "1,1")
+    facts = read("analyze", "nim", "1,1")
     assert facts["best_moves"] == [{"heap": 0, "take": 1}, {"heap": 1, "take": 1}]
 
 
@@ -76,21 +68,21 @@ def test_heaps_of_a_million_answer_within_a_second(take: str) -> None:
     assert json.loads(told)["class"] in ("P", "N")
 
 
-def test_too_many_positions_are_null(capsys: pytest.CaptureFixture[str]) -> None:
-    facts = read(capsys, "analyze", "nim", "1000,999", "--take", "1,2,3")
+def test_too_many_positions_are_null() -> None:
+    facts = read("analyze", "nim", "1000,999", "--take", "1,2,3")
     assert (facts["p_positions"], facts["n_positions"], facts["difficulty"]) == (None, None, None)
 
 
-def test_analyze_grundy_knows_that_seven_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
-    facts = read(capsys, "analyze", "grundy", "7")
+def test_analyze_grundy_knows_that_seven_is_lost() -> None:
+    facts = read("analyze", "grundy", "7")
     assert (facts["class"], facts["grundy"], facts["value"]) == ("P", 0, 0.0)
     assert facts["best_moves"] == [{"heap": 0, "split": 1}, {"heap": 0, "split": 2}]
     assert facts["difficulty"] == 0.5
 
 
-def test_the_table_of_a_position_fits_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_of_a_position_fits_eighty_columns() -> None:
     for args in (("3,5,7",), ("10,20,30", "--take", "1,2,3"), ("5", "--misere"), ("1000,1000",)):
-        code, out, _ = run(capsys, "analyze", "nim", *args)
+        code, out, _ = call("arena-bot", "analyze", "nim", *args)
         assert code == 0
         assert "Grundy value" in out
         assert max(map(len, out.splitlines())) <= 80
@@ -113,17 +105,15 @@ def test_the_table_of_a_position_fits_eighty_columns(capsys: pytest.CaptureFixtu
         (["nim", "1", "--strategies"], "no lost position with a move"),
     ],
 )
-def test_what_is_no_position_is_refused_in_one_line(
-    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = run(capsys, "analyze", *args)
+def test_what_is_no_position_is_refused_in_one_line(args: list[str], message: str) -> None:
+    code, out, err = call("arena-bot", "analyze", *args)
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
 
 
-def test_compare_agrees_on_tic_tac_toe(capsys: pytest.CaptureFixture[str]) -> None:
-    searches = read(capsys, "compare", "tictactoe")
+def test_compare_agrees_on_tic_tac_toe() -> None:
+    searches = read("compare", "tictactoe")
     assert all(set(search) == {"algorithm", "nodes", "leaves", "value", "seconds"} for search in searches)
     by_name = {search["algorithm"]: search for search in searches}
     assert {search["value"] for search in searches} == {0}
@@ -132,8 +122,8 @@ def test_compare_agrees_on_tic_tac_toe(capsys: pytest.CaptureFixture[str]) -> No
     assert {"negamax", "star1", "alphabeta+table", "deepening", "status"} <= set(by_name)
 
 
-def test_compare_to_a_depth_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "compare", "nim", "--set", "heaps=3,4", "--depth", "3")
+def test_compare_to_a_depth_prints_a_table() -> None:
+    code, out, _ = call("arena-bot", "compare", "nim", "--set", "heaps=3,4", "--depth", "3")
     assert code == 0
     assert out.startswith("nim, 3 plies\n")
     assert "branching" in out
@@ -150,9 +140,9 @@ def test_compare_to_a_depth_prints_a_table(capsys: pytest.CaptureFixture[str]) -
     ],
 )
 def test_compare_explains_the_rows_that_it_prints_and_those_that_it_does_not(
-    args: list[str], depth: str, labelled: bool, chance: bool, capsys: pytest.CaptureFixture[str]
+    args: list[str], depth: str, labelled: bool, chance: bool
 ) -> None:
-    code, out, _ = run(capsys, "compare", *args)
+    code, out, _ = call("arena-bot", "compare", *args)
     notes, rows = out.split("\n\n", 1)
     assert code == 0
     assert notes.startswith(f"{args[0]}, {depth}\n")
@@ -161,8 +151,8 @@ def test_compare_explains_the_rows_that_it_prints_and_those_that_it_does_not(
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_compare_names_the_games_that_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "compare", "--help")
+def test_compare_names_the_games_that_it_takes() -> None:
+    code, out, _ = call("arena-bot", "compare", "--help")
     assert code == 0
     assert all(game in out for game in NAMES)
 
@@ -177,10 +167,8 @@ def test_compare_names_the_games_that_it_takes(capsys: pytest.CaptureFixture[str
         (["nim", "--eval", "lines"], "nim has no evaluation 'lines'"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_in_one_line(
-    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = run(capsys, "compare", *args)
+def test_what_cannot_be_compared_is_refused_in_one_line(args: list[str], message: str) -> None:
+    code, out, err = call("arena-bot", "compare", *args)
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
@@ -201,14 +189,14 @@ def test_the_extent_of_a_tree_stops_before_it_is_too_large() -> None:
     assert measure_extent(rules, root, 2, 10**9) == (2, False, False)
 
 
-def test_strategies_are_compared_from_lost_positions(capsys: pytest.CaptureFixture[str]) -> None:
-    told = read(capsys, "analyze", "nim", "5,5,5", "--strategies")
+def test_strategies_are_compared_from_lost_positions() -> None:
+    told = read("analyze", "nim", "5,5,5", "--strategies")
     shares = told["shares"]
     assert list(shares) == list(ABOUT)
     assert all(shares[row]["hardest"] == 0 for row in ABOUT)
     assert shares["hardest"]["half"] > shares["theory"]["half"] > shares["random"]["half"]
     assert shares["deeper"]["half"] >= shares["hardest"]["half"]
-    code, out, _ = run(capsys, "analyze", "nim", "5,5,5", "--strategies")
+    code, out, _ = call("arena-bot", "analyze", "nim", "5,5,5", "--strategies")
     assert code == 0
     assert "[0, 2, 3] in" in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 80
@@ -262,10 +250,8 @@ def test_the_facts_of_a_finished_position_have_no_best_move() -> None:
 
 
 @needs_numba
-def test_analyze_duel_tells_the_value_of_the_empty_board_and_of_each_first_move(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    facts = read(capsys, "analyze", "duel", "south-america", "--max-troops", "3")
+def test_analyze_duel_tells_the_value_of_the_empty_board_and_of_each_first_move() -> None:
+    facts = read("analyze", "duel", "south-america", "--max-troops", "3")
     assert (facts["map"], facts["max_troops"], facts["positions"]) == ("south-america", 3, 2401)
     assert [move["name"] for move in facts["first_moves"]] == [
         "invade Venezuela",
@@ -285,8 +271,8 @@ def test_analyze_duel_tells_the_value_of_the_empty_board_and_of_each_first_move(
 
 
 @needs_numba
-def test_analyze_duel_prints_a_narrow_table(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "analyze", "duel", "australia", "--max-troops", "3")
+def test_analyze_duel_prints_a_narrow_table() -> None:
+    code, out, err = call("arena-bot", "analyze", "duel", "australia", "--max-troops", "3")
     assert (code, err) == (0, "")
     assert "invade New Guinea" in out
     assert "then any" in out
@@ -294,18 +280,16 @@ def test_analyze_duel_prints_a_narrow_table(capsys: pytest.CaptureFixture[str]) 
 
 
 @needs_numba
-def test_analyze_duel_says_before_a_long_wait_how_many_positions_it_solves(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_analyze_duel_says_before_a_long_wait_how_many_positions_it_solves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyze, "_MANY_POSITIONS", 2400)
-    code, out, err = run(capsys, "analyze", "duel", "australia", "--max-troops", "3", "--json")
+    code, out, err = call("arena-bot", "analyze", "duel", "australia", "--max-troops", "3", "--json")
     assert (code, json.loads(out)["positions"]) == (0, 2401)
     assert err == "arena-bot: solving 2,401 positions: up to some 20 s a million\n"
 
 
 @needs_numba
-def test_best_play_lasts_and_attacks_as_often_as_games_of_it_do(capsys: pytest.CaptureFixture[str]) -> None:
-    told = read(capsys, "analyze", "duel", "south-america", "--max-troops", "4", "--best-play")["best_play"]
+def test_best_play_lasts_and_attacks_as_often_as_games_of_it_do() -> None:
+    told = read("analyze", "duel", "south-america", "--max-troops", "4", "--best-play")["best_play"]
     rules = load("risk-duel", {"max_troops": 4})
     table = solve(named("south-america"), 4)
     plies, attacks, chosen = [], [], []
@@ -336,9 +320,7 @@ def test_best_play_lasts_and_attacks_as_often_as_games_of_it_do(capsys: pytest.C
         (["atlantis.toml"], "atlantis.toml"),
     ],
 )
-def test_analyze_duel_says_in_one_line_what_it_cannot_solve(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = run(capsys, "analyze", "duel", *words)
+def test_analyze_duel_says_in_one_line_what_it_cannot_solve(words: list[str], said: str) -> None:
+    code, out, err = call("arena-bot", "analyze", "duel", *words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert said in err

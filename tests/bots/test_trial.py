@@ -11,7 +11,6 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,7 +24,7 @@ from bots.tuning.presets import PRESETS
 from bots.tuning.selfplay import Seats, play
 from bots.tuning.weights import GAMES
 from bots.tuning.workers import Crew, processes
-from commands import at_terminal, children, ends_within, run, started
+from commands import at_terminal, call, children, ends_within, run, started
 from protocol import VERSION
 from protocol.errors import UsageFault
 
@@ -280,11 +279,11 @@ REFUSED = [
 
 @pytest.mark.parametrize(("args", "says"), REFUSED)
 def test_wrong_usage_is_one_line_before_the_first_game(
-    args: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arena_bot: Any
+    args: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("map.toml").write_text("speed = 1\n")
-    code, out, err = arena_bot("trial", *args)
+    code, out, err = call("arena-bot", "trial", *args)
     assert (code, out) == (2, "")
     assert err.startswith(f"arena-bot: {says}")
     assert err.count("\n") == 1
