@@ -20,11 +20,10 @@ import pytest
 
 import arena.cli
 import bots.cli
+from patience import WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
 FAULTY = Path(__file__).with_name("faulty_bots.py")
-WITHIN = 120.0
-"""Seconds; nothing here takes as long, but on a machine that is busy with something else."""
 MODULES = {"arena": "arena", "arena-bot": "bots"}
 MAINS: dict[str, Callable[[], None]] = {"arena": arena.cli.main, "arena-bot": bots.cli.main}
 
@@ -125,13 +124,13 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def ends_within(pid: int, seconds: float) -> bool:
+def ends(pid: int, within: float = WITHIN) -> bool:
     """Wait for the end of a process that is not ours."""
     try:
         end = os.pidfd_open(pid)
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([end], [], [], seconds)[0])
+        return bool(select.select([end], [], [], within)[0])
     finally:
         os.close(end)

@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from patience import WITHIN
+
 REPOSITORY = Path(__file__).parents[1]
-START_WITHIN = 20.0
-FINISH_WITHIN = 60.0
 
 
 @dataclass
@@ -33,7 +33,7 @@ async def serving(data: Path, *options: str) -> AsyncIterator[Served]:
     process = await _start("arena", "serve", "--port", "0", "--data", str(data), *options, folder=data)
     assert process.stderr is not None
     said: list[str] = []
-    async with asyncio.timeout(START_WITHIN):
+    async with asyncio.timeout(WITHIN):
         while not (found := re.search(r"listening on (ws://[^,\s]+)", said[-1] if said else "")):
             line = await process.stderr.readline()
             assert line, "the server ended: " + "".join(said)
@@ -44,7 +44,7 @@ async def serving(data: Path, *options: str) -> AsyncIterator[Served]:
     finally:
         if process.returncode is None:
             process.terminate()
-        await asyncio.wait_for(process.wait(), FINISH_WITHIN)
+        await asyncio.wait_for(process.wait(), WITHIN)
         await reading
 
 
@@ -52,7 +52,7 @@ async def run(*command: str, folder: Path) -> tuple[int, str, str]:
     """Run `arena …` or `arena-bot …` to its end: exit code, output, error output. Tokens are kept in `folder`."""
     process = await _start(*command, folder=folder)
     try:
-        out, err = await asyncio.wait_for(process.communicate(), FINISH_WITHIN)
+        out, err = await asyncio.wait_for(process.communicate(), WITHIN)
     finally:
         if process.returncode is None:
             process.kill()

@@ -19,7 +19,8 @@ from typing import Any
 
 import pytest
 
-from commands import REPOSITORY, WITHIN, Done, call, run, started
+from commands import REPOSITORY, Done, call, run, started
+from patience import WITHIN
 
 Rows = list[dict[str, Any]]
 

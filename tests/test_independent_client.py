@@ -14,11 +14,11 @@ from websockets.asyncio.client import ClientConnection
 from commands import call
 from conftest import free_port
 from independent_client import JSON, MSGPACK, Client, Map, Played
+from patience import WITHIN
 from processes import Served, play, run, serving
 
 P_POSITION = {"heaps": [12, 14, 16], "take": [1, 2, 3], "misere": True, "start": "p-position"}
 MATCHES = 5
-WITHIN = 60.0
 
 
 class Hesitant(Client):

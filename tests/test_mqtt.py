@@ -14,9 +14,8 @@ import aiomqtt
 import pytest
 
 from commands import call
+from patience import WITHIN
 from processes import REPOSITORY, Served, play, serving
-
-WITHIN = 40.0
 
 
 class Listener:

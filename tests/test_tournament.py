@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ from arena.referee import reading
 from arena.referee import record as records
 from arena.referee.redo import replay
 from arena.store.store import Store
-from commands import call, children, ends_within, faulty, run, started
+from commands import call, children, ends, faulty, run, started
+from patience import WITHIN, found_in
 from protocol.games.theory.impartial import outcome_class
 
 EVERYONE = ["random", "greedy", "minimax", "alphabeta", "perfect", "--game", "nim", "--set", "nodes=200", "--seed", "7"]
@@ -221,9 +221,7 @@ class Interrupted:
 
     def halted(self) -> None:
         os.close(os.open(self.fifo, os.O_RDONLY))
-        deadline = time.monotonic() + 10
-        while not self.stored():
-            assert time.monotonic() < deadline
+        found_in(self.folder / "cut", lambda: self.stored() or None)
 
     def stored(self) -> set[str]:
         store = Store.open(self.folder / "cut" / "arena.db", create=False)
@@ -258,13 +256,13 @@ def test_a_tournament_that_is_told_to_stop_says_how_to_go_on(tmp_path: Path, num
         cut.halted()
         bots = children(process.pid)
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=WITHIN)
     assert (process.returncode, out) == (130, "")
     said = err.splitlines()[-1]
     assert re.fullmatch(r"arena: stopped after \d+ of 5 matches; the same command goes on", said)
     assert int(said.split()[3]) == len(cut.stored())
     assert len(bots) == 2
-    assert all(ends_within(bot, 0) for bot in bots)
+    assert all(ends(bot, within=0) for bot in bots)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -276,7 +274,7 @@ def test_a_tournament_that_was_killed_leaves_no_bots_and_goes_on(tmp_path: Path,
         process.kill()
         process.wait()
     assert len(bots) == {"swiss": 4, "six seats": 6}.get(form, 2)
-    assert all(ends_within(bot, 10) for bot in bots)
+    assert all(ends(bot) for bot in bots)
     assert_only_the_rest_is_played(cut)
 
 

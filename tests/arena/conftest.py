@@ -18,10 +18,9 @@ from arena.server.identity import StoreDoor
 from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.store.store import Store
+from patience import WITHIN
 from protocol import games
 from protocol.messages import Clock
-
-WITHIN = 10.0
 
 
 class Client:

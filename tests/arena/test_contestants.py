@@ -13,6 +13,7 @@ import pytest
 from arena.commands.tournament_options import BOT_SETTINGS
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.process import BotCrashed, BotProcess
+from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
 from protocol.launch import REFERENCE_BOTS
 
@@ -74,7 +75,7 @@ class Started:
         self.bot = BotProcess(contestant, {"WORD": "hello"}, self.log, lambda bot, what: self.crashes.put_nowait(what))
 
     async def crash(self) -> str:
-        return await asyncio.wait_for(self.crashes.get(), 10)
+        return await asyncio.wait_for(self.crashes.get(), WITHIN)
 
 
 async def test_a_program_that_ends_is_a_crash_told_with_its_last_lines(tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ async def test_a_run_that_is_ended_is_a_crash_with_the_reason_given(tmp_path: Pa
 
 
 async def test_a_bot_that_is_stopped_is_no_crash_and_does_not_start_again(tmp_path: Path) -> None:
-    started = Started(tmp_path, "import time; time.sleep(0.1)")
+    started = Started(tmp_path, "import signal; signal.pause()")
     await started.bot.start()
     await started.bot.stop()
     await started.bot.start()
@@ -128,7 +129,7 @@ async def test_a_bot_that_ignores_everything_is_killed_with_what_it_started(tmp_
     program = f"{ignore}; import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     started = Started(tmp_path, program)
     await started.bot.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WITHIN):
         await asyncio.to_thread((tmp_path / "deaf").read_bytes)
         await started.bot.stop(0.2)
     assert started.crashes.empty()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from arena.feed.broker import BadBroker, Broker
 from arena.feed.feed import Feed
 from arena.feed.outbox import OVERHEAD, Message, Outbox
+from patience import WITHIN
 from protocol.messages import Clock, End, Outcome, Player, Start, Turn
 
 SEATS = [Player(bot="ann"), Player(bot="bob")]
@@ -165,7 +165,7 @@ async def subscribed(port: int) -> AsyncIterator[aiomqtt.Client]:
 async def heard(client: aiomqtt.Client, until: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """The newest payload of every topic, once `until` holds of them."""
     news: dict[str, Any] = {}
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WITHIN):
         async for item in client.messages:
             assert isinstance(item.payload, bytes)
             news[str(item.topic)] = json.loads(item.payload)
@@ -244,19 +244,23 @@ async def test_ends_survive_a_broker_that_is_killed_and_comes_back(broker: Any) 
     assert news["test/status"] == {"online": True}
 
 
-async def test_a_broker_that_is_absent_costs_nobody_time(broker: Any, caplog: pytest.LogCaptureFixture) -> None:
+async def test_nobody_waits_for_a_broker_that_is_absent(
+    broker: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.feed.feed.FIRST_DELAY", 10 * WITHIN)
     broker.kill()
-    began = time.monotonic()
-    async with publishing(broker.url()) as feed:
+    async with asyncio.timeout(WITHIN), publishing(broker.url()) as feed:
         for i in range(1000):
             feed.turned(turn("m-1", i))
         feed.ended(end("m-1"))
-        assert time.monotonic() - began < 1
-    assert time.monotonic() - began < 5
     assert [record.levelname for record in caplog.records].count("WARNING") <= 1
 
 
-async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the_end() -> None:
+async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("arena.feed.feed.BROKER_TIMEOUT", 10 * WITHIN)
+    monkeypatch.setattr("arena.feed.feed.FLUSH_SECONDS", 0.1)
     accept = b"\x20\x02\x00\x00"
 
     async def connack_and_stall(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -279,10 +283,9 @@ async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the
         if i % 100 == 0:
             await asyncio.sleep(0)
     assert outbox.bytes <= 200_000
-    began = time.monotonic()
-    await feed.close()
+    async with asyncio.timeout(WITHIN):
+        await feed.close()
     assert task.done()
-    assert time.monotonic() - began < 5
     released.set()
     server.close()
 

@@ -20,9 +20,8 @@ import pytest
 
 from arena.referee.effects import Resigned
 from commands import REPOSITORY, call
+from patience import WITHIN
 from referee_table import Table, header
-
-WITHIN = 120.0
 
 
 def sit_down() -> None:

@@ -414,7 +414,7 @@ def test_a_new_store_is_made_without_loading_alembic(tmp_path: Path) -> None:
         "import sys; from arena.store.store import Store; "
         f"Store.open({str(tmp_path / 'a.db')!r}).close(); print('alembic' in sys.modules)"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout == "False\n"
 
 

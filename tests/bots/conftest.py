@@ -16,6 +16,7 @@ import pytest
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
+from patience import WITHIN
 from protocol import messages
 from protocol.codec import MSGPACK
 from protocol.dice import Dice
@@ -95,7 +96,7 @@ class Line:
         self.connection = connection
 
     async def expect(self, kind: type[T]) -> T:
-        message = MSGPACK.decode_client(await asyncio.wait_for(self.connection.recv(), 10))
+        message = MSGPACK.decode_client(await asyncio.wait_for(self.connection.recv(), WITHIN))
         assert isinstance(message, kind), message
         return message
 
@@ -125,7 +126,7 @@ class Peer:
 
     async def line(self) -> Line:
         """The next connection of the bot."""
-        return await asyncio.wait_for(self._lines.get(), 10)
+        return await asyncio.wait_for(self._lines.get(), WITHIN)
 
 
 @contextlib.asynccontextmanager

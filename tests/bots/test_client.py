@@ -14,6 +14,7 @@ import pytest
 from bots.client.bot import Bot, Turn
 from bots.client.run import Client
 from bots.client.settings import Settings
+from patience import WITHIN
 from protocol.messages import Hello, Move, Ready, Resign, Seek
 
 Begin = Callable[..., "asyncio.Task[int]"]
@@ -58,7 +59,7 @@ async def test_a_bot_plays_a_match_and_leaves(peer: Any, script: Any, begin: Beg
     assert line.connection.subprotocol == "arena.v1.msgpack"
     assert (await line.expect(Move)).move == {"heap": 0, "take": 1}
     await line.say(script.end())
-    assert await asyncio.wait_for(playing, 10) == 0
+    assert await asyncio.wait_for(playing, WITHIN) == 0
     out, err = capsys.readouterr()
     assert out.splitlines() == [
         f"mine: connected to {peer.url}",
@@ -88,7 +89,7 @@ async def test_pings_and_other_matches_are_served_while_a_choice_takes_its_time(
     for _ in range(2):
         await line.expect(Ready)
     assert (await line.expect(Move)).match == "m-2"
-    await asyncio.wait_for(await line.connection.ping(), 10)
+    await asyncio.wait_for(await line.connection.ping(), WITHIN)
     may_answer.set()
     assert (await line.expect(Move)).match == "m-1"
 
@@ -112,7 +113,7 @@ async def test_a_superseded_bot_stops(peer: Any, script: Any, begin: Begin, caps
     line = await peer.line()
     await line.expect(Hello)
     await line.close(4003)
-    assert await asyncio.wait_for(playing, 10) == 1
+    assert await asyncio.wait_for(playing, WITHIN) == 1
     assert capsys.readouterr().err == "mine: a newer connection of this bot took over; this one stops\n"
 
 
@@ -125,7 +126,7 @@ async def test_a_bot_of_a_tournament_ends_when_the_arena_goes_away(
     await line.say(script.welcome(), script.start())
     await line.expect(Ready)
     await line.close(1001)
-    assert await asyncio.wait_for(playing, 10) == 0
+    assert await asyncio.wait_for(playing, WITHIN) == 0
     assert capsys.readouterr() == ("", "")
 
 
@@ -139,7 +140,7 @@ async def test_a_bot_waits_for_an_arena_that_is_not_there_yet(
     monkeypatch.setattr("sys.stderr", io.StringIO())
     monkeypatch.setattr("sys.stderr.write", said.put_nowait, raising=False)
     begin(url=f"ws://127.0.0.1:{port}")
-    line = await asyncio.wait_for(said.get(), 10)
+    line = await asyncio.wait_for(said.get(), WITHIN)
     assert line == f"mine: no arena answers at ws://127.0.0.1:{port}: connection refused; trying again"
     async with listen(port) as late:
         line = await late.line()
@@ -150,7 +151,7 @@ async def test_patience_ends_where_no_arena_answers(begin: Begin, capsys: Any) -
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         url = f"ws://127.0.0.1:{probe.getsockname()[1]}"
-    assert await asyncio.wait_for(begin(url=url, patience=0.01), 10) == 1
+    assert await asyncio.wait_for(begin(url=url, patience=0.01), WITHIN) == 1
     assert "gave up after 0.01 s" in capsys.readouterr().err
 
 
@@ -162,7 +163,7 @@ async def test_an_arena_that_refuses_the_handshake_is_quoted(begin: Begin, capsy
 
     async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
         url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        assert await asyncio.wait_for(begin(url=url), 10) == 1
+        assert await asyncio.wait_for(begin(url=url), WITHIN) == 1
     assert capsys.readouterr().err == f"mine: {url} answered HTTP 400: speak arena.v1\n"
 
 

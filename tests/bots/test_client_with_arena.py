@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from patience import WITHIN
+
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLES = REPOSITORY / "docs" / "examples"
 Play = Callable[..., Awaitable[tuple[int, str, str]]]
@@ -32,7 +34,7 @@ async def play(port: int, tmp_path: Path) -> AsyncIterator[Play]:
             stderr=asyncio.subprocess.PIPE,
         )
         processes.append(process)
-        out, err = await asyncio.wait_for(process.communicate(), 60)
+        out, err = await asyncio.wait_for(process.communicate(), WITHIN)
         assert process.returncode is not None
         return process.returncode, out.decode(), err.decode()
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from patience import WITHIN
+
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
@@ -26,10 +28,10 @@ def node(tmp_path: Path) -> tuple[str, Path]:
     folder.mkdir()
     shutil.copy(EXAMPLES / "bot.mjs", folder)
     (folder / "package.json").write_text('{"private": true}')
-    built_in = subprocess.run([program, "-e", "process.exit(globalThis.WebSocket ? 0 : 1)"], timeout=60)
+    built_in = subprocess.run([program, "-e", "process.exit(globalThis.WebSocket ? 0 : 1)"], timeout=WITHIN)
     if built_in.returncode:
         install = [npm, "install", "--no-audit", "--no-fund", "--silent", "ws@8"]
-        subprocess.run(install, cwd=folder, check=True, timeout=120)
+        subprocess.run(install, cwd=folder, check=True, timeout=WITHIN)
     return program, folder
 
 
@@ -49,8 +51,8 @@ async def test_the_javascript_bot_plays_rated_matches(node: tuple[str, Path], po
         sys.executable, str(EXAMPLES / "mine.py"), env=environ, stdout=asyncio.subprocess.PIPE
     )
     try:
-        out, err = await asyncio.wait_for(javascript.communicate(), 60)
-        told, _ = await asyncio.wait_for(python.communicate(), 60)
+        out, err = await asyncio.wait_for(javascript.communicate(), WITHIN)
+        told, _ = await asyncio.wait_for(python.communicate(), WITHIN)
     finally:
         for process in (javascript, python):
             if process.returncode is None:

@@ -24,7 +24,8 @@ from bots.tuning.presets import PRESETS
 from bots.tuning.selfplay import Seats, play
 from bots.tuning.weights import GAMES
 from bots.tuning.workers import Crew, processes
-from commands import at_terminal, call, children, ends_within, run, started
+from commands import at_terminal, call, children, ends, run, started
+from patience import WITHIN
 from protocol import VERSION
 from protocol.errors import UsageFault
 
@@ -302,13 +303,13 @@ def workers_of(pid: int) -> list[int]:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_trial_that_is_stopped_says_so_in_a_line_and_leaves_no_workers(how: signal.Signals) -> None:
     with started("arena-bot", *DUEL, "equal", "paper", "--starts", "100000", **PLAIN) as process:
-        patient_until = time.monotonic() + 30
+        patient_until = time.monotonic() + WITHIN
         while not (workers := workers_of(process.pid)) and time.monotonic() < patient_until:
             time.sleep(0.01)
         for pid in (*workers, process.pid) if how == signal.SIGINT else (process.pid,):  # Ctrl-C reaches all
             os.kill(pid, how)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=WITHIN)
     assert (process.returncode, out) == (130, "")
     assert err == "arena-bot: stopped before the last game: a trial has its result then\n"
     assert len(workers) == 1
-    assert all(ends_within(pid, 10) for pid in workers)
+    assert all(ends(pid) for pid in workers)

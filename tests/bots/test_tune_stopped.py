@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import resource
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from distributed import LocalCluster
 from bots.tuning.file import read
 from bots.tuning.tuning import Tuning
 from commands import children, run, started
+from patience import WITHIN, found_in
 from protocol.errors import UsageFault
 
 SETS = ["genes=8", "tournaments=2", "starts=4", "best=2", "children=2", "mutants=1", "generations=2", "depth=2"]
@@ -45,7 +45,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return file.read_bytes()
 
 
-@contextmanager
+@contextlib.contextmanager
 def tuning(file: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     with started(*COMMAND, "--out", str(file), *(options or ("--jobs", "2")), **PLAIN) as process:
         yield process
@@ -73,15 +73,14 @@ def line(process: subprocess.Popen[str], words: str) -> str:
 
 def kept(file: Path, when: Callable[[Tuning], bool]) -> Tuning:
     """The first that is found in the file for which that holds."""
-    patient_until = time.monotonic() + 30
-    while time.monotonic() < patient_until:
-        try:
-            held = read(str(file))
-        except UsageFault:  # there is none yet
-            continue
-        if when(held):
-            return held
-    raise AssertionError(f"{file} does not come to hold that")
+
+    def held() -> Tuning | None:
+        with contextlib.suppress(UsageFault):  # there is none yet
+            if when(tuning := read(str(file))):
+                return tuning
+        return None
+
+    return found_in(file.parent, held)
 
 
 def in_the_middle(held: Tuning) -> bool:
@@ -96,7 +95,7 @@ def test_a_tuning_that_is_stopped_says_where_and_goes_on_from_there(
     with tuning(file) as process:
         kept(file, in_the_middle)
         process.send_signal(how)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=WITHIN)
     assert (process.returncode, out) == (130, "")
     stopped = re.fullmatch(
         r"arena-bot: stopped in generation (\d) after (\d+) of 96 games; the same command with --resume goes on",
@@ -114,7 +113,7 @@ def test_a_tuning_that_is_stopped_between_generations_goes_on_with_the_next(whol
         line(process, "generation 1 of 2: ")
         assert len(read(str(file)).generations) == 1
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=WITHIN)
     assert resumed(file) == whole
 
 
@@ -123,7 +122,7 @@ def test_a_tuning_that_is_killed_goes_on_with_the_games_it_had_kept(whole: bytes
     with tuning(file) as process:
         kept(file, in_the_middle)
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=WITHIN)
     assert in_the_middle(read(str(file)))
     assert resumed(file) == whole
 
@@ -133,7 +132,7 @@ def test_a_worker_that_is_killed_changes_nothing(whole: bytes, tmp_path: Path) -
     with tuning(file) as process:
         kept(file, in_the_middle)
         os.kill(max(children(process.pid)), signal.SIGKILL)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=WITHIN)
     assert process.returncode == 0, err
     assert file.read_bytes() == whole
 
@@ -143,7 +142,7 @@ def test_a_file_that_can_no_longer_be_written_is_told_and_stays_as_it_was(whole:
     with tuning(file) as process:
         kept(file, in_the_middle)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (100, 100))
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=WITHIN)
     assert process.returncode == 1
     still = f"{file} keeps what it held, and --resume goes on from there"
     assert err.splitlines()[-1] == f"arena-bot: {file} can't be written: File too large; {still}"
@@ -179,7 +178,7 @@ def test_without_its_scheduler_a_tuning_ends_and_goes_on_without_one(
     with tuning(file, "--dask", scheduler.scheduler_address) as process:
         kept(file, in_the_middle)
         scheduler.close()
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=WITHIN)
     assert process.returncode == 1
     lost = f"lost the Dask scheduler at {scheduler.scheduler_address}: is it running?"
     assert err.splitlines()[-1] == f"arena-bot: {lost}; the games played are kept in {file}: --resume goes on"

@@ -17,6 +17,7 @@ from bots.client.run import run
 from bots.client.settings import Settings
 from bots.client.thinking import Choose
 from bots.client.warm_up import warm_up
+from patience import WITHIN
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
@@ -92,7 +93,7 @@ def test_a_long_warm_up_is_told_while_it_lasts(
 ) -> None:
     class Slow(Bot):
         def warm_up(self, game: Game[Any, Any] | None) -> None:
-            assert heard.line.wait(10)
+            assert heard.line.wait(WITHIN)
 
     heard = Heard()
     monkeypatch.setattr("sys.stderr", heard)

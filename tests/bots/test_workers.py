@@ -14,10 +14,10 @@ import pytest
 
 import chores
 from bots.tuning.workers import CHUNK_SECONDS, IN_FLIGHT, Crew, processes, spread
+from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
 
 TESTS = Path(__file__).parents[1]
-ENDS_WITHIN = 30.0
 SCRIPT = """
 import os, signal, sys, chores
 from bots.tuning.workers import processes
@@ -156,5 +156,5 @@ def run_script(who: str, signal: str) -> tuple[str, str, int]:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, start_new_session=True
     ) as script:
-        out, err = script.communicate(timeout=ENDS_WITHIN)
+        out, err = script.communicate(timeout=WITHIN)
     return out, err, script.returncode

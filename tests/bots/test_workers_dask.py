@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,11 +18,11 @@ import pytest
 import chores
 from bots.tuning.cluster import cluster
 from bots.tuning.workers import Crew, processes, spread
+from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
 
 distributed = pytest.importorskip("distributed")
 TESTS = Path(__file__).parents[1]
-ENDS_WITHIN = 60.0
 KILLS_ITS_SCHEDULER = """
 import chores, signal, sys
 from bots.tuning.cluster import cluster
@@ -112,7 +111,7 @@ def test_a_lost_scheduler_is_named_and_the_library_says_nothing() -> None:
             assert script.stderr is not None
             assert script.stderr.readline() == f"the cluster at {address} has no workers: waiting 60 s for some\n"
             with dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"):
-                out, err = script.communicate(timeout=ENDS_WITHIN)
+                out, err = script.communicate(timeout=WITHIN)
     assert (out, err) == (f"1\nlost the Dask scheduler at {address}: is it running?\n", "")
 
 
@@ -133,10 +132,8 @@ def test_an_address_without_a_scheduler_is_named(listening: bool, monkeypatch: p
         if listening:
             other.listen()
         address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
-        begin = time.monotonic()
         with pytest.raises(ArenaFault, match=rf"^no Dask scheduler answers at {address} in \d s: "), cluster(address):
             pass
-    assert time.monotonic() - begin < 10
 
 
 @pytest.mark.parametrize("address", ["", "localhost", "here:there", "http://127.0.0.1:8787", "inproc://x"])

@@ -1,0 +1,27 @@
+"""How tests wait for what another process does."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+WITHIN = 120.0
+"""Seconds in which everything comes that comes at all, on the busiest machine: a guard against waiting for ever."""
+_MODIFIED, _MOVED_TO = 0x02, 0x80
+
+
+def found_in(folder: Path, look: Callable[[], T | None]) -> T:
+    """What `look` finds in the folder; it looks again whenever a file there has changed, as inotify tells."""
+    libc = ctypes.CDLL(None)
+    with open(libc.inotify_init1(0), "rb", buffering=0) as changes:
+        libc.inotify_add_watch(changes.fileno(), os.fsencode(folder), _MODIFIED | _MOVED_TO)
+        while (found := look()) is None:
+            assert select.select([changes], [], [], WITHIN)[0], f"nothing changes in {folder}"
+            changes.read(65536)
+        return found
