@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -31,7 +33,10 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """These go first, as they take longest: then workers that share the files end together."""
     items.sort(key=lambda item: item.path.parent.name not in UNMEASURED)
+    in_ci = pytest.mark.skip(reason="proves again what others prove: set CI=true")
     for item in items:
+        if item.get_closest_marker("ci") and not os.environ.get("CI"):
+            item.add_marker(in_ci)
         if item.path.parent.name in UNMEASURED:
             item.add_marker("no_cover")
 
@@ -85,11 +90,12 @@ class Mosquitto:
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A TCP port that nobody listens on now, below those that the system itself gives to whoever asks for any."""
+    while True:
+        port = 10_000 + secrets.randbelow(20_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @pytest.fixture

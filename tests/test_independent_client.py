@@ -48,7 +48,7 @@ async def meet(arena: Served, client: Client, *options: str) -> list[Played]:
         return await client.play(MATCHES)
 
 
-@pytest.mark.parametrize("subprotocol", [JSON, MSGPACK])
+@pytest.mark.parametrize("subprotocol", [JSON, pytest.param(MSGPACK, marks=pytest.mark.ci)])
 async def test_a_client_written_from_the_document_plays_rated_matches(arena: Served, subprotocol: str) -> None:
     played = await meet(arena, Client(arena.url, "stranger", subprotocol, {"preset": "classic"}))
     assert all(one.match.start["rated"] and one.end["reason"] == "win" for one in played)

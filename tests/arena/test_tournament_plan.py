@@ -18,6 +18,7 @@ from arena.tournament.plan import Plan
 from arena.tournament.settling import InOrder
 from protocol.errors import ArenaFault
 from protocol.games import load
+from protocol.games.theory.impartial import outcome_class
 from protocol.messages import Clock
 
 
@@ -100,11 +101,15 @@ def test_a_bot_that_sits_out_of_a_swiss_round_has_its_point() -> None:
     assert set(second.seats) == {idle, first.seats[0]}
 
 
-def test_paired_games_of_one_start_are_dealt_alike() -> None:
-    rules = load("nim", {"heaps": [9, 9, 9], "start": "p-position"})
-    paired = plan("ab", paired=True, rules=rules, rounds=3)
-    dealt = [paired.game_of(match).config["heaps"] for match in paired.schedule(())]
+def test_paired_matches_start_from_the_same_position_in_both_seat_orders() -> None:
+    rules = load("nim", {"heaps": [9, 9, 9, 9], "start": "p-position"})
+    paired = plan("ab", paired=True, rules=rules, rounds=5)
+    matches = paired.schedule(())
+    dealt = [tuple(paired.game_of(match).config["heaps"]) for match in matches]
     assert dealt[::2] == dealt[1::2]
+    assert len(set(dealt)) > 1
+    assert all(outcome_class(heaps, None, misere=False) == "P" for heaps in dealt)
+    assert [match.seats for match in matches[::2]] == [match.seats[::-1] for match in matches[1::2]]
     assert plan("ab", rules=rules).game_of(paired.schedule(())[0]).config == rules.config
 
 

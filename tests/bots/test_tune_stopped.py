@@ -87,7 +87,7 @@ def in_the_middle(held: Tuning) -> bool:
     return held.games % GAMES > 0
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
 def test_a_tuning_that_is_stopped_says_where_and_goes_on_from_there(
     how: signal.Signals, whole: bytes, tmp_path: Path
 ) -> None:
