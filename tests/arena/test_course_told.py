@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
+
+import pytest
 
 from arena.referee.course import Course
 from protocol.dice import Dice, match_key
@@ -14,8 +15,8 @@ from referee_table import SEED
 NONCES = (b"\x01" * 16, b"")
 
 
-def course(game: str, config: dict[str, Any], nonces: Sequence[bytes] = NONCES) -> Course:
-    return Course("m-1", load(game, config), ("ann", "bob"), b"c" * 32, SEED, nonces)
+def course(game: str, config: dict[str, Any]) -> Course:
+    return Course.new("m-1", load(game, config), ("ann", "bob"), b"c" * 32, SEED, NONCES)
 
 
 def dice(ply: int) -> Dice:
@@ -24,37 +25,48 @@ def dice(ply: int) -> Dice:
 
 def test_before_it_begins_a_course_stands_at_ply_0_and_nobody_is_to_move() -> None:
     nim = course("nim", {})
-    assert (nim.state, nim.ply, nim.to_move, nim.wire, nim.out) == (None, 0, None, {}, {})
+    assert (nim.state, nim.ply, nim.to_move, nim.wire, nim.out, nim.called_off) == (None, 0, None, {}, {}, False)
 
 
 def test_a_deal_is_drawn_with_the_dice_of_ply_0() -> None:
     nim = course("nim", {"heaps": [9, 9, 9], "start": "p-position"})
-    assert nim.begin() == nim.game.initial(dice(0))[1]
+    assert nim.begin()[1] == nim.game.initial(dice(0))[1]
 
 
 def test_a_move_is_rolled_with_the_dice_of_its_ply() -> None:
-    duel = course("risk-duel", {})
-    duel.begin()
+    duel, _ = course("risk-duel", {}).begin()
     for to in range(4):
-        duel.play(duel.game.decode_move({"do": "invade", "to": to}))
+        duel, _ = duel.play(duel.game.decode_move({"do": "invade", "to": to}))
     attack = next(move for move in duel.game.legal_moves(duel.state) if move.do == "attack")
-    event, expected = duel.game.apply(duel.state, attack, dice(4))[1], duel.play(attack)
-    assert event.dice is not None
-    assert event == expected
+    _, expected = duel.game.apply(duel.state, attack, dice(4))
+    assert expected.dice is not None
+    assert duel.play(attack)[1] == expected
 
 
 def test_a_seat_that_leaves_is_entered_in_the_digest_chain() -> None:
-    nim = course("nim", {})
-    nim.begin()
-    before = nim.digest
-    event = nim.leave(1, "timeout")
-    assert nim.digest == next_digest(before, event, nim.wire) != before
+    before, _ = course("nim", {}).begin()
+    after, event = before.leave(1, "timeout")
+    assert after.digest == next_digest(before.digest, event, before.wire)
 
 
 def test_a_game_that_ends_by_a_limit_ends_by_it_for_every_seat() -> None:
-    duel = course("risk-duel", {"max_plies": 1})
-    duel.begin()
-    duel.play(duel.game.decode_move({"do": "invade", "to": 0}))
+    duel, _ = course("risk-duel", {"max_plies": 1}).begin()
+    duel, _ = duel.play(duel.game.decode_move({"do": "invade", "to": 0}))
     assert duel.over
     assert duel.reason == duel.seat_reason(0) == duel.seat_reason(1) == "ply_limit"
     assert duel.ranks == (1, 1)
+
+
+def test_who_is_left_alone_has_won_whatever_the_board_says() -> None:
+    duel, _ = course("risk-duel", {}).begin()
+    duel, _ = duel.leave(0, "resigned")
+    assert (duel.seat_reason(0), duel.seat_reason(1)) == ("resigned", "win")
+
+
+@pytest.mark.usefixtures("dibs")
+def test_a_seat_that_left_stays_out_while_the_others_play() -> None:
+    dibs, _ = Course.new("m-1", load("dibs"), ("ann", "bob", "cas"), b"c" * 32, SEED, (b"", b"", b"")).begin()
+    dibs, _ = dibs.leave(0, "timeout")
+    dibs, _ = dibs.play(1)
+    assert dibs.out == {0: "timeout"}
+    assert dibs.seat_reason(0) == "timeout"
