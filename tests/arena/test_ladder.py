@@ -190,3 +190,26 @@ def test_unsure_bots_are_closer_to_each_other_than_sure_ones() -> None:
 
 def test_the_conservative_score_is_three_sigmas_down() -> None:
     assert ladder.conservative(25, SIGMA) == pytest.approx(0)
+
+
+def test_the_version_that_a_bot_comes_with_is_the_one_it_is_rated_in() -> None:
+    for standing in (Standing(), Standing(30, 1.0, 50, "1.0")):
+        assert ladder.announced(standing, "1.1").version == "1.1"
+        assert ladder.announced(standing, "") == standing
+
+
+def test_a_sigma_above_the_initial_one_does_not_pass_the_check() -> None:
+    with pytest.raises(BadRecord, match="is no rating"):
+        ladder.check("nim", changed(rated("nim", [1, 2]), 0, sigma_before=SIGMA * 1.001), [1, 2])
+
+
+def test_every_seat_has_a_version() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        rated("nim", [1, 2], versions=["1"])
+
+
+def test_numbers_next_to_0_are_the_same_to_an_absolute_tolerance() -> None:
+    assert ladder.same(0.0, 9e-10)
+    assert not ladder.same(0.0, 2e-9)
+    assert ladder.same(1000.0, 1000.0 + 9e-7)
+    assert not ladder.same(1000.0, 1000.0 + 2e-6)
