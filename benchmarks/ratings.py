@@ -1,0 +1,39 @@
+"""What rating a match costs, in milliseconds of processor time: decided, and tied in several degrees."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+
+from arena.ratings import ladder
+from arena.ratings.ladder import Standing
+
+SEATS = 6
+TIMES = 5
+
+
+def main() -> None:
+    chooser = Random(1)
+    newcomers = [Standing()] * SEATS
+    different = [Standing(chooser.uniform(10, 40), chooser.uniform(1, 8), 5) for _ in range(SEATS)]
+    apart = [Standing(20 * seat, 1 + seat / 10, 50) for seat in range(SEATS)]
+    show("two seats, decided", newcomers[:2], [1, 2])
+    show("six seats, decided", different, [1, 2, 3, 4, 5, 6])
+    show("six newcomers, tied", newcomers, [1] * SEATS)
+    show("three pairs of equals, tied", [*different[:3], *different[:3]], [1] * SEATS)
+    show("five different ones, tied behind a winner", different, [1, 2, 2, 2, 2, 2])
+    show("six different ones, tied", different, [1] * SEATS)
+    show("six different ones, settled and far apart, tied", apart, [1] * SEATS)
+
+
+def show(what: str, standings: list[Standing], ranks: list[int]) -> None:
+    seconds = []
+    for _ in range(TIMES):
+        start = time.process_time()
+        ladder.rate("risk-campaign", standings, [""] * len(standings), ranks)
+        seconds.append(time.process_time() - start)
+    print(f"{what:48} {min(seconds) * 1000:8.2f}")
+
+
+if __name__ == "__main__":
+    main()
