@@ -31,7 +31,8 @@ only_mutate = [{module}]
 also_copy = ["docs", "README.md"]
 pytest_add_cli_args = ["--hypothesis-profile=mutants", "-p", "no:cacheprovider"]
 pytest_add_cli_args_test_selection = {tests}
-timeout_multiplier = 3.0
+timeout_multiplier = 2.0
+timeout_constant = 2.0
 use_git_change_detection = false
 """
 
