@@ -13,7 +13,7 @@ from arena.commands.replay import load
 from arena.commands.tables import counted
 from arena.referee import reading
 from arena.replay import grading
-from arena.replay.grading import Report
+from arena.replay.grading import Grades
 
 
 def grade(target: str, database: str, *, to_json: bool) -> None:
@@ -26,7 +26,7 @@ def grade(target: str, database: str, *, to_json: bool) -> None:
         _print(report)
 
 
-def _print(report: Report) -> None:
+def _print(report: Grades) -> None:
     console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
     table = Table(box=None, pad_edge=False)
     for column in ("ply", "bot", "move", "value", "better", "value", "gave away"):

@@ -46,7 +46,7 @@ class Options(Struct, frozen=True, kw_only=True):
     to_json: Path | None
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class Entered(Struct, frozen=True, kw_only=True):
     """What the options say is to be played. `arguments` are what a tournament is found again by, beside its seed."""
 
     arguments: dict[str, Any]
@@ -73,7 +73,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         )
 
 
-def read_options(options: Options) -> Entry:
+def read_options(options: Options) -> Entered:
     """The entry that the options make. Raises `UsageFault`, and `BotFault` for a game that can't be."""
     _check_numbers(options)
     game_config, bot_settings = _settings(options.game, options.sets)
@@ -92,7 +92,7 @@ def read_options(options: Options) -> Entry:
     }
     clock = config.clock(options.clock)
     _check_writable(options.to_json)
-    return Entry(arguments=arguments, contestants=tuple(entered), rules=rules, clock=clock)
+    return Entered(arguments=arguments, contestants=tuple(entered), rules=rules, clock=clock)
 
 
 def _check_numbers(options: Options) -> None:

@@ -16,7 +16,7 @@ _SETTLED = 1e-4
 """The change of a message below which it counts as settled; trueskill's default."""
 
 
-class Scale(NamedTuple):
+class Weighing(NamedTuple):
     """What results are weighed with: the standard normal distribution and the draw margin, both of some precision."""
 
     cdf: Callable[[float], float]
@@ -25,7 +25,7 @@ class Scale(NamedTuple):
     """Performances of two that draw differ by less."""
 
 
-class Player:
+class Skill:
     """A skill, and what it shows in a match, as normal distributions: precision, and precision times mean."""
 
     __slots__ = ("message_pi", "message_tau", "pi", "skill_pi", "skill_tau", "tau", "variance")
@@ -56,7 +56,7 @@ class _Place:
 
     __slots__ = ("pi", "tau")
 
-    def __init__(self, player: Player) -> None:
+    def __init__(self, player: Skill) -> None:
         self.pi = player.pi
         self.tau = player.tau
 
@@ -81,16 +81,16 @@ class _Link:
         "result_tau",
         "row_pi",
         "row_tau",
-        "scale",
         "tau",
         "up_pi",
         "up_tau",
+        "weighing",
     )
 
-    def __init__(self, above: _Place, below: _Place, drawn: bool, scale: Scale) -> None:
+    def __init__(self, above: _Place, below: _Place, drawn: bool, weighing: Weighing) -> None:
         self.above, self.below = above, below
         self.correct = _drawn if drawn else _won
-        self.scale = scale
+        self.weighing = weighing
         self.pi = self.tau = self.row_pi = self.row_tau = self.result_pi = self.result_tau = 0.0
         self.up_pi = self.up_tau = self.down_pi = self.down_tau = 0.0
 
@@ -110,7 +110,7 @@ class _Link:
         self.row_pi, self.row_tau = row_pi, row_tau
         free_pi, free_tau = pi - self.result_pi, tau - self.result_tau
         root = sqrt(free_pi)
-        v, w = self.correct(free_tau / root, self.scale.margin * root, self.scale)
+        v, w = self.correct(free_tau / root, self.weighing.margin * root, self.weighing)
         rest = 1.0 - w
         self.pi, self.tau = free_pi / rest, (free_tau + root * v) / rest
         self.result_pi, self.result_tau = self.pi + self.result_pi - pi, self.tau + self.result_tau - tau
@@ -131,14 +131,16 @@ class _Link:
         self.below.pi, self.below.tau = self.below_pi + self.down_pi, self.below_tau + self.down_tau
 
 
-def update(row: Sequence[Player], draws: Sequence[bool], scale: Scale) -> list[tuple[float, float]]:
+def update(row: Sequence[Skill], draws: Sequence[bool], weighing: Weighing) -> list[tuple[float, float]]:
     """The ratings (mu, sigma) after a match of players in a row, the best first.
 
-    `draws` says of each two neighbours whether they drew. Raises `FloatingPointError` where the precision of `scale`
+    `draws` says of each two neighbours whether they drew. Raises `FloatingPointError` where the precision of `weighing`
     leaves nothing of the chance of the result.
     """
     places = [_Place(player) for player in row]
-    links = [_Link(above, below, drawn, scale) for (above, below), drawn in zip(pairwise(places), draws, strict=True)]
+    links = [
+        _Link(above, below, drawn, weighing) for (above, below), drawn in zip(pairwise(places), draws, strict=True)
+    ]
     there, back = links[:-1], links[:0:-1]
     for _ in range(_SWEEPS):
         change = 0.0 if there else links[0].compare()
@@ -157,25 +159,25 @@ def update(row: Sequence[Player], draws: Sequence[bool], scale: Scale) -> list[t
     return [player.learn(place.pi, place.tau) for player, place in zip(row, places, strict=True)]
 
 
-def _won(difference: float, margin: float, scale: Scale) -> tuple[float, float]:
+def _won(difference: float, margin: float, weighing: Weighing) -> tuple[float, float]:
     """v and w of a win: by how much it moves and narrows a difference of deviation 1."""
     x = difference - margin
-    chance = scale.cdf(x)
-    v = scale.pdf(x) / chance if chance else -x
+    chance = weighing.cdf(x)
+    v = weighing.pdf(x) / chance if chance else -x
     w = v * (v + x)
     if not 0 < w < 1:
         raise FloatingPointError("a win beyond this precision")
     return v, w
 
 
-def _drawn(difference: float, margin: float, scale: Scale) -> tuple[float, float]:
+def _drawn(difference: float, margin: float, weighing: Weighing) -> tuple[float, float]:
     """v and w of a draw."""
     distance = abs(difference)
     a, b = margin - distance, -margin - distance
-    chance = scale.cdf(a) - scale.cdf(b)
+    chance = weighing.cdf(a) - weighing.cdf(b)
     if not chance:
         raise FloatingPointError("a draw beyond this precision")
-    at_a, at_b = scale.pdf(a), scale.pdf(b)
+    at_a, at_b = weighing.pdf(a), weighing.pdf(b)
     v = (at_b - at_a) / chance
     w = v**2 + (a * at_a - b * at_b) / chance
     if not w < 1:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from arena.ratings import chain
-from arena.ratings.chain import Player, Scale
+from arena.ratings.chain import Skill, Weighing
 from arena.referee.result import Ratings, SeatRating
 from protocol.errors import BadRecord
 from protocol.games import game_class
@@ -144,7 +144,7 @@ def _updated(
 
     Tied seats of equal rating are interchangeable: the orders are those of the ratings, and such seats share a mean.
     """
-    players = {rating: Player(rating.mu, rating.sigma, beta, tau) for rating in before}
+    players = {rating: Skill(rating.mu, rating.sigma, beta, tau) for rating in before}
     found: dict[tuple[int, Rating], list[Rating]] = {place: [] for place in zip(ranks, before, strict=True)}
     for order in _orders(before, ranks):
         # Where the game knows no draw, a tie counts as decided in this order: a draw would have no likelihood.
@@ -176,14 +176,14 @@ def _mean(values: Sequence[float]) -> float:
 
 
 @functools.lru_cache
-def _doubles(beta: float, draw_probability: float) -> Scale:
+def _doubles(beta: float, draw_probability: float) -> Weighing:
     import trueskill
 
-    return _scale(trueskill.TrueSkill(MU, SIGMA, beta, TAU, draw_probability))
+    return _weighing(trueskill.TrueSkill(MU, SIGMA, beta, TAU, draw_probability))
 
 
 @functools.lru_cache
-def _precise(beta: float, draw_probability: float) -> Scale:
+def _precise(beta: float, draw_probability: float) -> Weighing:
     """For gaps that leave nothing of a double. A context of its own: mpmath's default one is shared by all threads."""
     import mpmath
     import trueskill
@@ -194,14 +194,14 @@ def _precise(beta: float, draw_probability: float) -> Scale:
     def quantile(share: float) -> Any:
         return context.sqrt(2) * context.erfinv(2 * share - 1)
 
-    return _scale(
+    return _weighing(
         trueskill.TrueSkill(MU, SIGMA, beta, TAU, draw_probability, backend=(context.ncdf, context.npdf, quantile))
     )
 
 
-def _scale(environment: Any) -> Scale:
+def _weighing(environment: Any) -> Weighing:
     import trueskill
 
-    return Scale(
+    return Weighing(
         environment.cdf, environment.pdf, trueskill.calc_draw_margin(environment.draw_probability, 2, environment)
     )

@@ -35,7 +35,7 @@ from arena.referee.effects import (
 from arena.referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void
 from arena.referee.redo import course_of, restore
 from arena.referee.result import Ratings, Result
-from arena.referee.standing import Mark, Phase, Standing
+from arena.referee.standing import MatchStanding, Phase, Snapshot
 from protocol.codec import read_info
 from protocol.errors import BadRecord, IllegalMove, MalformedMessage, MalformedMove
 from protocol.games import load
@@ -56,10 +56,10 @@ class Match:
         self.id = header.match
         self.game = load(header.game, header.config)
         self.players = list(players)
-        self.standing = Standing(
+        self.standing = MatchStanding(
             TimeBanks.new(self.game.seats, header.clock.bank_ms / 1000, header.clock.increment_ms / 1000)
         )
-        self._before: Mark | None = None
+        self._before: Snapshot | None = None
         """The standing before the last event."""
         self._seed = seed
         self._seeks = list(seeks) or [None] * self.game.seats
@@ -97,7 +97,7 @@ class Match:
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
         """What follows from an event. Legal moves, illegal ones and late ones all end here."""
         if type(event) is not Voided or not event.undo:
-            self._before = self.standing.mark()
+            self._before = self.standing.snapshot()
         elif self._before is not None:
             self.standing, self._before = self._before.restored(), None
         return _TRANSITIONS[self.standing.phase, type(event)](self, event, now)

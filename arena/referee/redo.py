@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from arena.referee.course import Course
 from arena.referee.record import Header, Ply, Record, Strike
-from arena.referee.standing import Standing
+from arena.referee.standing import MatchStanding
 from protocol.dice import commitment
 from protocol.errors import BadRecord, BotFault
 from protocol.games import load
@@ -73,7 +73,7 @@ def redo(
         yield line, course
 
 
-def restore(standing: Standing, deal: Event | None, lines: Iterable[Ply | Strike], match: str) -> list[int]:
+def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | Strike], match: str) -> list[int]:
     """Bring a standing that has just begun to where the lines leave it; the seats that are free since.
 
     Raises `BadRecord` as `redo` does.

@@ -22,7 +22,7 @@ class Phase(enum.IntEnum):
     OVER = 2
 
 
-class Standing(Struct, gc=False):
+class MatchStanding(Struct, gc=False):
     """A match between two events. What is by seat has no entry where there is nothing to say.
 
     No value is changed in place, but for `events` and `accepted`, which only grow: a shallow copy and two lengths hold
@@ -98,19 +98,19 @@ class Standing(Struct, gc=False):
         """The seat may not know what it was told since its last accepted move."""
         self.told = {**self.told, seat: self.answered.get(seat, 0)}
 
-    def mark(self) -> Mark:
-        """The standing as it is now, for `Mark.restored`."""
-        return Mark(copy.copy(self), len(self.events), len(self.accepted))
+    def snapshot(self) -> Snapshot:
+        """The standing as it is now, for `Snapshot.restored`."""
+        return Snapshot(copy.copy(self), len(self.events), len(self.accepted))
 
 
-class Mark(Struct, frozen=True, gc=False):
+class Snapshot(Struct, frozen=True, gc=False):
     """What a standing was."""
 
-    standing: Standing
+    standing: MatchStanding
     events: int
     accepted: int
 
-    def restored(self) -> Standing:
+    def restored(self) -> MatchStanding:
         """The standing as it was, in place of the one that was marked; once."""
         standing = self.standing
         del standing.events[self.events :]

@@ -10,7 +10,7 @@ import msgspec
 from arena.referee.course import Course
 from arena.referee.record import Header
 from arena.referee.result import Ratings
-from arena.referee.standing import Phase, Standing
+from arena.referee.standing import MatchStanding, Phase
 from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
 from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
 from protocol.games.base import Game
@@ -45,7 +45,9 @@ def start(
     )
 
 
-def turn(match: str, standing: Standing, events: Sequence[Event], clock_ms: list[int], seat: int | None = None) -> Turn:
+def turn(
+    match: str, standing: MatchStanding, events: Sequence[Event], clock_ms: list[int], seat: int | None = None
+) -> Turn:
     """The `turn` for a seat, or for a watcher; with moves where the seat is to move, with nonces until it has moved."""
     course = standing.playing
     assert course.to_move is not None
@@ -65,7 +67,12 @@ def turn(match: str, standing: Standing, events: Sequence[Event], clock_ms: list
 
 
 def end(
-    match: str, players: Sequence[Player], standing: Standing, seat: int | None, seed: bytes, ratings: Ratings | None
+    match: str,
+    players: Sequence[Player],
+    standing: MatchStanding,
+    seat: int | None,
+    seed: bytes,
+    ratings: Ratings | None,
 ) -> End:
     """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
     course, over = standing.playing, standing.phase is Phase.OVER

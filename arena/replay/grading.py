@@ -38,7 +38,7 @@ class Mark(Struct, frozen=True, kw_only=True):
     mean: float | None
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class Grades(Struct, frozen=True, kw_only=True):
     """A match and its grades, as JSON tells them."""
 
     match: str
@@ -47,11 +47,11 @@ class Report(Struct, frozen=True, kw_only=True):
     seats: list[Mark]
 
 
-def grade(record: Record) -> Report:
+def grade(record: Record) -> Grades:
     """The grades of a match. Raises `UsageFault` where its game is not solved, `BadRecord` as `replay` does."""
     header, moves = record.header, list(graded(record))
     marks = [_mark(seat, player.bot, moves) for seat, player in enumerate(header.seats)]
-    return Report(match=header.match, game=header.game, moves=moves, seats=marks)
+    return Grades(match=header.match, game=header.game, moves=moves, seats=marks)
 
 
 def graded(record: Record) -> Iterator[Graded]:
