@@ -9,13 +9,11 @@ from typing import Any
 
 from bots.evaluation.base import WIN
 from bots.search.risk.duel_tree import (
-    AT,
     BORDERS,
     BOUND,
     CODES,
     CUTS,
     INFINITY,
-    MAX_PLIES,
     MAX_TROOPS,
     MOST_MOVES,
     MOVES,
@@ -23,27 +21,27 @@ from bots.search.risk.duel_tree import (
     SOURCES,
     TAKEN,
     ZOBRIST,
+    drawn_after,
     list_moves,
+    note_frontier,
     placed,
 )
 from bots.search.risk.sums import EMPTY, INDEX, OWNED, SEAT, TERRITORIES, peek, put
 from bots.search.risk.work import (
     BUDGET,
-    DEEPEST,
-    ESTIMATES,
-    LEAVES,
+    EXACT,
     LINE,
     LINES,
+    LOWER,
     NODES,
     STOP,
+    UPPER,
     keep_line,
     note_end,
 )
 from machine.compiled import compiled, entry
 from protocol.games.risk.duel import FREE
 
-EXACT, LOWER, UPPER = 0, 1, 2
-"""What a remembered value is: the value, or a bound on it."""
 SLOT = 2
 """table[slot]: the key of a position; +1: its move, depth and kind of value, packed. worths[slot // SLOT] its value."""
 
@@ -116,17 +114,27 @@ def remember(
 
 
 @compiled
+def reach(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
+    """Between what values a move of this seat can come out `left` plies deep: a win or a loss only where the plies are
+    enough to take the rest of the map, a territory each.
+    """
+    territories = board[TERRITORIES]
+    low = ply + 2 - WIN if state[OWNED + 1 - mover] + left // 2 >= territories else -scale[BOUND]
+    high = WIN - ply - 1 if state[OWNED + mover] + 1 + (left - 1) // 2 >= territories else scale[BOUND]
+    return low, high
+
+
+@compiled
 def prune_frontier(board: Any, state: Any, scale: Any, work: Any, ply: int, alpha: float, beta: float) -> float:
     """`prune` one ply deep."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
-    draw = work[AT] + ply + 1 >= board[MAX_PLIES]
+    draw = drawn_after(board, work, ply)
     won = WIN - ply - 1
     last = state[OWNED + mover] == board[TERRITORIES] - 1
     low = -scale[BOUND]
     leaves = wins = 0
-    here = work[LINES] + ply * work[LINE]
     begin = MOVES + ply * board[MOST_MOVES]
     empty = state[EMPTY]
     end = list_moves(board, state, work, mover, begin)
@@ -165,11 +173,7 @@ def prune_frontier(board: Any, state: Any, scale: Any, work: Any, ply: int, alph
                 break
             if best > alpha:
                 alpha = best
-    work[NODES] += leaves + 1
-    work[LEAVES] += leaves
-    work[ESTIMATES] += 0 if draw else leaves - wins
-    work[DEEPEST] = max(work[DEEPEST], ply + 1)
-    work[here], work[here + 1] = 1, chosen
+    note_frontier(work, ply, leaves, 0 if draw else leaves - wins, chosen)
     return best
 
 
@@ -188,6 +192,8 @@ def prune(
     key: int,
 ) -> float:
     """The value of an unfinished position between `alpha` and `beta`, or a bound on it beyond them."""
+    # It is this long because it is the hot loop: what it does for a move needs nearly all that it knows of the
+    # position, and a call a move shows in the nodes a second, in plain Python above all.
     if work[STOP] or work[NODES] >= work[BUDGET]:
         work[STOP] = 1
         return 0.0
@@ -207,11 +213,8 @@ def prune(
         return best
     work[NODES] += 1
     mover = state[SEAT] ^ (ply & 1)
-    territories = board[TERRITORIES]
-    last = state[OWNED + mover] == territories - 1
-    win = WIN - ply - 1
-    low = ply + 2 - WIN if state[OWNED + 1 - mover] + left // 2 >= territories else -scale[BOUND]
-    high = win if state[OWNED + mover] + 1 + (left - 1) // 2 >= territories else scale[BOUND]
+    last = state[OWNED + mover] == board[TERRITORIES] - 1
+    low, high = reach(board, state, scale, mover, left, ply)
     best, floor = -INFINITY, alpha
     onward = key ^ hash_ply(board, ply) ^ hash_ply(board, ply + 1)
     begin = MOVES + ply * board[MOST_MOVES]
@@ -248,7 +251,7 @@ def prune(
             found = seen + TAKEN * least
         elif last and was != mover:
             note_end(work, ply + 1)
-            found = seen + chance * win
+            found = seen + chance * (WIN - ply - 1)
         else:
             put(board, state, at, mover, troops)
             found = seen - chance * prune(

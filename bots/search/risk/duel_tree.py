@@ -115,12 +115,29 @@ def placed(board: Any, state: Any, at: int) -> int:
 
 
 @compiled
+def drawn_after(board: Any, work: Any, ply: int) -> bool:
+    """Whether the ply limit ends the game with the next ply."""
+    return work[AT] + ply + 1 >= board[MAX_PLIES]  # type: ignore[no-any-return]
+
+
+@compiled
+def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int) -> None:
+    """Count what was looked at one ply below a position, and the position; its line is the move `chosen`."""
+    work[NODES] += leaves + 1
+    work[LEAVES] += leaves
+    work[ESTIMATES] += estimates
+    work[DEEPEST] = max(work[DEEPEST], ply + 1)
+    here = work[LINES] + ply * work[LINE]
+    work[here], work[here + 1] = 1, chosen
+
+
+@compiled
 def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
     """Expectiminimax one ply deep: the results are looked at, not entered."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
-    draw = work[AT] + ply + 1 >= board[MAX_PLIES]
+    draw = drawn_after(board, work, ply)
     last = state[OWNED + mover] == board[TERRITORIES] - 1
     won = sign * (WIN - ply - 1)
     leaves = wins = 0
@@ -163,12 +180,7 @@ def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
                 found = TAKEN * found + REPELLED * other
                 if sign * found > best:
                     best, chosen = sign * found, i
-    work[NODES] += leaves + 1
-    work[LEAVES] += leaves
-    work[ESTIMATES] += 0 if draw else leaves - wins
-    work[DEEPEST] = max(work[DEEPEST], ply + 1)
-    here = work[LINES] + ply * work[LINE]
-    work[here], work[here + 1] = 1, chosen
+    note_frontier(work, ply, leaves, 0 if draw else leaves - wins, chosen)
     return sign * best
 
 

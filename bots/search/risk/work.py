@@ -18,6 +18,8 @@ OWN = 8
 AT_ONCE = 500 if FAST else 10
 """The nodes of about a millisecond."""
 UNBOUNDED = 2**62
+EXACT, LOWER, UPPER = 0, 1, 2
+"""What a remembered value is: the value, or a bound on it."""
 
 
 def random_numbers(count: int) -> list[int]:
