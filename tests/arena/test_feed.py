@@ -298,6 +298,8 @@ def test_it_works_under_uvloop(broker: Any) -> None:
             feed.ended(end("m-1"))
             await heard(client, lambda news: "test/match/m-1/end" in news)
             broker.kill()
+            with pytest.raises(aiomqtt.MqttError):
+                await heard(client, lambda news: False)
             await asyncio.to_thread(broker.start)
             feed.ended(end("m-2"))
             async with subscribed(broker.port) as again:
