@@ -1,0 +1,112 @@
+"""What concerns one seat of a match leaves the others as they were: followers, strikes, absences, returns."""
+
+from __future__ import annotations
+
+import pytest
+
+from arena.referee.effects import Forfeited, Left, Played, Resigned, Returned, Tell
+from arena.referee.match import RETURN_WITHIN
+from protocol.messages import Start, Turn
+from referee_table import A_MOVE, Table, ended
+
+BAD = {"heap": 0, "take": 9}
+
+
+def resumed(table: Table) -> Table:
+    again = Table(header=table.header)
+    return again.resume(table.lines)
+
+
+def test_strikes_of_one_seat_are_not_the_others() -> None:
+    table = Table().begin()
+    table.play(BAD)
+    table.play(BAD)
+    table.play(A_MOVE)
+    table.play(BAD)
+    assert table.last(1).strikes_left == 2
+    table.play(BAD)
+    table.play(A_MOVE)
+    table.play(BAD)
+    assert ended(table) == ["illegal", "win"]
+
+
+@pytest.mark.usefixtures("dibs")
+def test_every_follower_is_told_every_turn() -> None:
+    table = Table("dibs")
+    for seat in table.seats:
+        table.match.follow(seat)
+    table.begin()
+    table.play({"take": 1})
+    for seat in table.seats:
+        turn = table.last(seat)
+        assert isinstance(turn, Turn)
+        assert (turn.ply, turn.clock) == (1, table.banks())
+
+
+def test_two_that_are_away_are_both_waited_for_after_a_restart() -> None:
+    again = resumed(Table(bank=10).begin())
+    for seat in again.seats:
+        again.send(Returned(seat))
+    assert again.deadline == again.now + 10
+    again = resumed(Table(bank=10).begin())
+    again.send(Left(0))
+    again.send(Returned(1))
+    assert again.deadline == 100 + RETURN_WITHIN
+    again.send(Left(1))
+    again.expire()
+    assert ended(again) == ["void", "void"]
+
+
+def test_who_comes_back_last_after_a_restart_is_told_the_start_before_the_clock_runs() -> None:
+    again = resumed(Table(bank=10).begin())
+    again.send(Returned(1))
+    effects = again.send(Returned(0))
+    told = [effect.message for effect in effects if isinstance(effect, Tell)]
+    assert [type(message) for message in told] == [Start, Turn]
+
+
+@pytest.mark.usefixtures("dibs")
+def test_who_dropped_out_and_comes_back_is_told_no_turn() -> None:
+    table = Table("dibs")
+    table.match.follow(2)
+    table.begin()
+    table.send(Forfeited(2))
+    table.match.follow(2)
+    effects = table.send(Returned(2))
+    assert [type(effect.message) for effect in effects if isinstance(effect, Tell)] == [Start]
+
+
+def test_who_comes_back_when_all_is_over_is_told_no_turn() -> None:
+    table = Table().begin()
+    table.match.follow(0)
+    table.send(Resigned(1))
+    effects = table.send(Returned(0))
+    assert [type(effect.message) for effect in effects if isinstance(effect, Tell)] == [Start]
+
+
+def test_a_move_accepted_before_a_restart_is_no_news_after_it() -> None:
+    table = Table().begin()
+    table.play(A_MOVE)
+    again = resumed(table)
+    assert again.send(Played(0, 0, A_MOVE)) == []
+
+
+def test_a_deal_is_no_move_of_a_seat_after_a_restart() -> None:
+    again = resumed(Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin())
+    assert len(again.match.standing.events) == 1
+    assert again.match.standing.accepted == {}
+    again.send(Returned(0))
+    assert again.last(0).nonces is not None, "it has not moved yet"
+
+
+def test_who_comes_back_is_told_what_happened_since_its_own_last_move() -> None:
+    table = Table().begin()
+    table.send(Left(1))
+    table.play(A_MOVE)
+    table.send(Returned(1))
+    assert [event.ply for event in table.last(1).events] == [0]
+    table.play(A_MOVE)
+    table.play(A_MOVE)
+    table.send(Left(1))
+    table.send(Returned(1))
+    assert [event.ply for event in table.last(1).events] == [1, 2]
