@@ -25,7 +25,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from arena.server import loop
+from arena.commands import event_loop
 
 GAME = "nim"
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
@@ -54,7 +54,7 @@ def main() -> None:
         profile = cProfile.Profile() if options.profile else None
         if profile:
             profile.enable()
-        loop.run(job)
+        event_loop.run(job)
         if profile:
             profile.disable()
             profile.dump_stats(options.profile)

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arena.commands import event_loop
 from arena.commands.config import ServerSettings, clock, database
 from arena.commands.tables import counted
-from arena.server import loop
 from arena.server.arena import Arena
 from arena.server.identity import StoreDoor
 from arena.server.journal import Journal
@@ -31,7 +31,7 @@ def run(settings: ServerSettings) -> None:
     logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
     data = Path(settings.data)
     with lock(data):
-        loop.run(serve(settings, data))
+        event_loop.run(serve(settings, data))
 
 
 async def serve(settings: ServerSettings, data: Path) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from arena.commands import event_loop
 from arena.commands.config import database
 from arena.commands.tables import counted
 from arena.commands.tournament_options import Options, read_options
 from arena.commands.tournament_report import Report
 from arena.referee.result import Result
-from arena.server import loop
 from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.store.lock import lock
@@ -81,7 +81,7 @@ def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, played: list[
 
     try:
         with progress:
-            loop.run(play())
+            event_loop.run(play())
     except (KeyboardInterrupt, asyncio.CancelledError):
         done = len(store.tournament_results(plan.id))
         print(

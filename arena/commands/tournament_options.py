@@ -14,7 +14,7 @@ from arena.commands import config
 from arena.ratings.pairing import count
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.plan import Plan
-from machine.files import read_value
+from machine.arguments import read_value
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
 from protocol.games.base import Game

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from machine.files import read_value
+from machine.arguments import read_value
 from protocol.errors import UsageFault
 
 Name = TypeVar("Name", bound=str)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from machine.files import read_file
+from machine.arguments import read_file
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
 from protocol.games.risk.maps import NAMES, named, read

@@ -22,7 +22,7 @@ from bots.search.settings import SearchSettings
 from bots.tuning.genetic import DECIMALS, FITNESS_DECIMALS, Gene, Generation, Method, middle
 from bots.tuning.selfplay import Setup
 from bots.tuning.tuning import Running, Tuning, check_tuning, command, config_text, present
-from machine.files import read_file
+from machine.arguments import read_file
 from machine.writing import in_place_of, locked
 from protocol.errors import ArenaFault, UsageFault
 from protocol.shown import shown

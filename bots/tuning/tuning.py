@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from bots.tuning.genetic import Gene, Generation, Method, first_genes, fittest, next_genes
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check
-from machine.files import read_value
+from machine.arguments import read_value
 from protocol.errors import UsageFault
 from protocol.shown import shown
 

@@ -9,7 +9,7 @@ import pytest
 from arena.commands.tournament import run
 from arena.commands.tournament_options import Options
 from bots.client.values import read_config
-from machine.files import MOST_BYTES, read_value
+from machine.arguments import MOST_BYTES, read_value
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import BadConfig, UsageFault
 from protocol.messages import Seek

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bots.commands.maps import from_argument
-from machine.files import read_value
+from machine.arguments import read_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bots.evaluation.base import EQUAL
-from machine.files import read_file
+from machine.arguments import read_file
 from protocol.errors import UsageFault
 from protocol.values import FileTable
 

@@ -1,4 +1,4 @@
-"""How the arena runs its event loop: uvloop where it exists, and a garbage collector that does not get in the way."""
+"""How commands run their event loop: uvloop where it exists, and a garbage collector that does not get in the way."""
 
 from __future__ import annotations
 

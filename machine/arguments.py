@@ -1,4 +1,4 @@
-"""Files that a person names on a command line, `@my.toml` in the place of a value."""
+"""Values on command lines: `@my.toml` names a file in the place of a value, all else is the value itself."""
 
 from __future__ import annotations
 

@@ -1,0 +1,48 @@
+"""The house itself: no file and no function too long to be read at once, and every package with its layers."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("arena", "bots", "machine", "protocol")
+MOST_LINES = 400
+MOST_LINES_OF_A_FUNCTION = 60
+HOT_LOOPS = {("bots/search/risk/campaign_tree.py", "prune"), ("bots/search/risk/duel_pruning.py", "prune")}
+"""Searches that would pay a call at every node for being parted."""
+
+
+def sources() -> list[Path]:
+    return [file for room in ROOMS for file in sorted((ROOT / room).rglob("*.py"))]
+
+
+def functions(file: Path) -> Iterator[tuple[str, int]]:
+    """Name and lines of every function."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+            yield node.name, node.end_lineno - node.lineno + 1
+
+
+@pytest.mark.parametrize("file", sources(), ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_file_and_its_functions_can_be_read_at_once(file: Path) -> None:
+    assert len(file.read_text().splitlines()) <= MOST_LINES
+    place = file.relative_to(ROOT).as_posix()
+    long = {name for name, lines in functions(file) if lines > MOST_LINES_OF_A_FUNCTION}
+    assert {(place, name) for name in long} <= HOT_LOOPS
+
+
+def test_every_package_has_its_layers() -> None:
+    linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layered = {room for contract in linter["contracts"] for room in contract.get("containers", ())}
+    packages = {
+        ".".join(folder.relative_to(ROOT).parts)
+        for room in ROOMS
+        for init in (ROOT / room).rglob("__init__.py")
+        if len([*(folder := init.parent).glob("*.py"), *folder.glob("*/__init__.py")]) > 2
+    }
+    assert packages <= layered, f"no layers contract for {sorted(packages - layered)}"
