@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,14 @@ MOST_LINES = 400
 MOST_LINES_OF_A_FUNCTION = 60
 HOT_LOOPS = {("bots/search/risk/campaign_tree.py", "prune"), ("bots/search/risk/duel_pruning.py", "prune")}
 """Searches that would pay a call at every node for being parted."""
+NAMESAKES = {
+    "Turn": "what a bot's author is given, and the message that it is read from",
+    "Move": "a message, and the theory's",
+    "End": "a message, and the campaign's",
+    "Split": "Grundy's move, and the theory's way with a heap",
+    "Position": "each game has its own",
+}
+"""Classes that share a name, and what tells them apart."""
 
 
 def sources() -> list[Path]:
@@ -46,3 +55,13 @@ def test_every_package_has_its_layers() -> None:
         if len([*(folder := init.parent).glob("*.py"), *folder.glob("*/__init__.py")]) > 2
     }
     assert packages <= layered, f"no layers contract for {sorted(packages - layered)}"
+
+
+def test_no_two_public_classes_have_one_name_but_those_that_games_and_messages_share() -> None:
+    places = Counter(
+        node.name
+        for file in sources()
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, count in places.items() if count > 1} == NAMESAKES.keys()
