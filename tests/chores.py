@@ -24,6 +24,11 @@ def own_process(_: object) -> int:
     return os.getpid()
 
 
+def own_process_after(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
 def lengths(chunk: Sequence[float]) -> list[int]:
     """For every item how long its chunk is; an item takes so many seconds."""
     time.sleep(sum(chunk))

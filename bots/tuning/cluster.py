@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import closing, contextmanager, suppress
 from importlib import import_module
+from traceback import walk_tb
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from bots.tuning.workers import Crew, R, T
 from protocol.errors import ArenaFault, UsageFault
@@ -43,12 +45,18 @@ class _Cluster(Crew):
         self._address = address
         self._client = client
         self._executor: Executor | None = None
+        self._errands: WeakKeyDictionary[Future[Any], bytes] = WeakKeyDictionary()
 
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
+        return self._send(pickle.dumps(_Errand(work, task)))
+
+    def _send(self, errand: bytes) -> Future[Any]:
         self._check()
         if self._executor is None:
             self._executor = self._client.get_executor(pure=False)
-        return self._executor.submit(pickle.loads, pickle.dumps(_Errand(work, task)))
+        future = self._executor.submit(pickle.loads, errand)
+        self._errands[future] = errand
+        return future
 
     def _result(self, future: Future[R]) -> R:
         from distributed import KilledWorker
@@ -62,7 +70,10 @@ class _Cluster(Crew):
                 f"the cluster at {self._address}: {error.allowed_failures + 1} workers died of the same work: "
                 "is there memory enough for each?"
             ) from error
-        except (ImportError, AttributeError) as error:
+        except Exception as error:
+            if _is_mistaken(error):
+                again: Future[R] = self._send(self._errands[future])
+                return self._result(again)
             if isinstance(error, ImportError) or str(error).startswith("Can't get attribute"):
                 raise ArenaFault(
                     f"the cluster at {self._address}: a worker lacks the bot-arena that runs here ({error})"
@@ -156,6 +167,12 @@ async def _ask(address: str) -> dict[str, int]:
     if not isinstance(workers, dict):
         raise TypeError("not a scheduler")
     return workers
+
+
+def _is_mistaken(error: BaseException) -> bool:
+    """Whether the library took a result for an error, as where its worker was lost while it was fetched."""
+    frames = (frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "_cascade_future")
+    return any(frame.f_locals.get("status") != "error" for frame in frames)
 
 
 def _lost_scheduler(address: str) -> ArenaFault:

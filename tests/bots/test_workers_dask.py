@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -12,6 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -65,6 +67,32 @@ def test_a_killed_worker_costs_no_result(crew: Crew, tmp_path: Path) -> None:
     results = list(crew.run(chores.killed_twice, [(tmp_path, number) for number in range(20)]))
     assert sorted(results) == [(number, number) for number in range(20)]
     assert (tmp_path / "5").read_text().count("\n") == 3
+
+
+def test_a_result_that_is_lost_while_it_is_fetched_is_worked_out_again(
+    crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gather, lose = distributed.Client._gather, distributed.client.FutureState.lose
+    lost = asyncio.Event()
+    killed: list[int] = []
+
+    async def gather_and_lose(client: Any, futures: Any, *args: Any, **options: Any) -> Any:
+        found = await gather(client, futures, *args, **options)
+        if not killed:
+            killed.extend(found)
+            os.kill(killed[0], signal.SIGKILL)
+            await lost.wait()
+        return found
+
+    def lose_and_tell(state: Any) -> None:
+        lose(state)
+        lost.set()
+
+    monkeypatch.setattr(distributed.Client, "_gather", gather_and_lose)
+    monkeypatch.setattr(distributed.client.FutureState, "lose", lose_and_tell)
+    results = list(crew.run(chores.own_process_after, [0.3]))
+    assert killed
+    assert [number for number, _ in results] == [0]
 
 
 def test_work_that_kills_every_worker_is_given_up_in_one_line(crew: Crew, address: str) -> None:
