@@ -63,6 +63,12 @@ def precise(tau: float, draw: float) -> trueskill.TrueSkill:
     return trueskill.TrueSkill(MU, SIGMA, BETA, tau, draw, backend=functions)
 
 
+@pytest.fixture(autouse=True)
+def _without_what_was_computed_before() -> None:
+    ladder._doubles.cache_clear()
+    ladder._precise.cache_clear()
+
+
 RATINGS = st.builds(Rating, st.floats(-50, 100), st.floats(0.3, SIGMA))
 EQUALS_AND_OTHERS = st.lists(RATINGS, min_size=1, max_size=6).flatmap(
     lambda pool: st.lists(st.sampled_from(pool), min_size=2, max_size=6)
