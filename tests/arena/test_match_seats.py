@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.referee.effects import Forfeited, Left, Played, Resigned, Returned, Tell
+from arena.referee.effects import Forfeited, Left, Played, Readied, Resigned, Returned, Tell
 from arena.referee.match import RETURN_WITHIN
 from protocol.messages import Start, Turn
 from referee_table import A_MOVE, Table, ended
@@ -110,3 +110,35 @@ def test_who_comes_back_is_told_what_happened_since_its_own_last_move() -> None:
     table.send(Left(1))
     table.send(Returned(1))
     assert [event.ply for event in table.last(1).events] == [1, 2]
+
+
+@pytest.mark.usefixtures("dibs")
+def test_who_drops_out_is_told_what_happened_since_its_own_last_turn() -> None:
+    table = Table("dibs")
+    table.match.watch(wanted=True)
+    table.begin()
+    table.play({"take": 1})
+    table.play({"take": 1})
+    table.send(Forfeited(1))
+    assert [(event.ply, event.seat) for event in table.last(1).events] == [(1, 1), (2, 1)]
+
+
+@pytest.mark.usefixtures("dibs")
+def test_the_last_one_missing_may_resign_and_the_others_clocks_run_at_once() -> None:
+    table = Table("dibs", bank=10)
+    table.open()
+    for seat in (0, 1):
+        table.send(Readied(seat, b""), after=1)
+    table.send(Resigned(2), after=1)
+    assert table.deadline == table.now + 10
+    assert (table.ply, table.to_move) == (0, 0)
+
+
+def test_who_has_not_come_back_after_a_restart_is_told_what_followed_its_last_move() -> None:
+    table = Table().begin()
+    for _ in range(3):
+        table.play(A_MOVE)
+    again = resumed(table)
+    again.send(Returned(1))
+    again.play(A_MOVE)
+    assert [event.ply for event in again.last(0).events] == [2, 3]
