@@ -116,7 +116,7 @@ async def test_a_run_that_is_ended_is_a_crash_with_the_reason_given(tmp_path: Pa
 async def test_a_bot_that_is_stopped_is_no_crash_and_does_not_start_again(tmp_path: Path) -> None:
     started = Started(tmp_path, "import signal; signal.pause()")
     await started.bot.start()
-    await started.bot.stop()
+    await started.bot.stop(0)
     await started.bot.start()
     assert started.crashes.empty()
     assert started.bot.crashes == 0

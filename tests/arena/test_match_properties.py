@@ -66,6 +66,7 @@ def check_told(table: Table) -> None:
     assert shown + table.match.farewell(None).events == table.match.standing.events
 
 
+@pytest.mark.no_cover
 @MOST
 @given(st.sampled_from(GAMES), READY, SCRIPTS)
 def test_no_sequence_of_events_makes_the_referee_fail_or_end_twice(
@@ -76,6 +77,7 @@ def test_no_sequence_of_events_makes_the_referee_fail_or_end_twice(
     check_told(table)
 
 
+@pytest.mark.no_cover
 @MOST
 @given(st.sampled_from(GAMES), SCRIPTS)
 def test_a_match_that_everyone_is_ready_for_holds_too(game: tuple[str, dict[str, Any]], script: list[Any]) -> None:
@@ -84,6 +86,7 @@ def test_a_match_that_everyone_is_ready_for_holds_too(game: tuple[str, dict[str,
     check_told(table)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(GAMES), READY, SCRIPTS)
 def test_a_match_resumed_from_any_cut_of_its_journal_is_the_match_that_was_cut(
@@ -132,6 +135,7 @@ def test_the_same_events_give_the_same_match(game: str, config: dict[str, Any]) 
     assert first.told == second.told
 
 
+@pytest.mark.no_cover
 @MOST
 @given(st.sampled_from(GAMES), SCRIPTS, st.integers(0, 40))
 def test_a_match_voided_because_its_last_event_was_not_recorded_verifies(

@@ -96,6 +96,7 @@ def some(count: int, territories: int, max_troops: int, seed: int) -> list[Posit
     return drawn
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("borders", "max_troops"), [(PAIR, 3), (PAIR, 8), (PATH, 3), (TRIANGLE, 3), (TRIANGLE, 5), (STAR, 3)]
 )
@@ -118,6 +119,7 @@ def test_two_territories_with_three_troops_are_solved_by_hand() -> None:
     assert table.move_values(Position((0, 1), (3, 3), 0, 2)) == [(Action("attack", 1, 0), pytest.approx(value))]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "max_troops", "count"), [("south-america", 10, 1500), ("africa", 3, 300)])
 def test_a_position_is_worth_its_best_move_by_the_rules(name: str, max_troops: int, count: int) -> None:
     table, rules = table_of(name, max_troops), rules_of(named(name), max_troops)
@@ -133,6 +135,7 @@ def test_a_position_is_worth_its_best_move_by_the_rules(name: str, max_troops: i
             assert table.value(position) == (1.0 if position.owner[0] == position.seat else -1.0)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "max_troops"), [("south-america", 7), ("africa", 3)])
 def test_sweeping_on_moves_no_value_by_a_billionth(name: str, max_troops: int, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_of(name, max_troops)
@@ -153,6 +156,7 @@ def test_best_moves_are_all_those_of_the_greatest_value() -> None:
             assert (move in best) == (value > max(moves.values()) - 1e-7)
 
 
+@pytest.mark.no_cover
 def test_australia_and_south_america_have_the_same_values() -> None:
     one, other = named("australia"), named("south-america")
     assert shape_of(one, 10).key == shape_of(other, 10).key

@@ -176,6 +176,7 @@ def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str
     assert len(set(states)) == len(states), "no state comes twice: the ply is part of it"
 
 
+@pytest.mark.no_cover
 @every_game
 @given(data=st.data(), seed=st.integers(0, 2**32))
 @settings(max_examples=40, deadline=None)

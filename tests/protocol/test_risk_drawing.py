@@ -142,6 +142,7 @@ def test_labels_stay_in_place_when_troops_grow_to_two_digits(name: str) -> None:
         assert place(few, board, index) == place(many, board, index)
 
 
+@pytest.mark.no_cover
 @every_map
 def test_every_border_shows_because_the_picture_is_another_without_it(name: str) -> None:
     board = named(name)
