@@ -14,8 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
+settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+"""What is right is so on a busy machine too."""
 settings.register_profile(
     "mutants", max_examples=30, deadline=None, database=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
 )

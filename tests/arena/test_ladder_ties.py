@@ -77,7 +77,7 @@ DIFFERENT = [Rating(10 + 5 * seat, 1.0 + seat) for seat in range(6)]
 
 
 @pytest.mark.no_cover
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     EQUALS_AND_OTHERS,
     st.lists(st.integers(1, 3), min_size=6, max_size=6),

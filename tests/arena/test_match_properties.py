@@ -19,7 +19,7 @@ from referee_scripts import GAMES, READY, SCRIPTS, rehearsed, step
 from referee_table import Table
 
 pytestmark = pytest.mark.usefixtures("dibs")
-MOST = settings(max_examples=300, deadline=None)
+MOST = settings(max_examples=300)
 
 
 def played(game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]) -> Table:
@@ -87,7 +87,7 @@ def test_a_match_that_everyone_is_ready_for_holds_too(game: tuple[str, dict[str,
 
 
 @pytest.mark.no_cover
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(GAMES), READY, SCRIPTS)
 def test_a_match_resumed_from_any_cut_of_its_journal_is_the_match_that_was_cut(
     game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]

@@ -204,7 +204,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(data=st.data())
 def test_a_damaged_file_is_read_whole_or_refused_in_one_line(sound: Path, data: st.DataObject) -> None:
     text = sound.read_text()

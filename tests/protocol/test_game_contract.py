@@ -169,7 +169,7 @@ def check_result(game: Game[Any, Any], state: Any) -> None:
 @pytest.mark.no_cover
 @every_preset
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
     game = load(name, {"preset": preset, **SHORTER.get(name, {})})
     states = play(game, random.Random(seed))
@@ -179,7 +179,7 @@ def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str
 @pytest.mark.no_cover
 @every_game
 @given(data=st.data(), seed=st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_random_game_of_a_random_config_keeps_the_contract(name: str, data: st.DataObject, seed: int) -> None:
     game = load(name, data.draw(CONFIGS[name]))
     states = play(game, random.Random(seed))
@@ -252,7 +252,7 @@ def test_a_refusal_is_one_short_line_whatever_was_sent(name: str) -> None:
 
 @every_preset
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_two_orders_of_moves_that_reach_a_position_share_its_key(name: str, preset: str, seed: int) -> None:
     chooser = random.Random(seed)
     game = load(name, {"preset": preset})
@@ -271,7 +271,7 @@ def test_two_orders_of_moves_that_reach_a_position_share_its_key(name: str, pres
 
 @every_preset
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_every_legal_move_is_accepted_and_every_other_refused(name: str, preset: str, seed: int) -> None:
     chooser = random.Random(seed)
     game = load(name, {"preset": preset})

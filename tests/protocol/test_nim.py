@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from protocol.dice import Dice
@@ -175,7 +175,6 @@ def lost(heaps: tuple[int, ...], take: tuple[int, ...] | None, misere: bool, kno
     misere=st.booleans(),
     key=st.binary(min_size=32, max_size=32),
 )
-@settings(deadline=None)
 def test_a_dealt_position_is_lost_and_has_a_move(
     heaps: list[int], take: list[int] | None, misere: bool, key: bytes
 ) -> None:
@@ -199,7 +198,6 @@ def test_a_dealt_position_is_lost_and_has_a_move(
     take=st.none() | st.lists(st.integers(1, 4), min_size=1, max_size=3),
     misere=st.booleans(),
 )
-@settings(deadline=None)
 def test_a_deal_is_refused_only_where_no_lost_position_with_a_move_exists(
     heaps: list[int], take: list[int] | None, misere: bool
 ) -> None:
