@@ -128,7 +128,7 @@ class Match:
 
     def footer(self, result: Result, ratings: Ratings | None) -> Footer:
         """The last line of the record."""
-        return footer_of(result, self._seed, telling.in_hex(self.standing.mixed_in), ratings)
+        return footer_of(result, self._seed, self.standing.nonces_in_hex, ratings)
 
     def farewell(self, seat: int | None, ratings: Ratings | None = None) -> End:
         """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
@@ -166,7 +166,7 @@ class Match:
         standing = self.standing
         deal = standing.begin(self._new_course())
         standing.until = None
-        effects: list[Effect] = [Write(Begun(nonces=telling.in_hex(standing.mixed_in), out=dict(standing.quitting)))]
+        effects: list[Effect] = [Write(Begun(nonces=standing.nonces_in_hex, out=dict(standing.quitting)))]
         if deal is not None:
             effects.append(self._happened(deal, now))
         for seat, reason in standing.quitting.items():

@@ -63,6 +63,11 @@ class MatchStanding(Struct, gc=False):
         """The nonces by seat; who has given none adds nothing."""
         return [self.nonces.get(seat, b"") for seat in range(len(self.clock.banks))]
 
+    @property
+    def nonces_in_hex(self) -> list[str]:
+        """The same as they travel."""
+        return [nonce.hex() for nonce in self.mixed_in]
+
     def begin(self, course: Course) -> Event | None:
         """Play this course from its first state on; its deal, where there is one."""
         self.course, deal = course.begin()
@@ -111,7 +116,7 @@ class Snapshot(Struct, frozen=True, gc=False):
     accepted: int
 
     def restored(self) -> MatchStanding:
-        """The standing as it was, in place of the one that was marked; once."""
+        """The standing as it was, in place of the one that the snapshot was taken of; once."""
         standing = self.standing
         del standing.events[self.events :]
         for ply in list(standing.accepted)[self.accepted :]:

@@ -62,7 +62,7 @@ def turn(
         legal=legal,
         options=options,
         digest=course.digest.hex(),
-        nonces=None if seat is None or seat in standing.answered else in_hex(standing.mixed_in),
+        nonces=None if seat is None or seat in standing.answered else standing.nonces_in_hex,
     )
 
 
@@ -91,7 +91,7 @@ def end(
         reason=course.reason if over or seat is None else course.seat_reason(seat),
         seats=outcomes,
         seed=seed.hex() if over else None,
-        nonces=in_hex(standing.mixed_in),
+        nonces=standing.nonces_in_hex,
         record=f"{match}.jsonl.gz",
     )
 
@@ -133,11 +133,6 @@ def too_late(match: str, ply: int) -> Rejected:
 def bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
     """A move that stands, whose `info` is left out."""
     return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} stands", ref=match)
-
-
-def in_hex(nonces: Sequence[bytes]) -> list[str]:
-    """The nonces as they travel."""
-    return [nonce.hex() for nonce in nonces]
 
 
 def latest(events: Sequence[Event]) -> list[Event]:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    import networkx
+from typing import Any, NamedTuple
 
 EXTENT = 100
 _LONG = 24
@@ -61,16 +58,6 @@ class Board:
         for index, territory in enumerate(self.territories):
             found[territory.continent].append(index)
         return tuple(map(tuple, found))
-
-    @cached_property
-    def graph(self) -> networkx.Graph:
-        """The map as a graph of indices. networkx is imported here: it takes longer than all the rest of a game."""
-        import networkx
-
-        graph = networkx.Graph()
-        graph.add_nodes_from(range(len(self)))
-        graph.add_edges_from(self.borders)
-        return graph
 
     @cached_property
     def wire(self) -> dict[str, Any]:
