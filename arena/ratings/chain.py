@@ -1,6 +1,6 @@
 """TrueSkill's update of players in a row, of whom only neighbours are compared: messages to and fro until they settle.
 
-Where doubles suffice every operation, in its order, is that of the package trueskill 0.4.5: the same to the last bit. What
+Where doubles suffice, every operation in its order is that of the package trueskill 0.4.5, and so is the last bit. What
 is spared is the package's objects, ten times the arithmetic: the mean over a tie takes as many rows as it has orders.
 """
 
