@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from arena.referee.record import Ply, Record
 from arena.referee.redo import replay
-from machine.exact.judging import Judge, Verdict, judge_of
+from machine.exact.judging import judge_of
+from machine.exact.verdict import Judge, Verdict
 from protocol.games.base import Game
 from protocol.messages import CHANCE, Event
 

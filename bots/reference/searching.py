@@ -12,8 +12,8 @@ from bots.evaluation.base import EQUAL, Evaluate
 from bots.reference.purse import purse
 from bots.search.base import Found
 from bots.search.deepening import DEEPEST, deepen
-from bots.search.kernels import GAMES, Algorithm, Kernel, kernel_for, settings_of
-from bots.search.settings import SearchSettings, choices_of
+from bots.search.kernels import GAMES, Kernel, kernel_for, settings_of
+from bots.search.settings import Algorithm, SearchSettings, choices_of
 from bots.tuning.weights import NAMES as WEIGHT_NAMES
 from bots.tuning.weights import read_weights
 from protocol.games import load

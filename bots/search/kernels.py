@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit
-from bots.search.settings import SearchSettings
+from bots.search.settings import Algorithm, SearchSettings
 from protocol.games.base import Game
-
-Algorithm = Literal["expectiminimax", "alphabeta"]
 
 _KERNELS = {
     "risk-duel": "bots.search.risk.duel:DuelSearch",

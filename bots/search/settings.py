@@ -1,11 +1,15 @@
-"""What a game's search may be told of its own, beside depth, nodes and weights: general code passes it on whole."""
+"""What a search is told: the algorithm that it runs, and what a game's may be told of its own, beside depth, nodes and
+weights, which general code passes on whole.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from msgspec import Struct, structs
+
+Algorithm = Literal["expectiminimax", "alphabeta"]
 
 
 class SearchSettings(Struct, frozen=True):

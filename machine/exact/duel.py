@@ -11,8 +11,8 @@ from typing import Any
 from machine.cache import cache_folder
 from machine.exact.duel_shape import Shape, shape_of
 from machine.exact.duel_values import iterate
-from machine.exact.judging import Judge, Verdict
 from machine.exact.storage import read_values, write_values
+from machine.exact.verdict import Judge, Verdict
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE, Action, Duel, Position
 

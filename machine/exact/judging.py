@@ -1,11 +1,11 @@
-"""Who grades the moves of a game that is solved: what one was worth beside the best one. Found by the game's name."""
+"""Who grades the moves of a game that is solved. Found by the game's name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import Any
 
+from machine.exact.verdict import Judge
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 
@@ -14,18 +14,6 @@ _WHERE = {
     "grundy": "machine.exact.heaps:judge_of",
     "risk-duel": "machine.exact.duel:judge_of",
 }
-
-
-class Verdict(NamedTuple):
-    """What the move played was worth to its seat, and a best move: expected results, win 1, draw 0, loss −1."""
-
-    value: float
-    best: Any
-    best_value: float
-
-
-Judge = Callable[[Any, Any], Verdict]
-"""The verdict on a legal move in a state."""
 
 
 def judge_of(game: Game[Any, Any]) -> Judge:
