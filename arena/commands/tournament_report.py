@@ -16,6 +16,7 @@ from arena.commands.tables import counted
 from arena.ratings.standings import TableRow, head_to_head, table, unbeaten
 from arena.referee.result import Result
 from arena.tournament.plan import Plan
+from machine.writing import in_place_of
 from protocol.errors import ArenaFault
 
 WIDEST_CROSS_TABLE = 8
@@ -41,9 +42,8 @@ class Report:
             "matches": self._results,
         }
         try:
-            temporary = file.with_name(file.name + ".part")
-            temporary.write_bytes(document(content))
-            temporary.replace(file)
+            with in_place_of(file) as temporary:
+                temporary.write_bytes(document(content))
         except OSError as exc:
             raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc
 
