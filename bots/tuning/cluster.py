@@ -73,6 +73,7 @@ class _Cluster(Crew):
         except Exception as error:
             if _is_mistaken(error):
                 again: Future[R] = self._send(self._errands[future])
+                self._landed([again])
                 return self._result(again)
             if isinstance(error, ImportError) or str(error).startswith("Can't get attribute"):
                 raise ArenaFault(

@@ -69,9 +69,9 @@ def test_a_killed_worker_costs_no_result(crew: Crew, tmp_path: Path) -> None:
     assert (tmp_path / "5").read_text().count("\n") == 3
 
 
-def test_a_result_that_is_lost_while_it_is_fetched_is_worked_out_again(
-    crew: Crew, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The worker that is killed while its result, the number of its process, is fetched: the first one."""
     gather, lose = distributed.Client._gather, distributed.client.FutureState.lose
     lost = asyncio.Event()
     killed: list[int] = []
@@ -90,9 +90,28 @@ def test_a_result_that_is_lost_while_it_is_fetched_is_worked_out_again(
 
     monkeypatch.setattr(distributed.Client, "_gather", gather_and_lose)
     monkeypatch.setattr(distributed.client.FutureState, "lose", lose_and_tell)
+    return killed
+
+
+def test_a_result_that_is_lost_while_it_is_fetched_is_worked_out_again(crew: Crew, killed: list[int]) -> None:
     results = list(crew.run(chores.own_process_after, [0.3]))
     assert killed
     assert [number for number, _ in results] == [0]
+
+
+def test_a_result_lost_with_the_last_worker_is_not_waited_for_without_end(
+    killed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bots.tuning.workers.LOOK_AFTER", 0.5)
+    with (
+        scheduler() as (address, _),
+        dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"),
+        cluster(address) as crew,
+    ):
+        monkeypatch.setattr("bots.tuning.cluster.WORKERS_WITHIN", 0.1)
+        with pytest.raises(ArenaFault, match="has no workers: start some on any machine"):
+            list(crew.run(chores.own_process_after, [0.3]))
+    assert killed
 
 
 def test_work_that_kills_every_worker_is_given_up_in_one_line(crew: Crew, address: str) -> None:
