@@ -83,7 +83,7 @@ class _Pruning(Generic[S, M]):
             return tree.final(state, ply), ()
         if left == 0:
             return tree.estimate(state), ()
-        known = self._recall(state, left, ply) if self._table is not None else None
+        known = self._table.get(self._key(state, ply)) if self._table is not None else None
         if known is not None and _answers(known, left):
             value = known.value if self._keyed_by_ply else from_root(known.value, ply)
             if known.bound == "exact" or (value >= beta if known.bound == "lower" else value <= alpha):
@@ -163,9 +163,6 @@ class _Pruning(Generic[S, M]):
     def _key(self, state: S, ply: int) -> Hashable:
         key = self._rules.key(state)
         return (key, ply) if self._keyed_by_ply else key
-
-    def _recall(self, state: S, left: int, ply: int) -> Entry | None:
-        return self._table.get(self._key(state, ply)) if self._table is not None else None
 
 
 def _answers(entry: Entry, left: int) -> bool:
