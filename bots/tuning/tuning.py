@@ -15,7 +15,7 @@ from machine.arguments import read_value
 from protocol.errors import UsageFault
 from protocol.shown import shown
 
-MOST_GENES = 15_000
+MOST_GENES_IN_ALL = 15_000
 """Of all generations together: a file with more would be too long for `read_file`."""
 MOST_SEED = 64
 
@@ -87,8 +87,9 @@ def check_tuning(tuning: Tuning) -> None:
     check(tuning.setup)
     method = tuning.method
     method.check()
-    if method.genes * method.generations > MOST_GENES:
-        raise UsageFault(f"genes times generations is {method.genes * method.generations:,}: at most {MOST_GENES:,}")
+    genes = method.genes * method.generations
+    if genes > MOST_GENES_IN_ALL:
+        raise UsageFault(f"genes times generations is {genes:,}: at most {MOST_GENES_IN_ALL:,}")
 
 
 def check_seed(seed: str) -> None:
