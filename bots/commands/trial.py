@@ -19,7 +19,7 @@ from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check
 from bots.tuning.session import pace
 from bots.tuning.tuning import check_seed
-from bots.tuning.weights import GAMES, NAMES, read_weights
+from bots.tuning.weights import NAMES, WEIGHED, read_weights
 from protocol import VERSION
 from protocol.errors import UsageFault
 from protocol.shown import shown
@@ -28,7 +28,7 @@ MOST_STARTS = 1_000_000
 
 
 def trial(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(GAMES)}.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(WEIGHED)}.")],
     one: Annotated[str, typer.Argument(metavar="SIDE", help=f"WEIGHTS or WEIGHTS:KEY=VALUE,… ({', '.join(NAMES)}).")],
     other: Annotated[str, typer.Argument(metavar="SIDE", help="What it is compared with, as equal:draft=greedy.")],
     starts: Annotated[int, typer.Option(help="How many starts; each is played from both seats.")] = 500,

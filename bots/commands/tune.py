@@ -23,7 +23,7 @@ from bots.tuning.plot import check_plot, plot
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.session import Tuner, pace
 from bots.tuning.tuning import Tuning, check_tuning, numbers, under_way
-from bots.tuning.weights import GAMES
+from bots.tuning.weights import WEIGHED
 from bots.tuning.workers import Crew
 from protocol import VERSION
 from protocol.errors import ArenaFault, UsageFault
@@ -45,7 +45,7 @@ class TuneOptions(NamedTuple):
 
 
 def tune(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(GAMES)}.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(WEIGHED)}.")],
     preset: Annotated[str | None, typer.Option(help=f"{', '.join(PRESETS)} [{_PRESET}].")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A number of the method or the search.")

@@ -12,7 +12,7 @@ from bots.evaluation.base import EQUAL, Evaluate
 from bots.reference.purse import purse
 from bots.search.base import Found
 from bots.search.deepening import DEEPEST, deepen
-from bots.search.kernels import GAMES, Kernel, kernel_for, settings_of
+from bots.search.kernels import WITH_KERNEL, Kernel, kernel_for, settings_of
 from bots.search.settings import Algorithm, SearchSettings, choices_of
 from bots.tuning.weights import NAMES as WEIGHT_NAMES
 from bots.tuning.weights import read_weights
@@ -26,7 +26,7 @@ WEIGHTS = (
     f"of the four features of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
 )
 
-ABOUT = {key: line for game in GAMES for key, line in settings_of(game).about.items()}
+ABOUT = {key: line for game in WITH_KERNEL for key, line in settings_of(game).about.items()}
 """The settings of searches that only some games have."""
 
 
@@ -60,7 +60,7 @@ class SearchingBot(Bot):
             raise TypeError(f"{kind} has no setting {min(unknown)!r}")
         self.depth = read_number(kind, "depth", depth, 64)
         self.nodes = read_number(kind, "nodes", nodes, 10**9)
-        self.search_settings = {game: _read(kind, settings_of(game), own) for game in GAMES}
+        self.search_settings = {game: _read(kind, settings_of(game), own) for game in WITH_KERNEL}
         """By the name of the game."""
         self.weights = read_weights(kind, weights)
         """By the name of the game."""

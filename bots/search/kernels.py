@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pkgutil import resolve_name
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit
@@ -15,13 +15,14 @@ _KERNELS = {
     "risk-duel": "bots.search.risk.duel:DuelSearch",
     "risk-campaign": "bots.search.risk.campaign:CampaignSearch",
 }
-_ONE_PLY = {"risk-campaign": "bots.search.risk.campaign:CampaignSearch"}
+_ONE_PLY = {"risk-campaign"}
+"""Those whose kernel is also a `OnePly`."""
 _SETTINGS = {
     "risk-duel": "bots.search.risk.settings:DuelSettings",
     "risk-campaign": "bots.search.risk.settings:CampaignSettings",
 }
-GAMES = tuple(_KERNELS)
-"""That have a kernel."""
+WITH_KERNEL = tuple(_KERNELS)
+"""The games that have a kernel."""
 
 
 class Kernel(Protocol):
@@ -68,21 +69,16 @@ class OnePly(Kernel, Protocol):
 
 def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
     """The compiled search of this game, if it has one."""
-    kernel: Kernel | None = _found(_KERNELS, rules)
+    kernel: Kernel | None = resolve_name(_KERNELS[rules.name])(rules) if rules.name in _KERNELS else None
     return kernel
 
 
 def one_ply_for(rules: Game[Any, Any]) -> OnePly | None:
     """The same for who looks one move ahead; None where the rules do for that."""
-    kernel: OnePly | None = _found(_ONE_PLY, rules)
-    return kernel
+    return cast(OnePly, kernel_for(rules)) if rules.name in _ONE_PLY else None
 
 
 def settings_of(game: str) -> type[SearchSettings]:
     """What the search of the game called so may be told of its own. Compiles nothing."""
     kind: type[SearchSettings] = resolve_name(_SETTINGS[game]) if game in _SETTINGS else SearchSettings
     return kind
-
-
-def _found(kernels: Mapping[str, str], rules: Game[Any, Any]) -> Any:
-    return resolve_name(kernels[rules.name])(rules) if rules.name in kernels else None

@@ -19,7 +19,7 @@ from bots.search.deepening import DEEPEST
 from bots.search.kernels import Kernel, kernel_for
 from bots.search.settings import SearchSettings, choices_of
 from bots.tuning.genetic import Gene
-from bots.tuning.weights import GAMES
+from bots.tuning.weights import WEIGHED
 from protocol import VERSION
 from protocol.dice import Dice
 from protocol.errors import ArenaFault, BadConfig, UsageFault
@@ -68,8 +68,8 @@ class PlayedGame(NamedTuple):
 def check(setup: Setup) -> Game[Any, Any]:
     """The rules that the games are played by. Raises `UsageFault` for a setup that can't be played."""
     game = setup.game
-    if game not in GAMES:
-        raise UsageFault(f"{shown(game)} has no weights to tune: one of {', '.join(GAMES)}")
+    if game not in WEIGHED:
+        raise UsageFault(f"{shown(game)} has no weights to tune: one of {', '.join(WEIGHED)}")
     read_number(game, "depth", setup.depth, 64)
     read_number(game, "nodes", setup.nodes, 10**9)
     if setup.depth is None and setup.nodes is None:

@@ -22,7 +22,7 @@ from bots.commands.trial import read_setup, read_side
 from bots.search.risk.settings import CampaignSettings
 from bots.tuning.presets import PRESETS
 from bots.tuning.selfplay import Seats, play
-from bots.tuning.weights import GAMES
+from bots.tuning.weights import WEIGHED
 from bots.tuning.workers import Crew, processes
 from commands import at_terminal, call, children, ends, run, started
 from patience import WITHIN
@@ -171,7 +171,7 @@ def test_the_file_of_a_tuning_is_a_side() -> None:
     assert by_name.weights != read_side(setup, "equal").weights
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", WEIGHED)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_may_be_tried(preset: str, game: str) -> None:
     assert read_setup(game, preset, [], []) == PRESETS[preset][game].setup

@@ -16,7 +16,7 @@ from bots.tuning.file import alone, read, write
 from bots.tuning.genetic import Generation, Method, middle
 from bots.tuning.presets import PRESETS
 from bots.tuning.tuning import check_tuning, under_way
-from bots.tuning.weights import GAMES, read_weights
+from bots.tuning.weights import WEIGHED, read_weights
 from commands import at_terminal, call, run
 
 TINY = ["genes=4", "tournaments=2", "best=1", "children=1", "mutants=1", "generations=2", "depth=1"]
@@ -46,7 +46,7 @@ def test_a_tuning_makes_weights_for_a_bot(made: Made) -> None:
     assert tuning.running is None
     assert [generation.number for generation in tuning.generations] == [1, 2]
     assert tuning.best is not None
-    assert read_weights("ga", f"@{made.file}") == dict.fromkeys(GAMES, tuning.best[0])
+    assert read_weights("ga", f"@{made.file}") == dict.fromkeys(WEIGHED, tuning.best[0])
 
 
 def test_two_workers_without_a_compiler_make_the_same_bytes(made: Made, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_drawn_seed_is_shown(tmp_path: Path) -> None:
     assert f"seed     {seed}\n" in done.stdout
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", WEIGHED)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_can_be_played_and_kept(preset: str, game: str) -> None:
     tuning = fresh(TuneOptions(game, preset, {}, {}, "s"))

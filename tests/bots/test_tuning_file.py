@@ -17,7 +17,7 @@ from bots.tuning.genetic import Generation, Method, fittest
 from bots.tuning.presets import PRESETS, Preset
 from bots.tuning.selfplay import Setup
 from bots.tuning.tuning import Running, Tuning, command, config_text, under_way
-from bots.tuning.weights import GAMES, read_weights
+from bots.tuning.weights import WEIGHED, read_weights
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
 
@@ -75,7 +75,7 @@ def test_the_weights_are_the_fittest_of_the_last_generation(tmp_path: Path) -> N
     file = tmp_path / "w.toml"
     write(tuning(2), file)
     last = tuning(2).generations[-1]
-    assert read_weights("ga", f"@{file}") == dict.fromkeys(GAMES, last.genes[fittest(last)])
+    assert read_weights("ga", f"@{file}") == dict.fromkeys(WEIGHED, last.genes[fittest(last)])
     assert tomllib.loads(file.read_text())["provenance"]["fitness"] == 0.833333
 
 

@@ -10,7 +10,7 @@ import bots.tuning.weights
 from bots.reference.alphabeta import AlphaBeta
 from bots.reference.ga import Ga
 from bots.tuning.file import read
-from bots.tuning.weights import GAMES, NAMES, read_weights
+from bots.tuning.weights import NAMES, WEIGHED, read_weights
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load
@@ -21,24 +21,24 @@ FOLDER = Path(bots.tuning.weights.__file__).parent
 
 @pytest.mark.parametrize("text", ["1,2.5,.5,0", "1/2.5/.5/0"])
 def test_four_numbers_hold_for_both_games(text: str) -> None:
-    assert read_weights("ga", text) == dict.fromkeys(GAMES, (1.0, 2.5, 0.5, 0.0))
+    assert read_weights("ga", text) == dict.fromkeys(WEIGHED, (1.0, 2.5, 0.5, 0.0))
 
 
 def test_equal_weights_have_a_name() -> None:
-    assert read_weights("ga", "equal") == dict.fromkeys(GAMES, (1.0, 1.0, 1.0, 1.0))
+    assert read_weights("ga", "equal") == dict.fromkeys(WEIGHED, (1.0, 1.0, 1.0, 1.0))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_named_set_has_four_weights_for_each_game(name: str) -> None:
     found = read_weights("ga", name)
-    assert tuple(found) == GAMES
+    assert tuple(found) == WEIGHED
     assert all(len(weights) == 4 and min(weights) >= 0 < max(weights) for weights in found.values())
 
 
 def test_a_file_gives_its_weights_to_both_games(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('game = "risk-duel"\nweights = [1, 2.5, 0.125, 0]\n')
-    assert read_weights("ga", f"@{file}") == dict.fromkeys(GAMES, (1.0, 2.5, 0.125, 0.0))
+    assert read_weights("ga", f"@{file}") == dict.fromkeys(WEIGHED, (1.0, 2.5, 0.125, 0.0))
 
 
 @pytest.mark.parametrize("text", ["1,2,3", "1,2,3,-4", "0/0/0/0", "inf,1,1,1", "nan,1,1,1", "best", "", "../equal"])
@@ -85,7 +85,7 @@ def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None
         read_weights("ga", f"@{tmp_path}/gone.toml")
 
 
-SHIPPED = [(game, name) for game in GAMES for name in NAMES if name != "equal"]
+SHIPPED = [(game, name) for game in WEIGHED for name in NAMES if name != "equal"]
 
 
 @pytest.mark.parametrize(("game", "name"), SHIPPED)
@@ -98,10 +98,10 @@ def test_weights_that_come_with_the_package_are_a_finished_tuning(game: str, nam
 
 def test_ga_plays_the_paired_weights_of_each_game_unless_told_otherwise() -> None:
     assert Ga("mine").weights == read_weights("ga", "paired")
-    assert Ga("mine", weights="1/2/3/4").weights == dict.fromkeys(GAMES, (1.0, 2.0, 3.0, 4.0))
+    assert Ga("mine", weights="1/2/3/4").weights == dict.fromkeys(WEIGHED, (1.0, 2.0, 3.0, 4.0))
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", WEIGHED)
 def test_ga_moves_as_alphabeta_does_with_the_same_weights(game: str) -> None:
     rules = load(game)
     state = rules.initial(Dice(bytes(32), 0))[0]

@@ -12,25 +12,26 @@ from machine.arguments import read_file
 from protocol.errors import UsageFault
 from protocol.values import FileTable
 
-GAMES = ("risk-duel", "risk-campaign")
+WEIGHED = ("risk-duel", "risk-campaign")
+"""The games whose evaluation has weights."""
 _FOLDER = Path(__file__).parent
 NAMES = (
     "equal",
-    *sorted(set.intersection(*({file.stem for file in (_FOLDER / game).glob("*.toml")} for game in GAMES))),
+    *sorted(set.intersection(*({file.stem for file in (_FOLDER / game).glob("*.toml")} for game in WEIGHED))),
 )
 """The sets that have a name: equal weights, and the tunings that come with the package for both games."""
 _RIGHT = "four numbers from 0 up, like 1,1,1,1, one above 0"
 
 
 def read_weights(bot: str, text: str) -> Mapping[str, tuple[float, ...]]:
-    """The weights for each of `GAMES`, from four numbers (`1,2,3,4`, `1/2/3/4`), a name, or `@FILE`, a tuning.
+    """The weights for each of `WEIGHED`, from four numbers (`1,2,3,4`, `1/2/3/4`), a name, or `@FILE`, a tuning.
 
     Numbers and a file hold for both games. Raises `UsageFault`, which begins with the name of the bot.
     """
     if text.startswith("@"):
-        return dict.fromkeys(GAMES, _held(bot, text[1:]))
+        return dict.fromkeys(WEIGHED, _held(bot, text[1:]))
     if text in NAMES:
-        return {game: _named(bot, game, text) for game in GAMES}
+        return {game: _named(bot, game, text) for game in WEIGHED}
     try:
         weights = [float(part) for part in re.split("[,/]", text)]
     except ValueError:
@@ -38,7 +39,7 @@ def read_weights(bot: str, text: str) -> Mapping[str, tuple[float, ...]]:
     if not are_weights(weights):
         other = f"or @FILE, a tuning; or one of {', '.join(NAMES)}"
         raise UsageFault(f"{bot}: weights is {text[:40]!r}: {_RIGHT}; {other}")
-    return dict.fromkeys(GAMES, tuple(weights))
+    return dict.fromkeys(WEIGHED, tuple(weights))
 
 
 def are_weights(values: Sequence[float]) -> bool:
