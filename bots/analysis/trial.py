@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
-
-from rich.console import Console
-from rich.progress import Progress
 
 from bots.tuning.genetic import Gene
 from bots.tuning.selfplay import Seats, Setup, play_all
@@ -40,24 +37,25 @@ class TrialResult(NamedTuple):
     seat_0: float
 
 
-def play_trial(crew: Crew, sides: tuple[Side, Side], seed: str, starts: int) -> TrialResult:
-    """Play all games. No tuning plays these starts, but for one with a seed like `trial/…`."""
-    console = Console(stderr=True)
+def play_trial(
+    crew: Crew, sides: tuple[Side, Side], seed: str, starts: int, played: Callable[[], object] = lambda: None
+) -> TrialResult:
+    """Play all games; `played` is called after each. No tuning plays these starts, but for one with a seed like
+    `trial/…`.
+    """
     scores: list[list[float]] = []
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
-        bar = progress.add_task("games", total=2 * starts)
-        for first, second in (sides, sides[::-1]):
-            games = [Seats(first.weights, second.weights, f"trial/{seed}/{k}") for k in range(starts)]
-            work = partial(play_all, first.setup, version=VERSION, second=second.setup)
-            found = [0.0] * starts
-            for k, score in spread(crew, work, games):
-                found[k] = score
-                progress.update(bar, advance=1)
-            scores.append(found)
-    return judge(*scores)
+    for first, second in (sides, sides[::-1]):
+        games = [Seats(first.weights, second.weights, f"trial/{seed}/{k}") for k in range(starts)]
+        work = partial(play_all, first.setup, version=VERSION, second=second.setup)
+        found = [0.0] * starts
+        for k, score in spread(crew, work, games):
+            found[k] = score
+            played()
+        scores.append(found)
+    return summed_up(*scores)
 
 
-def judge(first: Sequence[float], second: Sequence[float]) -> TrialResult:
+def summed_up(first: Sequence[float], second: Sequence[float]) -> TrialResult:
     """From seat 0's scores by start, where the side sat there and where the other did.
 
     The interval is that of the mean over starts, each the mean of its two games, with two more of each extreme added:

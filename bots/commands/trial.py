@@ -10,6 +10,8 @@ from time import monotonic
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import Progress
 
 from bots.analysis.trial import Side, TrialResult, play_trial
 from bots.client.values import read_config, read_pairs
@@ -20,6 +22,7 @@ from bots.tuning.selfplay import Setup, check
 from bots.tuning.session import pace
 from bots.tuning.tuning import check_seed
 from bots.tuning.weights import NAMES, WEIGHED, read_weights
+from bots.tuning.workers import Crew
 from protocol import VERSION
 from protocol.errors import UsageFault
 from protocol.shown import shown
@@ -55,11 +58,19 @@ def trial(
             compile_once(setup)
         began = monotonic()
         with crew as workers:
-            result = play_trial(workers, sides, seed, starts)
+            result = _play(workers, sides, seed, starts)
     if json_:
         print(_json(sides, seed, result))
     else:
         _print(setup, sides, seed, result, pace(result.games, monotonic() - began))
+
+
+def _play(crew: Crew, sides: tuple[Side, Side], seed: str, starts: int) -> TrialResult:
+    """Play the trial; at a terminal a bar shows how far it is."""
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+        bar = progress.add_task("games", total=2 * starts)
+        return play_trial(crew, sides, seed, starts, lambda: progress.advance(bar))
 
 
 def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str]) -> Setup:

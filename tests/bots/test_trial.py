@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bots.tuning.weights
-from bots.analysis.trial import Side, TrialResult, judge, play_trial
+from bots.analysis.trial import Side, TrialResult, play_trial, summed_up
 from bots.commands.trial import read_setup, read_side
 from bots.search.risk.settings import CampaignSettings
 from bots.tuning.presets import PRESETS
@@ -54,7 +54,9 @@ def test_the_games_are_those_of_each_side_from_either_seat_of_every_start(crew: 
     first = [play(one.setup, Seats(one.weights, other.weights, start), other.setup).score for start in starts]
     second = [play(other.setup, Seats(other.weights, one.weights, start), one.setup).score for start in starts]
     assert len({*first, *second}) > 1
-    assert play_trial(crew, (one, other), "s", 12) == judge(first, second)
+    played: list[None] = []
+    assert play_trial(crew, (one, other), "s", 12, lambda: played.append(None)) == summed_up(first, second)
+    assert len(played) == 24
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_a_side_against_itself_has_half_and_does_not_know_that_for_sure(crew: Cr
 
 def test_scores_are_judged_as_by_hand() -> None:
     # Shares by start: 1, 0.5, 0.75; with 0, 0, 1, 1 their mean is 4.25 / 7, their squares add up to 3.8125.
-    outcome = judge([1.0, 1.0, 0.5], [0.0, 1.0, 0.0])
+    outcome = summed_up([1.0, 1.0, 0.5], [0.0, 1.0, 0.0])
     middle = 4.25 / 7
     reach = 1.96 * math.sqrt((3.8125 - 7 * middle**2) / 6 / 7)
     assert outcome[:4] == (6, 4, 1, 1)
@@ -103,7 +105,7 @@ def test_scores_are_judged_as_by_hand() -> None:
 
 
 def test_where_the_seat_decides_every_game_the_interval_is_around_half_and_narrows_with_starts() -> None:
-    few, many = judge([1.0] * 20, [1.0] * 20), judge([0.0] * 500, [0.0] * 500)
+    few, many = summed_up([1.0] * 20, [1.0] * 20), summed_up([0.0] * 500, [0.0] * 500)
     assert [outcome.score for outcome in (few, many)] == [0.5, 0.5]
     assert (few.seat_0, many.seat_0) == (1.0, 0.0)
     assert [outcome.low + outcome.high for outcome in (few, many)] == pytest.approx([1.0, 1.0])
@@ -111,7 +113,7 @@ def test_where_the_seat_decides_every_game_the_interval_is_around_half_and_narro
 
 
 def test_who_wins_all_games_is_surely_better_after_many_not_after_one() -> None:
-    one, many = judge([1.0], [0.0]), judge([1.0] * 20, [0.0] * 20)
+    one, many = summed_up([1.0], [0.0]), summed_up([1.0] * 20, [0.0] * 20)
     assert (one.score, one.high, many.score, many.high) == (1.0, 1.0, 1.0, 1.0)
     assert one.low < 0.5 < 0.75 < many.low
 
@@ -119,7 +121,7 @@ def test_who_wins_all_games_is_surely_better_after_many_not_after_one() -> None:
 @given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.5, 1.0])] * 2), min_size=1, max_size=60))
 def test_the_score_is_in_its_interval_and_the_other_side_has_the_rest(scores: list[tuple[float, float]]) -> None:
     first, second = map(list, zip(*scores, strict=True))
-    ours, theirs = judge(first, second), judge(second, first)
+    ours, theirs = summed_up(first, second), summed_up(second, first)
     assert 0 <= ours.low <= ours.score <= ours.high <= 1
     assert ours.low < ours.high
     assert (theirs.score, theirs.low, theirs.high) == pytest.approx((1 - ours.score, 1 - ours.high, 1 - ours.low))
@@ -139,7 +141,7 @@ def test_about_95_of_100_intervals_hold_the_truth(
     for _ in range(trials):
         first = [float(draw.random() < chances[0]) for _ in range(starts)]
         second = [float(draw.random() >= chances[1]) for _ in range(starts)]
-        outcome = judge(first, second)
+        outcome = summed_up(first, second)
         held += outcome.low <= sum(chances) / 2 <= outcome.high
     assert least <= held / trials <= most
 
@@ -150,7 +152,7 @@ def test_intervals_hold_the_truth_also_where_the_start_decides_both_games(starts
     held = 0
     for _ in range(trials):
         first = [float(draw.random() < 0.8) for _ in range(starts)]
-        outcome = judge(first, [1 - score for score in first])
+        outcome = summed_up(first, [1 - score for score in first])
         held += outcome.low <= 0.8 <= outcome.high
     assert 0.92 <= held / trials <= 0.985
 
