@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -33,6 +34,8 @@ LOOK_AHEAD = 64
 """How many matches of the schedule are looked at for one whose bots are free."""
 MOST_CRASHES = 3
 """After so many in a row, without a match finished in between, a bot is not started again."""
+
+log = logging.getLogger("arena.tournament")
 
 
 class Tournament:
@@ -81,15 +84,22 @@ class Tournament:
             actions=assigned,
             freed=self._news.set,
         )
+        played_out = False
         try:
             port = await arena.listen(HOST, 0)
             self._arena = arena
             await self._start_bots(port, tokens)
             while missing := self._missing(results):
                 await self._play(missing)
+            played_out = True
         finally:
             in_order.abandon()
-            await self._close(arena)
+            faults = await self._close(arena)
+            if faults and played_out and self._failure is None:
+                raise faults[0]
+            for fault in faults:  # what is raised is why the tournament closes
+                trace = None if isinstance(fault, ArenaFault) else fault
+                log.error("the tournament did not close as it should: %s", fault, exc_info=trace)
         if self._failure is not None:
             raise self._failure
 
@@ -115,15 +125,13 @@ class Tournament:
             self._bots[contestant.name] = bot
             await bot.start()
 
-    async def _close(self, arena: Arena) -> None:
-        """End the arena and every bot; what goes wrong with one is raised when all the others have ended."""
+    async def _close(self, arena: Arena) -> list[BaseException]:
+        """End the arena and every bot, whatever goes wrong with one of them: what did."""
         # Nobody would tell the bots that are not here that the arena goes away.
         patience = {name: LEAVE_WITHIN if arena.lobby.here(name) else 0.0 for name in self._bots}
         stopping = [bot.stop(patience[name]) for name, bot in self._bots.items()]
         ended = await asyncio.gather(arena.close(GOING_AWAY), *stopping, return_exceptions=True)
-        for fault in ended:
-            if fault is not None:
-                raise fault
+        return [fault for fault in ended if fault is not None]
 
     async def _play(self, missing: Iterable[Pairing]) -> None:
         """Play these pairings, as many at once as there are jobs, the next in the schedule whose bots are free."""

@@ -7,7 +7,7 @@ import contextlib
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from arena.referee.record import Secret
 from arena.server.arena import Arena
 from arena.server.journal import Journal, JournalFault
 from arena.server.listener import Listener, PortFault
+from arena.store.database import StoreFailed
+from arena.store.finishing import Finished
+from arena.store.store import Store
 from commands import children
 from protocol.errors import ArenaFault
 from referee_table import SEED, header
@@ -160,3 +163,49 @@ def test_a_tournament_whose_arena_can_not_be_closed_ends_its_bots_all_the_same(
         run_tournament(tmp_path)
     assert left(tmp_path) == []
     assert children(os.getpid()) == before
+
+
+@pytest.mark.parametrize(
+    ("reason", "raised"), [(PortFault("no port"), PortFault), (asyncio.CancelledError(), KeyboardInterrupt)]
+)
+def test_a_tournament_that_can_not_be_closed_either_ends_for_its_first_reason(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    reason: BaseException,
+    raised: type[BaseException],
+) -> None:
+    close = Arena.close
+
+    async def stops(self: Listener, host: str, port: int) -> int:
+        raise reason
+
+    async def fails(self: Arena, code: int) -> None:
+        await close(self, code)
+        raise ArenaFault("no end")
+
+    monkeypatch.setattr(Listener, "open", stops)
+    monkeypatch.setattr(Arena, "close", fails)
+    with pytest.raises(raised):
+        run_tournament(tmp_path)
+    assert "no end" in caplog.text
+    assert left(tmp_path) == []
+
+
+def test_a_tournament_that_can_not_store_its_last_result_says_so_whatever_can_not_be_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    close = Arena.close
+
+    async def fails(self: Arena, code: int) -> None:
+        await close(self, code)
+        raise ArenaFault("no end")
+
+    def full(self: Store, batch: Sequence[Finished]) -> None:
+        raise StoreFailed("the disk is full")
+
+    monkeypatch.setattr(Arena, "close", fails)
+    monkeypatch.setattr(Store, "finish", full)
+    with pytest.raises(StoreFailed, match="the disk is full"):
+        run_tournament(tmp_path)
+    assert "no end" in caplog.text
