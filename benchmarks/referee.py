@@ -172,11 +172,11 @@ async def _serve_echo() -> None:
 
 async def _serve_arena(connections: int) -> None:
     from arena.server.arena import Arena
-    from arena.server.identity import FixedDoor
     from arena.server.journal import Journal
     from arena.server.settling import Ended, StoreFirst
     from arena.store.archive import Archive
     from arena.store.store import Store
+    from arena.tournament.door import FixedDoor
     from protocol.games import load
     from protocol.messages import Clock
 

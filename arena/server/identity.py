@@ -1,9 +1,8 @@
-"""Who may come in under which name: bots of the store by their token, or the bots that a tournament started itself."""
+"""Who may come in under which name: what a door is, and the one that knows the bots of the store by their token."""
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
 from typing import Protocol
 
 from arena.store.archive import Archive
@@ -74,18 +73,3 @@ class StoreDoor:
         ):
             raise AuthFailed(f"that is not the token of {hello.bot}")
         return known.name, None
-
-
-class FixedDoor:
-    """Only these bots, each with its own token; and watchers."""
-
-    def __init__(self, tokens: Mapping[str, str]) -> None:
-        self._tokens = tokens
-
-    async def identify(self, hello: Hello) -> tuple[str | None, str | None]:
-        if hello.bot is None:
-            return None, None
-        token = self._tokens.get(hello.bot)
-        if token is None or hello.token is None or not hmac.compare_digest(token.encode(), hello.token.encode()):
-            raise AuthFailed(f"{hello.bot} is not one of this tournament's bots, or that is not its token")
-        return hello.bot, None

@@ -12,10 +12,10 @@ from pathlib import Path
 from arena.ratings.pairing import Pairing
 from arena.referee.result import Result
 from arena.server.arena import Arena
-from arena.server.identity import FixedDoor
 from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.tournament.assigning import assigned
+from arena.tournament.door import FixedDoor
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.process import LEAVE_WITHIN, BotCrashed, BotProcess
 from arena.tournament.settling import InOrder, TellFirst
