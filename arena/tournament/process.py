@@ -33,8 +33,7 @@ class BotProcess:
     ) -> None:
         self.name = contestant.name
         self.log = log
-        self.crashes = 0
-        """In a row, without a match finished in between; the tournament resets it."""
+        self._crashes = 0
         self._command = contestant.command
         self._environment = {**os.environ, **environment}
         self._crashed = crashed
@@ -43,6 +42,15 @@ class BotProcess:
         self._stopping = False
         self._ended_for: str | None = None
         self._begins = 0
+
+    @property
+    def crashes(self) -> int:
+        """How many there were in a row, without a match finished in between."""
+        return self._crashes
+
+    def played(self) -> None:
+        """The bot finished a match: crashes are counted anew."""
+        self._crashes = 0
 
     async def start(self) -> None:
         """Run the program, unless told to stop. Raises `BotCrashed` if there is none, `ArenaFault` for its log."""
@@ -71,7 +79,7 @@ class BotProcess:
     async def _wait(self, process: asyncio.subprocess.Process) -> None:
         code = await process.wait()
         if not self._stopping:
-            self.crashes += 1
+            self._crashes += 1
             how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
             how, self._ended_for = self._ended_for or how, None
             self._crashed(self, f"{self.name} {how}; its last words, in {self.log}:\n{self.last_words()}")

@@ -185,7 +185,7 @@ class Tournament:
         results.append(result)
         for seat in result.seats:
             if seat.reason not in (DISCONNECTED, NO_SHOW):
-                self._bots[seat.bot].crashes = 0
+                self._bots[seat.bot].played()
         self._told(result)
         self._news.set()
 

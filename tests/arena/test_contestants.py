@@ -100,6 +100,17 @@ async def test_the_last_words_are_those_of_the_last_run(tmp_path: Path) -> None:
     assert started.bot.crashes == 2
 
 
+async def test_a_match_played_has_the_crashes_counted_anew(tmp_path: Path) -> None:
+    started = Started(tmp_path, "pass")
+    for _ in range(2):
+        await started.bot.start()
+        await started.crash()
+        started.bot.played()
+    await started.bot.start()
+    await started.crash()
+    assert started.bot.crashes == 1
+
+
 async def test_a_silent_crash_says_so(tmp_path: Path) -> None:
     started = Started(tmp_path, "pass")
     await started.bot.start()
