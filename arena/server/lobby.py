@@ -189,7 +189,7 @@ class Lobby:
             text = f"you are in no match {message.match!r}: it is over, or was never yours"
             session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
             return
-        event = Played(seat, message.ply, message.move, message.info, session.wire.round_trip)
+        event = Played(seat, message.ply, message.move, message.info, session.round_trip)
         self._runners[message.match].receive(event)
 
     def resign(self, session: Session, message: Resign) -> None:

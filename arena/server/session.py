@@ -23,12 +23,12 @@ class Session:
     """A client's connection from its hello on. `bot` is None for a watcher, `key` the name as bots are looked up by."""
 
     def __init__(self, wire: Wire, codec: Codec, hello: Hello, bot: str | None, act: Action) -> None:
-        self.wire = wire
         self.bot = bot
         self.key = "" if bot is None else folded(bot)
         self.version = hello.version
         self.slots = hello.slots
         self.follow = hello.follow
+        self._wire = wire
         self._codec = codec
         self._act = act
         self._bad = 0
@@ -36,9 +36,14 @@ class Session:
         self._ended: deque[str] = deque(maxlen=2 * MAX_SLOTS)
         wire.receive = self.receive
 
+    @property
+    def round_trip(self) -> float:
+        """Seconds that a frame needs to the client and back; 0 before it was measured."""
+        return self._wire.round_trip
+
     def send(self, message: FromServer) -> None:
         """Send a message; a rejection that the peer should have avoided counts as a bad message."""
-        self.wire.push(self._codec.encode(message))
+        self._wire.push(self._codec.encode(message))
         if type(message) is End:
             self._ended.append(message.match)
         elif type(message) is Rejected and message.code in _BAD_REJECTIONS and message.match not in self._ended:
@@ -63,7 +68,7 @@ class Session:
     def close(self, code: int, reason: str) -> None:
         """Close the connection. What the peer sent before it heard of that comes too late."""
         self._closed = True
-        self.wire.drop(code, reason)
+        self._wire.drop(code, reason)
 
     def _count(self) -> None:
         self._bad += 1

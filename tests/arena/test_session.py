@@ -110,8 +110,8 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     slow = await served.enter("slow")
     first, second, start, _ = await served.pair()
     flood = next(iter(served.arena.lobby._news))
-    while flood.wire.state.name == "OPEN":
-        flood.wire.push(bytes(1024))
+    while flood._wire.state.name == "OPEN":
+        flood._wire.push(bytes(1024))
         await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written
     await first.ready(start)
     await second.ready(start)
