@@ -62,6 +62,8 @@ class Tournament:
         self._hello_within = hello_within
         self._told = told
         self._noted = noted
+        self._arena: Arena
+        self._under_way = 0
         self._news = asyncio.Event()
         self._failure: BaseException | None = None
         self._bots: dict[str, BotProcess] = {}
@@ -136,7 +138,6 @@ class Tournament:
     async def _play(self, missing: Iterable[Pairing]) -> None:
         """Play these pairings, as many at once as there are jobs, the next in the schedule whose bots are free."""
         waiting = deque(missing)
-        self._under_way = 0
         while waiting or self._under_way:
             if self._failure is not None:
                 raise self._failure
