@@ -19,16 +19,15 @@ class KnownRatings:
         """A bot's mu and sigma; those of a new bot where nothing is known."""
         return self._known.get((folded(bot), game), (INITIAL.mu, INITIAL.sigma))
 
-    def put(self, bot: str, game: str, mu: float, sigma: float) -> None:
-        """Know a rating from now on."""
-        self._known[folded(bot), game] = (mu, sigma)
-
     async def look_up(self, bot: str) -> None:
         """Read a bot's ratings. Raises `StoreFailed`."""
         for game, standing in (await self._archive.ask(self._archive.store.standings, bot)).items():
-            self.put(bot, game, standing.mu, standing.sigma)
+            self._put(bot, game, standing.mu, standing.sigma)
 
     def learn(self, result: Result, ratings: Ratings) -> None:
         """Know what a match changed."""
         for seat, rating in zip(result.seats, ratings.seats, strict=True):
-            self.put(seat.bot, ratings.pool, rating.mu_after, rating.sigma_after)
+            self._put(seat.bot, ratings.pool, rating.mu_after, rating.sigma_after)
+
+    def _put(self, bot: str, game: str, mu: float, sigma: float) -> None:
+        self._known[folded(bot), game] = (mu, sigma)

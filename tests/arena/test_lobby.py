@@ -8,8 +8,28 @@ from typing import Any
 import pytest
 
 from arena.referee import reading
+from arena.referee.result import Result, SeatResult
 from arena.replay.verify import verify
 from arena.server import seeking
+from arena.store.finishing import Finished
+
+
+def won(match: str, winner: str, loser: str) -> Result:
+    """The result of a rated match of Nim."""
+    seats = [SeatResult(bot=bot, version="1", rank=rank, reason="win") for rank, bot in enumerate((winner, loser), 1)]
+    return Result(
+        match=match,
+        game="nim",
+        config={},
+        rated=True,
+        seats=tuple(seats),
+        reason="win",
+        plies=1,
+        digest="",
+        started="2026-01-01T00:00:00Z",
+        finished="2026-01-01T00:00:09Z",
+    )
+
 
 # Seeks and seats
 
@@ -63,8 +83,9 @@ async def test_a_named_opponent_is_waited_for_and_the_match_is_unrated(serve: An
 async def test_two_bots_alone_do_not_wait_for_a_better_match(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seeking, "LOOK_AGAIN", 3600.0)
     served = await serve()
-    for bot, mu in (("ann", 45.0), ("bob", 5.0)):
-        served.arena._ratings.put(bot, "nim", mu, 1.0)
+    for bot in ("ann", "bob"):
+        await served.enter(bot)
+    served.store.finish([Finished(won(f"m-{number}", "ann", "bob"), lambda ratings: b"") for number in range(20)])
     ann, bob = await served.enter("ann"), await served.enter("bob")
     for client in (ann, bob):
         await client.send(type="seek", id="s", game="nim")
