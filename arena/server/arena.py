@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from arena.referee.match import Match
 from arena.referee.record import Header, RecordedSeat, Secret, header_of
 from arena.referee.result import Ratings, Result
+from arena.server.actions import everything
 from arena.server.handshake import Handshake
 from arena.server.heartbeat import Heartbeat
 from arena.server.identity import Door
 from arena.server.journal import Journal
 from arena.server.listener import Listener
-from arena.server.lobby import Lobby, everything
+from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.reporting import Reporter
 from arena.server.runner import Runner

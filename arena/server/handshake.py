@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from arena.server.actions import Unavailable
 from arena.server.identity import Door
-from arena.server.lobby import Lobby, Unavailable
+from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.session import Action, Session
 from arena.server.wire import Wire

@@ -1,64 +1,26 @@
-"""Who is connected and who plays where; and what each message of a client does."""
+"""Who is connected, who seeks, who plays where and who watches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from arena.referee.effects import Delayed, Played, Readied, Resigned
+from arena.referee.effects import Delayed
 from arena.server.runner import Runner
 from arena.server.seeking import Begin, RatingOf, Seeks
-from arena.server.session import Action, Session
-from protocol import error_codes
+from arena.server.session import Session
 from protocol.close_codes import SUPERSEDED
-from protocol.errors import BotFault, MalformedMessage
-from protocol.games import load
-from protocol.messages import (
-    ClientMessage,
-    Hello,
-    Move,
-    Ready,
-    Rejected,
-    Resign,
-    Seek,
-    Unseek,
-    Unseeked,
-    Unwatch,
-    Watch,
-)
 from protocol.names import folded
-
-EVERY_MATCH = "*"
-
-
-class NotAllowed(BotFault):
-    """Something that this client may not do."""
-
-    code = error_codes.NOT_ALLOWED
-
-
-class NoSlots(BotFault):
-    """More seeks and matches than the connection has slots."""
-
-    code = error_codes.NO_SLOTS
-
-
-class Unavailable(BotFault):
-    """Something that is not there now."""
-
-    code = error_codes.UNAVAILABLE
 
 
 class Lobby:
     """The arena's memory of the present. `begin` starts a match of paired seeks; `rating_of(bot, game)`: mu, sigma."""
 
     def __init__(self, begin: Begin, rating_of: RatingOf) -> None:
+        self.seeks = Seeks(begin, rating_of, lambda: len(self._sessions))
+        """The seeks in force."""
         self._sessions: dict[str, Session] = {}
         self._runners: dict[str, Runner] = {}
         self._news: set[Session] = set()
         """Watchers of every match."""
         self._playing: dict[str, dict[str, int]] = {}
-        self._seeks = Seeks(begin, rating_of, lambda: len(self._sessions))
         self._known: set[str] = set()
 
     def enter(self, session: Session) -> list[str]:
@@ -86,7 +48,7 @@ class Lobby:
         if session.bot is None or self._sessions.get(session.key) is not session:
             return
         del self._sessions[session.key]
-        self._seeks.leave(session.key)
+        self.seeks.leave(session.key)
         for match, seat in list(self._playing.get(session.key, {}).items()):
             self._runners[match].lose(seat, session)
 
@@ -122,7 +84,7 @@ class Lobby:
 
     def close(self) -> None:
         """Pair no more, and leave the matches under way to their journals."""
-        self._seeks.close()
+        self.seeks.close()
         for runner in self._runners.values():
             runner.stop()
 
@@ -144,107 +106,31 @@ class Lobby:
         session = self._sessions.get(name)
         if session is None:
             return 0
-        return session.slots - self._seeks.count(name) - len(self._playing.get(name, ()))
+        return session.slots - self.seeks.count(name) - len(self._playing.get(name, ()))
 
     def forfeit(self, bot: str) -> None:
         """A bot is gone for good: its matches under way are lost at once."""
         for match, seat in list(self._playing.get(folded(bot), {}).items()):
             self._runners[match].forfeit(seat)
 
-    def act(self, session: Session, message: ClientMessage) -> None:
-        """Do what a client's message says. Raises `BotFault` for what it may not do."""
-        _ACTIONS[type(message)](self, session, message)
+    def runner(self, match: str) -> Runner | None:
+        """A match under way."""
+        return self._runners.get(match)
 
-    def seek(self, session: Session, message: Seek) -> None:
-        """Put a seek in force."""
-        bot = _player(session)
-        if self._seeks.holds(bot, message.id):
-            raise MalformedMessage(f"seek: id {message.id!r} is in force already: choose another")
-        if self.free_slots(bot) <= 0:  # before the config is read: a large map takes a few milliseconds
-            raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
-        game = load(message.game, message.config)
-        if message.opponent is not None and folded(message.opponent) == bot:
-            raise NotAllowed("seek: a bot does not play itself: name another opponent")
-        if message.opponent is not None and game.seats > 2:
-            raise NotAllowed(f"seek: an opponent is named where two play: this match has {game.seats} seats")
-        self._seeks.add(session, message, game)
+    def seat(self, session: Session, match: str) -> tuple[Runner, int] | None:
+        """A match under way in which a client's bot plays, and its seat there."""
+        playing = self._playing.get(session.key)
+        seat = None if playing is None else playing.get(match)
+        return None if seat is None else (self._runners[match], seat)
 
-    def unseek(self, session: Session, message: Unseek) -> None:
-        """Take a seek back; a `start` that was sent before stands."""
-        self._seeks.withdraw(_player(session), message.id)
-        session.send(Unseeked(id=message.id))
+    def subscribe(self, session: Session) -> None:
+        """Tell a client the start and the end of every match."""
+        self._news.add(session)
+        for runner in self._runners.values():
+            runner.subscribe(session)
 
-    def ready(self, session: Session, message: Ready) -> None:
-        """A seat is ready."""
-        seat = self._seat(session, message.match)
-        if seat is None:
-            raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")
-        self._runners[message.match].receive(Readied(seat, bytes.fromhex(message.nonce or "")))
-
-    def move(self, session: Session, message: Move) -> None:
-        """A seat moves."""
-        playing = self._playing.get(_player(session))
-        seat = None if playing is None else playing.get(message.match)
-        if seat is None:
-            text = f"you are in no match {message.match!r}: it is over, or was never yours"
-            session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
-            return
-        event = Played(seat, message.ply, message.move, message.info, session.round_trip)
-        self._runners[message.match].receive(event)
-
-    def resign(self, session: Session, message: Resign) -> None:
-        """A seat gives up; of a match that is over, nothing is left to resign."""
-        seat = self._seat(session, message.match)
-        if seat is not None:
-            self._runners[message.match].receive(Resigned(seat))
-
-    def watch(self, session: Session, message: Watch) -> None:
-        """Follow one match, or hear of all."""
-        if message.match == EVERY_MATCH:
-            self._news.add(session)
-            for runner in self._runners.values():
-                runner.subscribe(session)
-            return
-        if message.match not in self._runners:
-            raise Unavailable(f"watch: no match {message.match!r} is under way")
-        self._runners[message.match].watch(session)
-
-    def unwatch(self, session: Session, message: Unwatch) -> None:
-        """Stop following."""
-        if message.match == EVERY_MATCH:
-            self._news.discard(session)
-            for runner in self._runners.values():
-                runner.unsubscribe(session)
-        elif message.match in self._runners:
-            self._runners[message.match].unwatch(session)
-
-    def second_hello(self, session: Session, message: Hello) -> None:
-        """Refuse a `hello` that is not the first message."""
-        raise MalformedMessage("hello: it is said once, as the first message of a connection")
-
-    def _seat(self, session: Session, match: str) -> int | None:
-        return self._playing.get(_player(session), {}).get(match)
-
-
-def everything(lobby: Lobby) -> Action:
-    """What messages do where clients may ask for everything there is."""
-    return lobby.act
-
-
-def _player(session: Session) -> str:
-    """The folded name of a session's bot."""
-    if session.bot is None:
-        raise NotAllowed("a watcher may only watch: say hello with a bot's name to play")
-    return session.key
-
-
-_ACTIONS: dict[type[ClientMessage], Callable[[Lobby, Session, Any], None]] = {
-    Hello: Lobby.second_hello,
-    Seek: Lobby.seek,
-    Unseek: Lobby.unseek,
-    Ready: Lobby.ready,
-    Move: Lobby.move,
-    Resign: Lobby.resign,
-    Watch: Lobby.watch,
-    Unwatch: Lobby.unwatch,
-}
+    def unsubscribe(self, session: Session) -> None:
+        """Tell a client starts and ends no more."""
+        self._news.discard(session)
+        for runner in self._runners.values():
+            runner.unsubscribe(session)

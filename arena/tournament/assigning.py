@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from arena.server.lobby import Lobby, NotAllowed
+from arena.server.actions import NotAllowed, everything
+from arena.server.lobby import Lobby
 from arena.server.session import Action, Session
 from protocol.messages import ClientMessage, Seek
 
@@ -10,9 +11,11 @@ from protocol.messages import ClientMessage, Seek
 def assigned(lobby: Lobby) -> Action:
     """Everything but a seek: a client that seeks nevertheless is told, and may wait."""
 
+    others = everything(lobby)
+
     def act(session: Session, message: ClientMessage) -> None:
         if isinstance(message, Seek):
             raise NotAllowed("seek: matches are assigned here: wait for start")
-        lobby.act(session, message)
+        others(session, message)
 
     return act
