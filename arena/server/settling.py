@@ -25,8 +25,9 @@ class Ended:
     """A match that is over, to be stored and to be told, in whichever order `Settle` does so."""
 
     def __init__(self, runner: Runner, journal: Journal, tell: Tell, rated: Rated) -> None:
-        self.result = runner.result(utc())
-        self.finished = Finished(self.result, lambda ratings: runner.record(self.result, ratings))
+        self.result = result = runner.result(utc())
+        # Not of `self.result`: that would be a cycle, and keep the whole match until the collector looks.
+        self.finished = Finished(result, lambda ratings: runner.record(result, ratings))
         """For the archive."""
         self._runner = runner
         self._journal = journal
