@@ -55,7 +55,8 @@ def call(program: str, *words: str, **environ: str) -> Done:
 
 @contextlib.contextmanager
 def _as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
-    thresholds, terminated = gc.get_threshold(), signal.getsignal(signal.SIGTERM)
+    thresholds = gc.get_threshold()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with pytest.MonkeyPatch.context() as patch:
         for key in [key for key in os.environ if key.startswith("ARENA_")]:
             patch.delenv(key)
@@ -63,10 +64,13 @@ def _as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
             patch.setenv(key, value)
         patch.setattr(sys, "argv", argv)
         patch.setattr(sys.modules["__main__"], "__package__", None)  # else the usage is that of `python -m pytest`
-        yield
-    gc.unfreeze()
-    gc.set_threshold(*thresholds)
-    signal.signal(signal.SIGTERM, terminated)
+        try:
+            yield
+        finally:
+            gc.unfreeze()
+            gc.set_threshold(*thresholds)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
 
 
 def run(*command: str, **environ: str) -> subprocess.CompletedProcess[str]:
