@@ -1,0 +1,374 @@
+"""What the programs here share: a server of one's own, raw connections, an honest pair of bots that measures its plies.
+
+They are run from anywhere with the project's Python, and use this machine's loopback alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import multiprocessing
+import os
+import queue
+import re
+import secrets
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import msgpack
+
+CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
+MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
+WITHIN = 60.0
+"""Seconds in which everything comes that comes at all."""
+
+
+class Server:
+    """`arena serve` with more options, on a free port and a folder of its own; `with` starts and stops it.
+
+    `start` after `stop` or `kill` goes on with the same folder, on the same port.
+    """
+
+    def __init__(self, *options: str, environment: dict[str, str] | None = None) -> None:
+        self._options = options
+        self._environment = os.environ | (environment or {})
+        self._folder = tempfile.TemporaryDirectory()
+        self.data = Path(self._folder.name)
+        self.port = 0
+        self.log: list[str] = []
+        """What it said, line by line."""
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+        self._folder.cleanup()
+
+    def start(self) -> None:
+        """Return as soon as it listens. Raises `RuntimeError` with what it said if it ends before."""
+        command = [sys.executable, "-m", "arena", "serve", "--port", str(self.port), "--data", str(self.data)]
+        self._process = process = subprocess.Popen(
+            [*command, *self._options], stderr=subprocess.PIPE, text=True, env=self._environment
+        )
+        ports: queue.Queue[int] = queue.Queue()
+        threading.Thread(target=self._listen, args=(process, ports), daemon=True).start()
+        port = ports.get(timeout=WITHIN)
+        if not port:
+            raise RuntimeError("the server ended: " + "\n".join(self.log))
+        self.port = port
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and wait for the end: the exit status."""
+        process = self.process
+        if process.poll() is None:
+            process.send_signal(number)
+        return process.wait(WITHIN)
+
+    def kill(self) -> None:
+        """As `kill -9` does."""
+        self.stop(signal.SIGKILL)
+
+    def add_bot(self, name: str) -> str:
+        """Register a bot by hand: its token."""
+        command = [sys.executable, "-m", "arena", "bot", "add", name, "--data", str(self.data)]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        token = re.search(r"[\w-]{32,}", said)
+        assert token is not None, said
+        return token[0]
+
+    @property
+    def process(self) -> subprocess.Popen[str]:
+        """Its process, which may have ended."""
+        assert self._process is not None
+        return self._process
+
+    def memory(self) -> float:
+        """MiB resident."""
+        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(text.partition("VmRSS:")[2].split()[0]) / 1024
+
+    def processor_time(self) -> float:
+        """Seconds used so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def descriptors(self) -> int:
+        """Open files and sockets."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+    def _listen(self, process: subprocess.Popen[str], ports: queue.Queue[int]) -> None:
+        assert process.stderr is not None
+        for line in process.stderr:
+            self.log.append(line.rstrip())
+            if found := re.search(r"listening on wss?://\S+:(\d+)", line):
+                ports.put(int(found[1]))
+        ports.put(0)
+
+
+def frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> bytes:
+    """A client's WebSocket frame. Its mask is zero, which is allowed and leaves the payload as it is."""
+    size = len(payload)
+    head = bytes([opcode | fin << 7])
+    if size < 126:
+        head += bytes([0x80 | size])
+    elif size < 65536:
+        head += struct.pack(">BH", 0x80 | 126, size)
+    else:
+        head += struct.pack(">BQ", 0x80 | 127, size)
+    return head + bytes(4) + payload
+
+
+def message(encoding: str = MSGPACK, **fields: Any) -> bytes:
+    """A frame with a message of the protocol; `encoding` is the name of a subprotocol."""
+    return frame(json.dumps(fields).encode(), TEXT) if encoding == JSON else frame(msgpack.packb(fields))
+
+
+class Closed(Exception):
+    """The server closed the connection; `code` is 1006 where it said none."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"closed with {code}")
+        self.code = code
+
+
+class Raw:
+    """A connection at the level of bytes: TCP with `connect`, then `upgrade`, then `hello`; stop wherever you like."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:
+        self.reader, self.writer = reader, writer
+        self.encoding = MSGPACK
+        self.welcome: dict[str, Any] = {}
+        """What `hello` was answered with."""
+        self._port = port
+
+    @classmethod
+    async def connect(cls, port: int, *, source: str = "127.0.0.1", receive_buffer: int = 0) -> Self:
+        """A TCP connection from a loopback address, 127.0.0.x, with a receive buffer of so many bytes."""
+        sock = socket.socket(socket.AF_INET)
+        sock.setblocking(False)
+        if receive_buffer:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        sock.bind((source, 0))
+        await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+        return cls(*await asyncio.open_connection(sock=sock, limit=2**22), port)
+
+    @classmethod
+    async def enter(cls, port: int, name: str | None = None, *, encoding: str = MSGPACK, **more: Any) -> Self:
+        """All three steps. `name` None: a watcher; `more`: `source` and `receive_buffer`, or fields of `hello`."""
+        options = {key: more.pop(key) for key in ("source", "receive_buffer") if key in more}
+        raw = await cls.connect(port, **options)
+        await raw.upgrade(encoding)
+        await raw.hello(name, **more)
+        return raw
+
+    async def upgrade(self, encoding: str = MSGPACK, *headers: str) -> None:
+        """The handshake of HTTP, with more headers. Raises `ConnectionRefusedError` with how the answer begins."""
+        self.encoding = encoding
+        lines = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{self._port}", "Upgrade: websocket", "Connection: Upgrade"]
+        lines += [f"Sec-WebSocket-Key: {base64.b64encode(secrets.token_bytes(16)).decode()}"]
+        lines += ["Sec-WebSocket-Version: 13", f"Sec-WebSocket-Protocol: {encoding}", *headers]
+        self.writer.write("\r\n".join([*lines, "", ""]).encode())
+        answer = await self.reader.readuntil(b"\r\n\r\n")
+        first = answer.partition(b"\r\n")[0].decode()
+        if " 101 " not in first:
+            raise ConnectionRefusedError(first)
+
+    async def hello(self, name: str | None = None, **more: Any) -> dict[str, Any]:
+        """Say hello: the `welcome` or `error`. A bot's token is made from its name where none is given."""
+        if name is not None:
+            more = {"bot": name, "token": f"the token of {name}"} | more
+        self.send(type="hello", **more)
+        self.welcome = await self.receive("welcome", "error")
+        return self.welcome
+
+    def send(self, **fields: Any) -> None:
+        """Send a message."""
+        self.writer.write(message(self.encoding, **fields))
+
+    async def write(self, data: bytes) -> None:
+        """Send any bytes, and wait while the server does not take them."""
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def receive(self, *types: str) -> dict[str, Any]:
+        """The next message, or the next of these types; pings are answered meanwhile. Raises `Closed`."""
+        while True:
+            opcode, payload = await self._frame()
+            if opcode == PING:
+                self.writer.write(frame(payload, PONG))
+            elif opcode == CLOSE:
+                raise Closed(int.from_bytes(payload[:2], "big") if payload else 1005)
+            else:
+                fields: dict[str, Any] = json.loads(payload) if opcode == TEXT else msgpack.unpackb(payload)
+                if not types or fields["type"] in types:
+                    return fields
+
+    async def discard(self) -> int:
+        """Read and throw away, unanswered, until the server closes: how many bytes."""
+        count = 0
+        with contextlib.suppress(ConnectionError):
+            while data := await self.reader.read(2**16):
+                count += len(data)
+        return count
+
+    def close(self) -> None:
+        """Cut the connection off."""
+        self.writer.transport.abort()
+
+    async def _frame(self) -> tuple[int, bytes]:
+        try:
+            first, second = await self.reader.readexactly(2)
+            size = second & 127
+            if size > 125:
+                size = int.from_bytes(await self.reader.readexactly(2 if size == 126 else 8), "big")
+            return first & 15, await self.reader.readexactly(size)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            raise Closed(1006) from None
+
+
+@dataclass
+class Felt:
+    """What an honest pair felt since it was last asked. Times are in seconds."""
+
+    plies: list[float] = field(default_factory=list)
+    """From each move to the turn, or end, that it brought; what is still waited for counts as long as it has taken."""
+    starts: list[float] = field(default_factory=list)
+    """From each seek to its start."""
+    drops: list[str] = field(default_factory=list)
+    """Why connections were lost, and errors and rejections."""
+
+    def quantile(self, share: float) -> float:
+        """The time of a ply that this share of them does not exceed; not a number without plies."""
+        times = sorted(self.plies)
+        return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
+
+    def __str__(self) -> str:
+        p50, p99, longest = (self.quantile(share) * 1000 for share in (0.5, 0.99, 1))
+        drops = f", {len(self.drops)} drops ({self.drops[0]})" if self.drops else ""
+        return f"{len(self.plies):6} plies: p50 {p50:6.2f} ms, p99 {p99:7.2f} ms, longest {longest:8.1f} ms{drops}"
+
+
+class HonestPair:
+    """Two bots that play unrated nim against each other without end, over the real protocol; `async with` runs it.
+
+    Each takes `pace` seconds for a move. A lost connection is made again.
+    """
+
+    def __init__(
+        self,
+        port: int,
+        names: tuple[str, str] = ("honest-a", "honest-b"),
+        *,
+        encoding: str = MSGPACK,
+        source: str = "127.0.0.1",
+        tokens: tuple[str, str] | None = None,
+        pace: float = 0.005,
+    ) -> None:
+        self._port, self._encoding, self._source, self._pace = port, encoding, source, pace
+        self._names = names
+        self._tokens = tokens or tuple(f"the token of {name}" for name in names)
+        self._felt = Felt()
+        self._moved: dict[str, float] = {}
+        """When the last move of each match was sent that is still unanswered."""
+        self._tasks: list[asyncio.Task[None]] = []
+        self._playing = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        self._tasks = [asyncio.create_task(self._keep_playing(seat)) for seat in (0, 1)]
+        await asyncio.wait_for(self._playing.wait(), WITHIN)
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.wait(self._tasks)
+
+    async def feel(self, seconds: float) -> Felt:
+        """What they feel in the next seconds."""
+        self.take()
+        await asyncio.sleep(seconds)
+        return self.take()
+
+    def take(self) -> Felt:
+        """What they felt since the last call."""
+        felt, self._felt = self._felt, Felt()
+        felt.plies += [time.perf_counter() - moved for moved in self._moved.values()]
+        return felt
+
+    async def _keep_playing(self, seat: int) -> None:
+        while True:
+            try:
+                await self._play(self._names[seat], self._tokens[seat], self._names[1 - seat])
+            except (OSError, Closed) as exc:
+                self._felt.drops.append(str(exc))
+                await asyncio.sleep(0.2)
+
+    async def _play(self, name: str, token: str, opponent: str) -> None:
+        raw = await Raw.enter(self._port, name, encoding=self._encoding, source=self._source, token=token)
+        clock = time.perf_counter
+        sought = clock()
+
+        def seek() -> None:
+            nonlocal sought
+            sought = clock()
+            raw.send(type="seek", id="s", game="nim", config={"heaps": [25, 25]}, rated=False, opponent=opponent)
+
+        try:
+            if not raw.welcome.get("resumed"):
+                seek()
+            while True:
+                told = await raw.receive()
+                match told["type"]:
+                    case "start":
+                        self._felt.starts.append(clock() - sought)
+                        raw.send(type="ready", match=told["match"])
+                    case "turn":
+                        self._answered(told["match"])
+                        self._playing.set()
+                        move = next(move for move in told["legal"] if move["take"] == 1)
+                        await asyncio.sleep(self._pace)
+                        self._moved[told["match"]] = clock()
+                        raw.send(type="move", match=told["match"], ply=told["ply"], move=move)
+                    case "end":
+                        self._answered(told["match"])
+                        seek()
+                    case "error" | "rejected":
+                        self._felt.drops.append(told["message"])
+        finally:
+            raw.close()
+
+    def _answered(self, match: str) -> None:
+        moved = self._moved.pop(match, None)
+        if moved is not None:
+            self._felt.plies.append(time.perf_counter() - moved)
+
+
+@contextlib.contextmanager
+def attackers(count: int, attack: Callable[..., None], *arguments: Any) -> Iterator[None]:
+    """So many processes of their own that run `attack(number, *arguments)` (of a module) meanwhile, then are ended."""
+    processes = multiprocessing.get_context("spawn")
+    running = [processes.Process(target=attack, args=(number, *arguments), daemon=True) for number in range(count)]
+    for process in running:
+        process.start()
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+        for process in running:
+            process.join()
