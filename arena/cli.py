@@ -11,6 +11,7 @@ import typer
 
 from protocol import VERSION
 from protocol.errors import BotFault, Fault, UsageFault
+from protocol.shown import printable
 
 
 def _words(name: str, says: str) -> typer.Typer:
@@ -251,7 +252,7 @@ def main() -> None:
     try:
         app()
     except Fault as fault:
-        print(f"arena: {fault}", file=sys.stderr)
+        print(f"arena: {printable(str(fault), lines=True)}", file=sys.stderr)
         code = 2 if isinstance(fault, (BotFault, UsageFault)) else 1
     except KeyboardInterrupt:
         code = 130

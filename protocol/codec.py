@@ -19,6 +19,7 @@ from protocol.messages import (
     Info,
     ServerMessage,
 )
+from protocol.names import NOTE_PATTERN, TEXT_PATTERN
 
 MAX_ARRAY = 1024
 MAX_MAP = 128
@@ -133,6 +134,8 @@ def _named(value: Any, exc: BaseException) -> str:
     """msgspec's message with the kind of message in front and the field spelled plainly."""
     kind = value.get("type") if isinstance(value, dict) else None
     text = str(exc).replace("`$.", "`").replace("`$`", "the message").replace("`", "")
+    for pattern in (TEXT_PATTERN, NOTE_PATTERN):
+        text = text.replace(f"str matching regex {pattern!r}", "text without control or invisible characters")
     text = text[:200] if text.isprintable() else text[:200].encode("unicode_escape").decode()
     return f"{kind}: {text}" if isinstance(kind, str) and len(kind) <= 32 else text
 

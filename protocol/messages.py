@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
-from protocol.names import MATCH_PATTERN, NAME_PATTERN
+from protocol.names import MATCH_PATTERN, NAME_PATTERN, NOTE_PATTERN, TEXT_PATTERN
 
 PROTOCOL = 1
 MAX_CLIENT_FRAME = 16 * 1024
@@ -22,9 +22,9 @@ SHORTEST_TOKEN, LONGEST_TOKEN = 16, 128
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description="unique without regard to case")]
 MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN)]
-Label = Annotated[str, Meta(max_length=64)]
+Label = Annotated[str, Meta(max_length=64, pattern=TEXT_PATTERN)]
 Token = Annotated[str, Meta(min_length=SHORTEST_TOKEN, max_length=LONGEST_TOKEN)]
-RequestId = Annotated[str, Meta(min_length=1, max_length=64)]
+RequestId = Annotated[str, Meta(min_length=1, max_length=64, pattern=TEXT_PATTERN)]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes, lower-case hex")]
 Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
 Ply = Annotated[int, Meta(ge=0)]
@@ -80,7 +80,7 @@ class Info(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     value: float | None = None
     depth: Annotated[int, Meta(ge=0)] | None = None
     nodes: Annotated[int, Meta(ge=0)] | None = None
-    note: Annotated[str, Meta(max_length=MAX_NOTE)] | None = None
+    note: Annotated[str, Meta(max_length=MAX_NOTE, pattern=NOTE_PATTERN)] | None = None
 
 
 class Limits(Struct, frozen=True, kw_only=True):

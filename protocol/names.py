@@ -1,4 +1,4 @@
-"""The names of bots and of matches, and how names of bots are compared."""
+"""The names of bots and of matches, how names of bots are compared, and what free texts may hold."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import re
 # Python's `$` also matches before a newline that ends the text; `(?!\n)` takes that back.
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)"
 MATCH_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
+_UNSEEN = r"\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+TEXT_PATTERN = rf"^[^\x00-\x1f{_UNSEEN}]*$(?!\n)"
+"""Text without control characters and without what is not seen, like marks that turn the direction of writing."""
+NOTE_PATTERN = rf"^[^\x00-\x08\x0b-\x1f{_UNSEEN}]*$"
+"""The same with tabs and line feeds."""
 
 
 def is_bot_name(text: str) -> bool:

@@ -1,9 +1,36 @@
-"""Values in messages: short and printable, whatever they are."""
+"""What strangers wrote, made fit to be shown: values in messages, text on a terminal or in JSON."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
+
+_ASIDE_FROM_ASCII = re.compile(r"[^\x00-\x7e]")
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """Text with an escape for each character that could move a cursor or is not seen; `lines` keeps line feeds."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or (lines and char == "\n") else _escape(char) for char in text)
+
+
+def printable_json(text: str) -> str:
+    """JSON text that is the same to a program, and has nothing in it but what `printable` keeps."""
+
+    def escape(found: re.Match[str]) -> str:
+        char = found[0]
+        if char.isprintable():
+            return char
+        units = char.encode("utf-16-be", "surrogatepass")
+        return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+    return _ASIDE_FROM_ASCII.sub(escape, text)
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode()
 
 
 def shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""JSON as commands write it: indented, for people and programs alike."""
+"""JSON as commands write it, for people and programs alike: nothing in it that a terminal would obey."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from typing import Any
 
 import msgspec
 
+from protocol.shown import printable_json
+
 
 def document(value: Any) -> bytes:
     """A value as lines of JSON."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    return (printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n").encode()
 
 
 def print_document(value: Any) -> None:
     """Print a value as lines of JSON."""
     print(document(value).decode(), end="")
+
+
+def print_line(value: Any) -> None:
+    """Print a value as one line of JSON."""
+    print(printable_json(msgspec.json.encode(value).decode()))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from arena.commands.documents import print_line
 from arena.commands.replay import load
-from arena.commands.tables import counted
+from arena.commands.tables import counted, say
 from arena.referee import reading
 from arena.replay import grading
 from arena.replay.grading import Grades
+from protocol.shown import printable
 
 
 def grade(target: str, database: str, *, to_json: bool) -> None:
@@ -21,12 +22,15 @@ def grade(target: str, database: str, *, to_json: bool) -> None:
     name, body = load(target, database)
     report = grading.grade(reading.read(body, name))
     if to_json:
-        print(msgspec.json.encode(report).decode())
+        print_line(report)
     else:
         _print(report)
 
 
 def _print(report: Grades) -> None:
+    def said(text: str) -> Text:
+        return Text(printable(text))
+
     console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
     table = Table(box=None, pad_edge=False)
     for column in ("ply", "bot", "move", "value", "better", "value", "gave away"):
@@ -35,9 +39,9 @@ def _print(report: Grades) -> None:
         better = ("", "", "")
         if move.gave_away:
             better = (move.best_notation, f"{move.best_value:+.3f}", f"{move.gave_away:.3f}")
-        table.add_row(str(move.ply), Text(move.bot), Text(move.notation), f"{move.value:+.3f}", *map(Text, better))
+        table.add_row(str(move.ply), said(move.bot), said(move.notation), f"{move.value:+.3f}", *map(said, better))
     console.print(table)
     for mark in report.seats:
         told = "no moves" if mark.mean is None else f"{counted(mark.moves, 'move', 'moves')}, each gave away"
         mean = "" if mark.mean is None else f" {mark.mean:.4f} on average"
-        console.print(f"seat {mark.seat}  {mark.bot}: {told}{mean}", markup=False)
+        say(console, f"seat {mark.seat}  {mark.bot}: {told}{mean}")

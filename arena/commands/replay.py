@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.commands import stepping
-from arena.commands.documents import document
-from arena.commands.tables import counted
+from arena.commands.documents import document, print_line
+from arena.commands.tables import counted, say
 from arena.referee import reading
 from arena.referee.record import Header, Record, Strike
 from arena.referee.redo import replay
@@ -24,6 +24,7 @@ from arena.replay.plies import Told, tell
 from arena.store.store import Store
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.reasons import PLAYED_OUT
+from protocol.shown import printable
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json")
 
@@ -56,7 +57,7 @@ def verify(targets: Sequence[str], database: str) -> None:
             if len(targets) == 1:
                 raise
             wrong += 1
-            print(f"arena: {fault}", file=sys.stderr)
+            print(f"arena: {printable(str(fault))}", file=sys.stderr)
             continue
         if targets:
             print(f"{name}: verified, {counted(record.footer.plies, 'ply', 'plies')}, digest {record.footer.digest}")
@@ -124,7 +125,7 @@ def show(
     name, body = load(target, database)
     record = reading.read(body, name)
     if to_json:
-        print(msgspec.json.encode(_with_states(record)).decode())
+        print_line(_with_states(record))
     elif step or play is not None:
         stepping.step(record, _end(record), play)
     else:
@@ -134,20 +135,20 @@ def show(
 def _print(record: Record, boards: bool) -> None:
     console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
     for text in _opening(record.header, rated=record.footer.ratings is not None):
-        console.print(text, markup=False)
+        say(console, text)
     told: list[Told] = []
     for line, course in replay(record):
         if line is not None:
             told.append(tell(line, course.game, record.header))
         if boards and line is not None:
-            console.print(f"\n{told[-1].sentence()}", markup=False)
+            say(console, f"\n{told[-1].sentence()}")
         if boards and course.state is not None and not isinstance(line, Strike):
-            console.print(course.game.board(course.state), markup=False)
+            say(console, course.game.board(course.state))
     if not boards:
         console.print(_table(told))
-        console.print("" if course.state is None else course.game.board(course.state), markup=False)
+        say(console, "" if course.state is None else course.game.board(course.state))
     for text in _end(record):
-        console.print(text, markup=False)
+        say(console, text)
 
 
 def _opening(header: Header, *, rated: bool) -> list[str]:

@@ -15,6 +15,7 @@ from arena.referee.record import Ply, Record, Strike
 from arena.referee.redo import replay
 from arena.replay.plies import tell
 from protocol.errors import UsageFault
+from protocol.shown import printable
 
 NEXT = "\r\n nC"
 BACK = "bpD"
@@ -101,7 +102,7 @@ def _size() -> tuple[int, int]:
 
 def _draw(lines: list[str], width: int, height: int) -> None:
     """Overwrite what was drawn before. What is too long for the terminal scrolls, so that its end is seen."""
-    cut = [line[:width] for line in lines]
+    cut = [printable(line)[:width] for line in lines]
     if len(cut) > height:
         cut[-1] = f"{cut[-1]} ({len(cut)} lines, the terminal shows {height})"[:width]
     sys.stdout.write("\x1b[H\x1b[2J" + "\n".join(cut))

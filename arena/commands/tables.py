@@ -1,19 +1,30 @@
-"""What commands print in plain text: tables within 80 columns, numbers with their words."""
+"""What commands print in plain text: lines and tables within 80 columns, numbers with their words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from protocol.shown import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WIDTH = 80
 _GAP = "  "
 _NARROWEST = 8
 
 
+def say(console: Console, text: str) -> None:
+    """Print lines that may hold what strangers wrote."""
+    console.print(printable(text, lines=True), markup=False)
+
+
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, elastic: int, left: Iterable[int] = ()) -> str:
     """Rows under their headers, aligned right but for the columns in `left`; column `elastic` is folded if need be."""
-    cells = [list(headers), *([str(cell) for cell in row] for row in rows)]
+    cells = [list(headers), *([printable(str(cell)) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
     over = sum(widths) + len(_GAP) * (len(widths) - 1) - WIDTH
     if over > 0:

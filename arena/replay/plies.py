@@ -9,6 +9,7 @@ import msgspec
 from arena.referee.record import Header, Ply, Strike
 from protocol.games.base import Game
 from protocol.messages import CHANCE
+from protocol.shown import printable
 
 MOST_DEALT = 40
 """Characters of a deal that are shown: the board shows it all."""
@@ -37,6 +38,10 @@ class Told(NamedTuple):
 
 def tell(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
     """What a line of a record says."""
+    return Told(*map(printable, _told(line, game, header)))
+
+
+def _told(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
     if isinstance(line, Strike):
         return Told(str(line.ply), header.seats[line.seat].bot, f"strike: {line.message}")
     event, info = line.event, line.info
@@ -52,15 +57,10 @@ def tell(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
     if info is None:
         return Told(ply, bot, move, left)
     value = "" if info.value is None else f"{info.value:.7g}"
-    return Told(ply, bot, move, left, value, _printable(info.note or ""))
+    return Told(ply, bot, move, left, value, info.note or "")
 
 
 def _dealt(move: Any) -> str:
     """A deal of which its game says nothing, as it travels."""
     dealt = msgspec.json.encode(move).decode()
     return dealt if len(dealt) <= MOST_DEALT else f"{dealt[:MOST_DEALT]}…"
-
-
-def _printable(text: str) -> str:
-    """A bot's words without what could move a terminal's cursor."""
-    return "".join(char if char.isprintable() else " " for char in text)

@@ -31,6 +31,7 @@ from protocol.errors import Fault, MalformedMessage, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import MAX_SERVER_FRAME, FromClient, Welcome
+from protocol.shown import printable
 
 BROKEN = 1006
 REPORT_AGAIN = 30.0
@@ -209,7 +210,7 @@ class Client:
             elif isinstance(effect, (Choose, Prepare, Conclude)):
                 self._thinkers.submit(effect)
             elif isinstance(effect, Say):
-                print(effect.line, file=sys.stderr if effect.trouble else sys.stdout, flush=True)
+                print(printable(effect.line, lines=True), file=sys.stderr if effect.trouble else sys.stdout, flush=True)
             elif isinstance(effect, SeekLater):
                 self._running.call_later(effect.seconds, self._seek)
             elif isinstance(effect, Stop):

@@ -12,6 +12,7 @@ from bots.client.bot import Bot, GiveUp, Turn
 from protocol.errors import MalformedMove
 from protocol.games.base import Game
 from protocol.messages import CHANCE, End
+from protocol.shown import printable
 
 MOST_SHOWN = 30
 WIDTH = 78
@@ -30,7 +31,7 @@ class Human(Bot):
     def choose(self, turn: Turn) -> Mapping[str, Any]:
         self._rules[turn.match] = turn.rules
         with self._terminal:
-            print(before(turn), flush=True)
+            print(printable(before(turn), lines=True), flush=True)
             while True:
                 try:
                     text = input("your move (Ctrl-D resigns): ").strip()

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena.commands import replay
+from commands import call
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+HOSTILE = "\x1b]0;mine\x07\x9b31m\u202e"
 
 
 @pytest.mark.parametrize("boards", [False, True])
@@ -25,3 +31,18 @@ async def test_strikes_are_shown_with_their_reasons(
     assert f"{start['seats'][0]['bot']} (illegal)" in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert shown.count(" 2:    7  |||||||") == (2 if boards else 1)
+
+
+@pytest.mark.parametrize("words", [(), ("--boards",), ("--json",)], ids=["plies", "boards", "json"])
+@pytest.mark.parametrize("name", ["nim-classic", "duel-africa"])
+def test_a_strangers_record_tells_a_terminal_nothing(tmp_path: Path, name: str, words: tuple[str, ...]) -> None:
+    lines = [json.loads(line) for line in (GOLDEN / f"{name}.jsonl").read_text().splitlines()]
+    lines[0]["started"] = lines[0]["seats"][0]["bot"] = lines[0]["seats"][1]["version"] = lines[-1]["reason"] = HOSTILE
+    lines.insert(-1, {"type": "strike", "ply": 1, "seat": 0, "code": "illegal_move", "message": HOSTILE})
+    file = tmp_path / "theirs.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for command in (("show", *words), ("grade", *words[1:]), ("verify",)):
+        done = call("arena", "replay", *command, str(file))
+        said = (done.out + done.err).replace("\n", "")
+        assert said
+        assert said.isprintable()

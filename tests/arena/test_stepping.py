@@ -93,7 +93,7 @@ def record(tmp_path: Path) -> Path:
     """A duel on a map: two invasions, then a seat gives up."""
     table = Table("risk-duel", {"preset": "south-america"}).begin()
     for _ in range(2):
-        table.play(table.last(table.to_move).legal[0], info={"note": "mine\x1b[31m"})
+        table.play(table.last(table.to_move).legal[0], info={"note": "mine\nis better"})
     table.send(Resigned(0))
     file = tmp_path / "m-1.jsonl.gz"
     file.write_bytes(table.packed())
@@ -110,7 +110,7 @@ def test_a_person_steps_through_a_match_and_back(record: Path) -> None:
         terminal.press("\n")
         second = terminal.until("1 of 3")
         second = terminal.until("q quit")
-        assert re.search(r"^0  ann: invade .*, 60\.5 s left, mine \[31m$", second, re.MULTILINE)
+        assert re.search(r"^0  ann: invade .*, 60\.5 s left, mine\\nis better$", second, re.MULTILINE)
         assert second != first
         terminal.press("b")
         terminal.until("0 of 3")

@@ -51,6 +51,7 @@ matches = st.from_regex(r"\A[a-z0-9-]{1,40}\Z")
 nonces = st.from_regex(r"\A[0-9a-f]{32}\Z")
 digests = st.from_regex(r"\A[0-9a-f]{64}\Z")
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+labels = st.text(st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"]), max_size=20)
 numbers = st.integers(-(2**63), 2**64 - 1)
 counts = st.integers(0, 2**32)
 floats = st.floats(allow_nan=False, allow_infinity=False)
@@ -73,8 +74,8 @@ FROM_CLIENT: dict[type[FromClient], st.SearchStrategy[Any]] = {
         Hello,
         bot=st.none() | names,
         token=st.none() | st.text("abc123", min_size=16, max_size=128),
-        version=words,
-        client=words,
+        version=labels,
+        client=labels,
         slots=st.integers(1, 64),
         follow=st.booleans(),
     ),
@@ -391,6 +392,31 @@ def test_a_frame_of_exactly_16_kib_is_read_and_one_byte_more_is_not(encoding: Co
 )
 def test_a_line_break_after_a_name_is_refused(encoding: Codec, value: Any) -> None:
     assert "Expected str matching regex" in complaint(encoding, value)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "unseen", ["\n", "\x1b[2J", "\x7f", "\x9b", "\u061c", "\u200f", "\u2028", "\u202e", "\u2066", "\ufeff"]
+)
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        ({"type": "hello"}, "version"),
+        ({"type": "hello"}, "client"),
+        ({"type": "seek", "game": "nim"}, "id"),
+    ],
+    ids=["version", "client", "id"],
+)
+def test_text_that_a_terminal_would_obey_is_refused(encoding: Codec, value: Any, field: str, unseen: str) -> None:
+    kind = value["type"]
+    said = complaint(encoding, {**value, field: f"a{unseen}b"})
+    assert said == f"{kind}: Expected text without control or invisible characters - at {field}"
+
+
+def test_a_note_may_have_lines_and_no_other_control_characters() -> None:
+    assert read_info({"note": "a\n\tb"}) == Info(note="a\n\tb")
+    with pytest.raises(MalformedMessage, match="info: Expected text without control or invisible characters - at note"):
+        read_info({"note": "\x1b[2J"})
 
 
 @BOTH

@@ -1,0 +1,42 @@
+"""Strangers' text, shown: nothing in it moves a cursor, and nothing of it is lost."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol.shown import printable, printable_json
+
+
+@pytest.mark.parametrize(
+    ("text", "shows"),
+    [
+        ("Åsa – 石 ♟", "Åsa – 石 ♟"),
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("a\x9b31m", "a\\x9b31m"),
+        ("\u202eabc\u200b", "\\u202eabc\\u200b"),
+        ("two\nlines", "two\\nlines"),
+        ("\U000e0041", "\\U000e0041"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_spelled_out(text: str, shows: str) -> None:
+    assert printable(text) == shows
+
+
+def test_lines_stay_lines_where_they_are_wanted() -> None:
+    assert printable("one\ntwo\r\x1b", lines=True) == "one\ntwo\\r\\x1b"
+
+
+@given(st.text())
+def test_whatever_is_shown_is_printable(text: str) -> None:
+    assert printable(text).isprintable()
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_printable_json_says_the_same_to_a_program_and_nothing_to_a_terminal(text: str) -> None:
+    document = printable_json(json.dumps({"text": text}, ensure_ascii=False))
+    assert document.isprintable()
+    assert json.loads(document) == {"text": text}
