@@ -60,6 +60,9 @@ def serve(
     mqtt: Annotated[str | None, typer.Option(metavar="URL", help="mqtt://host:1883/prefix for live events.")] = None,
     registration: Annotated[str | None, typer.Option(help="open or closed.")] = None,
     max_connections: Annotated[int | None, typer.Option(help="Connections at once.")] = None,
+    trusted_proxy: Annotated[
+        str | None, typer.Option(metavar="ADDRESS,…", help="Believed when they say for whom they speak.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None,
 ) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
@@ -67,7 +70,8 @@ def serve(
     from arena.commands.serve import run
 
     flags = {"host": host, "port": port, "data": data, "db": db, "clock": clock, "mqtt": mqtt}
-    run(settings({**flags, "registration": registration, "max_connections": max_connections}, config))
+    flags |= {"registration": registration, "max_connections": max_connections, "trusted_proxy": trusted_proxy}
+    run(settings(flags, config))
 
 
 @app.command()

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from arena.server.addresses import networks
 from protocol.errors import UsageFault
 from protocol.launch import PORT
 from protocol.messages import Clock
@@ -30,6 +31,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     mqtt: str | None = None
     registration: str = "open"
     max_connections: int = 1000
+    trusted_proxy: str = ""
 
 
 _CHECKS: dict[str, tuple[type, str]] = {
@@ -41,6 +43,7 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "mqtt": (str, "a broker like mqtt://host:1883/prefix"),
     "registration": (str, '"open" or "closed"'),
     "max_connections": (int, "a number from 1"),
+    "trusted_proxy": (str, "addresses and networks, like 127.0.0.1,10.0.0.0/8"),
 }
 
 
@@ -68,6 +71,10 @@ def settings(
         raise UsageFault(f"port is {made.port}: it is {_CHECKS['port'][1]}")
     if made.max_connections < 1:
         raise UsageFault(f"max_connections is {made.max_connections}: it is {_CHECKS['max_connections'][1]}")
+    try:
+        networks(made.trusted_proxy)
+    except ValueError as exc:
+        raise UsageFault(f"trusted_proxy: {exc}: it is {_CHECKS['trusted_proxy'][1]}") from exc
     return made
 
 

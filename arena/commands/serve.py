@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from arena.commands import event_loop
 from arena.commands.config import ServerSettings, clock, database
 from arena.commands.tables import counted
+from arena.server.addresses import networks
 from arena.server.arena import Arena
 from arena.server.identity import StoreDoor
 from arena.server.journal import Journal
+from arena.server.listener import Access
 from arena.store.archive import Archive
 from arena.store.lock import lock
 from arena.store.store import Store
@@ -53,7 +55,7 @@ async def serve(settings: ServerSettings, data: Path) -> None:
             StoreDoor(archive, registration=settings.registration),
             clock(settings.clock),
             feed=feed,
-            max_connections=settings.max_connections,
+            access=Access(max_connections=settings.max_connections, proxies=networks(settings.trusted_proxy)),
         )
         stack.push_async_callback(arena.close)
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek

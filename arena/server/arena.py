@@ -16,7 +16,7 @@ from arena.server.handshake import Handshake
 from arena.server.heartbeat import Heartbeat
 from arena.server.identity import Door
 from arena.server.journal import Journal
-from arena.server.listener import Listener
+from arena.server.listener import Access, Listener
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.reporting import Reporter
@@ -60,7 +60,7 @@ class Arena:
         actions: Callable[[Lobby], Action] = everything,
         freed: Callable[[], None] = lambda: None,
         feed: Feed | None = None,
-        max_connections: int = 1000,
+        access: Access | None = None,
     ) -> None:
         self._archive = archive
         self._journal = journal
@@ -71,7 +71,7 @@ class Arena:
         self._reporter = None if feed is None else Reporter(feed, archive)
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby))
         self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated)
-        self._listener = Listener(self._serve, max_connections)
+        self._listener = Listener(self._serve, access or Access())
         self._heartbeat = Heartbeat(self.lobby.delayed)
 
     async def listen(self, host: str, port: int) -> int:

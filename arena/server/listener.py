@@ -8,17 +8,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
+from msgspec import Struct
 from websockets.asyncio.server import Server, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
+from arena.server.addresses import Network, Proxies
 from arena.server.wire import Wire
 from protocol.close_codes import TOO_MANY_CONNECTIONS
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.errors import ArenaFault
 from protocol.messages import MAX_CLIENT_FRAME
 
+FORWARDED_FOR = "X-Forwarded-For"
 PING_EVERY = 10.0
 PONG_WITHIN = 20.0
 
@@ -27,12 +30,20 @@ class PortFault(ArenaFault):
     """The address can't be listened on."""
 
 
+class Access(Struct, frozen=True, kw_only=True):
+    """Who may connect: how many at once, and the proxies that are believed when they say for whom they speak."""
+
+    max_connections: int = 1000
+    proxies: tuple[Network, ...] = ()
+
+
 class Listener:
     """Takes connections from `open` until `close`; `handle(wire, codec)` is what one does until it ends."""
 
-    def __init__(self, handle: Callable[[Wire, Codec], Awaitable[None]], max_connections: int) -> None:
+    def __init__(self, handle: Callable[[Wire, Codec], Awaitable[None]], access: Access) -> None:
         self._handle = handle
-        self._max_connections = max_connections
+        self._access = access
+        self._proxies = Proxies(access.proxies)
         self._server: Server | None = None
 
     async def open(self, host: str, port: int) -> int:
@@ -45,7 +56,7 @@ class Listener:
                 create_connection=Wire,
                 subprotocols=[Subprotocol(name) for name in CODECS],
                 select_subprotocol=_select,
-                process_request=_refuse_unknown_subprotocols,
+                process_request=self._check,
                 compression=None,
                 max_size=MAX_CLIENT_FRAME,
                 ping_interval=PING_EVERY,
@@ -68,11 +79,18 @@ class Listener:
 
     async def _serve(self, wire: Any) -> None:
         assert self._server is not None
-        if len(self._server.connections) > self._max_connections:
+        if len(self._server.connections) > self._access.max_connections:
             wire.drop(TOO_MANY_CONNECTIONS, "too many connections")
             return
         with contextlib.suppress(ConnectionClosed):
             await self._handle(wire, CODECS.get(wire.subprotocol or "", MSGPACK))
+
+    def _check(self, wire: Any, request: Request) -> Response | None:
+        """Why a request does not become a connection; None if it may. From now on it is known whose it is."""
+        peer = wire.remote_address
+        if peer:
+            wire.address = self._proxies.origin(peer[0], request.headers.get_all(FORWARDED_FOR))
+        return _unknown_subprotocols(wire, request)
 
 
 def _select(connection: Any, offered: Sequence[Subprotocol]) -> Subprotocol | None:
@@ -80,7 +98,7 @@ def _select(connection: Any, offered: Sequence[Subprotocol]) -> Subprotocol | No
     return next((name for name in offered if name in CODECS), None)
 
 
-def _refuse_unknown_subprotocols(connection: Any, request: Request) -> Response | None:
+def _unknown_subprotocols(connection: Any, request: Request) -> Response | None:
     offered = [name.strip() for value in request.headers.get_all("Sec-WebSocket-Protocol") for name in value.split(",")]
     if offered and not any(name in CODECS for name in offered):
         text = f"none of the subprotocols is known here: offer one of {', '.join(CODECS)}\n"

@@ -15,6 +15,7 @@ from websockets.frames import DATA_OPCODES, Opcode
 from websockets.frames import Frame as WebSocketFrame
 from websockets.protocol import State
 
+from arena.server.addresses import address_of
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
 
@@ -34,12 +35,19 @@ class Wire(ServerConnection):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._stalled: asyncio.TimerHandle | None = None
+        self.address = ""
+        """Whose connection it is, as addresses are counted; behind a trusted proxy known once the request was read."""
         self.round_trip = 0.0
         """Seconds that a frame needs there and back: the least of the recent pings, 0 before the first."""
         self._latencies: deque[float] = deque(maxlen=5)
         self._flushing = False
         self.receive: Callable[[bytes], None] | None = None
         """Takes binary frames as they come in, without a task in between; set by the session."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        peer = transport.get_extra_info("peername")
+        self.address = address_of(peer[0]) if peer else ""
+        super().connection_made(transport)
 
     def process_event(self, event: Any) -> None:
         if self.receive is not None and isinstance(event, WebSocketFrame):

@@ -11,6 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from arena.server import handshake, wire
+from arena.server.listener import Access
 
 
 async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +75,7 @@ async def test_a_frame_that_is_too_large_closes_the_connection(serve: Any) -> No
 
 
 async def test_more_connections_than_allowed_are_closed(serve: Any) -> None:
-    served = await serve(max_connections=1)
+    served = await serve(access=Access(max_connections=1))
     await served.enter("ann")
     client = await served.connect()
     assert await client.closed() == 4004
