@@ -15,11 +15,12 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 """The migrations, oldest first."""
 
 metadata = MetaData()
@@ -33,6 +34,8 @@ bots = Table(
     Column("token_hash", String(64), comment="SHA-256; null where no token was ever given"),
     Column("revoked", Boolean, nullable=False),
     Column("created", String(32), nullable=False),
+    Column("seen", String(32), comment="when it last came in; null: never since that is noted"),
+    Column("approved", Boolean, nullable=False, server_default=text("0"), comment="by the operator"),
 )
 
 tournaments = Table(

@@ -240,7 +240,7 @@ def test_a_sound_database_is_said_to_be_sound(arena: Arena, played: Path) -> Non
     code, out, _ = arena("db", "check")
     assert code == 0
     assert "is sound" in out
-    assert arena("db", "upgrade") == (0, f"{played}/arena.db has schema 0001\n", "")
+    assert arena("db", "upgrade") == (0, f"{played}/arena.db has schema 0002\n", "")
 
 
 def test_a_database_that_does_not_add_up_is_exit_code_1(arena: Arena, played: Path) -> None:

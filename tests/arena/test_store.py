@@ -467,15 +467,15 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
     store.close()
     later = tmp_path / "migrations"
     shutil.copytree(database.MIGRATIONS, later)
-    (later / "versions" / "0002_nicknames.py").write_text(
+    (later / "versions" / "9999_nicknames.py").write_text(
         "import sqlalchemy as sa\nfrom alembic import op\n"
-        "revision, down_revision, branch_labels, depends_on = '0002', '0001', None, None\n"
+        f"revision, down_revision, branch_labels, depends_on = '9999', '{REVISIONS[-1]}', None, None\n"
         "def upgrade():\n    op.add_column('bots', sa.Column('nickname', sa.Text()))\n"
     )
     monkeypatch.setattr(database, "MIGRATIONS", later)
     for module in ("store", "database"):
-        monkeypatch.setattr(f"arena.store.{module}.REVISIONS", ("0001", "0002"))
-    assert database.upgrade(store.file) == ("0001", "0002")
+        monkeypatch.setattr(f"arena.store.{module}.REVISIONS", (*REVISIONS, "9999"))
+    assert database.upgrade(store.file) == (REVISIONS[-1], "9999")
     assert "nickname" in str(tables(store.file)["bots"])
     upgraded = Store.open(store.file)
     assert [found.match for found in upgraded.matches()] == ["m1"]
