@@ -1,11 +1,13 @@
 FROM python:3.11-slim AS build
 WORKDIR /src
+COPY requirements/run.lock ./
+RUN pip install --no-cache-dir --prefix=/installed --require-hashes --requirement run.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY arena arena
 COPY bots bots
 COPY machine machine
 COPY protocol protocol
-RUN pip install --no-cache-dir --prefix=/installed .
+RUN pip install --no-cache-dir --prefix=/installed --no-deps .
 
 FROM python:3.11-slim
 COPY --from=build /installed /usr/local

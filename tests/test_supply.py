@@ -1,0 +1,43 @@
+"""What is installed is what was tested: the locks hold every dependency, in a version that is allowed, with its hashes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parent.parent
+PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)(?: ; .*)? \\$")
+
+
+def locked(name: str) -> dict[str, list[str]]:
+    """The versions of each package in a lock file, by platform and Python more than one, and that each has hashes."""
+    versions: dict[str, list[str]] = {}
+    lines = (ROOT / "requirements" / name).read_text().splitlines()
+    for line, following in zip(lines, lines[1:], strict=False):
+        found = PINNED.match(line)
+        if found:
+            versions.setdefault(found[1], []).append(found[2])
+            assert following.strip().startswith("--hash=sha256:"), line
+        else:
+            assert line.startswith(("#", "    #", "    --hash=sha256:")), line
+    return versions
+
+
+@pytest.mark.parametrize(("lock", "extras"), [("run.lock", ()), ("dev.lock", ("dev",))])
+def test_a_lock_has_every_dependency_in_a_version_that_is_allowed(lock: str, extras: tuple[str, ...]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *(text for extra in extras for text in project["optional-dependencies"][extra])]
+    versions = locked(lock)
+    for requirement in map(Requirement, wanted):
+        found = versions.get(requirement.name.lower(), [])
+        assert found, f"{requirement.name} is not in requirements/{lock}: run scripts/lock"
+        assert all(requirement.specifier.contains(version) for version in found), f"{requirement}: run scripts/lock"
+
+
+def test_what_is_tested_is_what_runs() -> None:
+    run, dev = locked("run.lock"), locked("dev.lock")
+    assert {name: dev.get(name) for name in run} == run
