@@ -35,10 +35,10 @@ from arena.referee.effects import (
 from arena.referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void
 from arena.referee.redo import course_of, restore
 from arena.referee.result import Ratings, Result
+from arena.referee.rules import rules_of
 from arena.referee.standing import MatchStanding, Phase, Snapshot
 from protocol.codec import read_info
 from protocol.errors import BadRecord, IllegalMove, MalformedMessage, MalformedMove
-from protocol.games import load
 from protocol.messages import MAX_STRIKES, End, Event, Info, Player, Start, Turn
 from protocol.reasons import DISCONNECTED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
 
@@ -54,7 +54,7 @@ class Match:
     ) -> None:
         self.header = header
         self.id = header.match
-        self.game = load(header.game, header.config)
+        self.game = rules_of(header.game, header.config)
         self.players = list(players)
         self.standing = MatchStanding(
             TimeBanks.new(self.game.seats, header.clock.bank_ms / 1000, header.clock.increment_ms / 1000)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from arena.referee.match import Match
 from arena.referee.record import Header, RecordedSeat, Secret, header_of
 from arena.referee.result import Ratings, Result
+from arena.referee.rules import rules_of
 from arena.server.actions import everything
 from arena.server.handshake import Handshake
 from arena.server.heartbeat import Heartbeat
@@ -21,9 +22,9 @@ from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.reporting import Reporter
 from arena.server.runner import Runner
-from arena.server.seeking import Sought
 from arena.server.session import Action
 from arena.server.settling import Settle, Settling, StoreFirst
+from arena.server.waiting import Sought
 from arena.server.wire import Wire
 from arena.store.archive import Archive
 from arena.store.times import utc
@@ -197,7 +198,8 @@ class Arena:
         match = f"{datetime.now(UTC):%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
         seed = secrets.token_bytes(SEED_BYTES)
         bots = [sought.bot for sought in seated]
-        header = self.header(match, seated[0].game, bots, seed, rated=seated[0].rated)
+        kind = seated[0].kind
+        header = self.header(match, rules_of(kind.game, kind.config), bots, seed, rated=kind.rated)
         try:
             self.begin(header, seed, [sought.id for sought in seated])
         except ArenaFault as fault:

@@ -1,15 +1,15 @@
-"""The seeks in force, and the matches that they make."""
+"""Who plays whom: the matches that the seeks in force make."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from arena.ratings import pairing
 from arena.server.session import Session
-from protocol.digest import canonical
+from arena.server.waiting import Kind, Sought, Waiting, kind_of
 from protocol.games.base import Game
 from protocol.messages import Seek
 from protocol.names import folded
@@ -17,42 +17,15 @@ from protocol.names import folded
 GATHER = 0.02
 """How long the first new seek waits for company, in seconds; after that seeks are looked at every second."""
 LOOK_AGAIN = 1.0
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Sought:
-    """A seek in force. `kind` is what both sides must agree on: game, config, rated; `opponent` is a folded name."""
-
-    session: Session
-    bot: str
-    id: str
-    game: Game[Any, Any]
-    rated: bool
-    opponent: str | None
-    since: float
-    kind: tuple[str, bytes, bool]
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """Whose seek, and which of them."""
-        return self.session.key, self.id
-
-    def accepts(self, other: Sought) -> bool:
-        """Whether this seek may be paired with a bot's."""
-        return self.opponent is None or self.opponent == other.session.key
-
-    def fits(self, other: Sought) -> bool:
-        """Whether the two may be paired."""
-        two = self.session.key != other.session.key
-        return two and self.kind == other.kind and self.accepts(other) and other.accepts(self)
-
+AT_ONCE = 64
+"""Seeks that are compared before the loop goes on: a millisecond or two."""
 
 Begin = Callable[[Sequence[Sought]], None]
 RatingOf = Callable[[str, str], tuple[float, float]]
 
 
 class Seeks:
-    """Seeks by bot (its folded name) and id, looked at now and then until `close`.
+    """The seeks in force, looked at now and then until `close`.
 
     `begin` starts a match of seeks that fit; `rating_of(bot, game)`: mu, sigma; `present`: how many bots are here.
     """
@@ -61,9 +34,14 @@ class Seeks:
         self._begin = begin
         self._rating_of = rating_of
         self._present = present
-        self._seeks: dict[tuple[str, str], Sought] = {}
-        self._look: asyncio.Handle | None = None
-        self._look_at = 0.0
+        self._waiting = Waiting()
+        self._new: dict[Sought, None] = {}
+        """Those that were not looked at yet. No two of the others name each other."""
+        self._looking: Iterator[None] | None = None
+        """What is left of the look that goes on now."""
+        self._began = False
+        self._timer: asyncio.Handle | None = None
+        self._due = 0.0
         self._loop = asyncio.get_running_loop()
 
     def add(self, session: Session, message: Seek, game: Game[Any, Any]) -> None:
@@ -71,72 +49,105 @@ class Seeks:
         assert session.bot is not None
         rated = message.rated and message.opponent is None and game.preset is not None
         opponent = None if message.opponent is None else folded(message.opponent)
-        kind = (game.name, canonical(game.config), rated)
-        sought = Sought(session, session.bot, message.id, game, rated, opponent, self._loop.time(), kind)
-        self._seeks[sought.place] = sought
+        kind = kind_of(game, rated=rated)
+        sought = Sought(session, session.bot, message.id, kind, opponent, self._loop.time())
+        self._waiting.add(sought)
+        self._new[sought] = None
         self._look_in(GATHER)
 
     def holds(self, bot: str, seek: str) -> bool:
         """Whether a bot's seek is in force."""
-        return (bot, seek) in self._seeks
+        return self._waiting.find(bot, seek) is not None
 
     def count(self, bot: str) -> int:
         """How many seeks of a bot are in force."""
-        return sum(1 for key, _ in self._seeks if key == bot)
+        return len(self._waiting.of(bot))
 
     def withdraw(self, bot: str, seek: str) -> None:
         """Take a seek back, if it is in force."""
-        self._seeks.pop((bot, seek), None)
+        sought = self._waiting.find(bot, seek)
+        if sought is not None:
+            self._take(sought)
 
     def leave(self, bot: str) -> None:
         """Take all of a bot's seeks back."""
-        for place in [place for place in self._seeks if place[0] == bot]:
-            del self._seeks[place]
+        for sought in list(self._waiting.of(bot)):
+            self._take(sought)
 
     def close(self) -> None:
         """Pair no more."""
-        if self._look is not None:
-            self._look.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _take(self, sought: Sought) -> None:
+        self._waiting.remove(sought)
+        self._new.pop(sought, None)
 
     def _look_in(self, seconds: float) -> None:
+        """Look again in so many seconds, unless that goes on now or is due before."""
         at = self._loop.time() + seconds
-        if self._look is not None:
-            if self._look_at <= at:
+        if self._looking is not None:
+            return
+        if self._timer is not None:
+            if self._due <= at:
                 return
-            self._look.cancel()
-        self._look_at = at
-        self._look = self._loop.call_at(at, self._pair)
+            self._timer.cancel()
+        self._due = at
+        self._timer = self._loop.call_at(at, self._look)
 
-    def _pair(self) -> None:
-        """Begin every match that the seeks in force allow now: those that name an opponent first."""
-        self._look = None
-        for find in (self._named_pairs, self._open_groups):
-            for group in find():
-                for sought in group:
-                    del self._seeks[sought.place]
-                self._begin(group)
-        if self._seeks:
+    def _look(self) -> None:
+        """Do one piece of a look and leave the others to the next turns of the loop: nobody waits for all of it."""
+        looking = self._looking
+        if looking is None:
+            looking, self._began = self._pair(), False
+        self._looking = self._timer = None
+        if next(looking, self) is None:
+            self._looking = looking
+            self._timer = self._loop.call_soon(self._look)
+        elif self._new or (self._began and self._waiting.ripe):
+            self._look_in(GATHER)
+        elif self._waiting.ripe:
             self._look_in(LOOK_AGAIN)
 
-    def _named_pairs(self) -> list[tuple[Sought, Sought]]:
-        pairs: dict[Sought, Sought] = {}
-        for sought in self._seeks.values():
-            if sought.opponent is not None and sought not in pairs:
-                others = (other for other in self._seeks.values() if other not in pairs)
-                other = next((other for other in others if sought.fits(other)), None)
-                if other is not None:
-                    pairs |= {sought: other, other: sought}
-        return [(a, b) for a, b in pairs.items() if a.place < b.place]
+    def _pair(self) -> Iterator[None]:
+        """Begin every match that the seeks in force allow now, those that name an opponent first, piece by piece."""
+        while self._new:
+            sought = next(iter(self._new))
+            del self._new[sought]
+            other = self._waiting.partner(sought)
+            if other is not None:
+                self._together((sought, other))
+                yield
+        for kind in list(self._waiting.ripe):
+            for bots in self._near(kind):
+                for group in self._open_groups(kind, bots):
+                    self._together(group)
+                    yield
+                yield
 
-    def _open_groups(self) -> list[tuple[Sought, ...]]:
+    def _together(self, group: Sequence[Sought]) -> None:
+        """Begin a match, unless one of the seeks was taken back since the group was made."""
+        if all(sought in self._waiting for sought in group):
+            for sought in group:
+                self._take(sought)
+            self._began = True
+            self._begin(group)
+
+    def _near(self, kind: Kind) -> Iterator[list[str]]:
+        """The bots with open seeks of a kind by rating, in parts that are small enough to be compared at once."""
+        bots = sorted(self._waiting.open(kind), key=lambda bot: self._rating_of(bot, kind.game))
+        parts = -(-len(bots) // AT_ONCE)
+        return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
+
+    def _open_groups(self, kind: Kind, bots: Sequence[str]) -> list[tuple[Sought, ...]]:
+        waits = kind.seats < self._present()  # all there are have nobody better to wait for
+        patience = pairing.PATIENCE if waits else 0.0
         seekers = []
-        for sought in self._seeks.values():
-            if sought.opponent is None:
-                mu, sigma = self._rating_of(sought.bot, sought.game.name)
-                waits = sought.game.seats < self._present()  # all there are have nobody better to wait for
-                patience = pairing.PATIENCE if waits else 0.0
-                bot, seats = sought.session.key, sought.game.seats
-                seekers.append(
-                    pairing.Seeker(bot, mu, sigma, sought.since, sought, sought.kind, seats=seats, patience=patience)
-                )
+        waiting = self._waiting.open(kind)
+        for bot in bots:
+            mu, sigma = self._rating_of(bot, kind.game)
+            seekers += [
+                pairing.Seeker(bot, mu, sigma, sought.since, sought, kind, seats=kind.seats, patience=patience)
+                for sought in islice(waiting.get(bot, {}).values(), AT_ONCE // len(bots))
+            ]
         return [tuple(seeker.key for seeker in group) for group in pairing.ladder_groups(seekers, self._loop.time())]

@@ -1,0 +1,214 @@
+"""Seeks in force: who meets whom, at a price that does not grow with those that wait for somebody else."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import pytest
+
+from arena.ratings.ladder import INITIAL
+from arena.referee.rules import rules_of
+from arena.server import seeking
+from arena.server.seeking import Seeks
+from arena.server.session import Session
+from arena.server.waiting import Sought, kind_of
+from patience import WITHIN
+from protocol.games import load
+from protocol.messages import Seek
+
+NIM = load("nim")
+
+
+class Bot:
+    """All of a session that seeks look at."""
+
+    def __init__(self, name: str) -> None:
+        self.bot = self.key = name
+
+
+class Hall:
+    """Seeks whose matches are noted instead of played: who plays, in the order of the names."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[str, ...]] = []
+        self.rated = 0
+        """How often a rating was asked for."""
+        self.seeks = Seeks(self.begin, self.rating, lambda: 2)
+        self.changed = asyncio.Event()
+
+    def begin(self, group: Sequence[Sought]) -> None:
+        self.begun.append(tuple(sorted(sought.bot for sought in group)))
+        self.changed.set()
+
+    def rating(self, bot: str, game: str) -> tuple[float, float]:
+        self.rated += 1
+        return INITIAL.mu, INITIAL.sigma
+
+    def seek(self, bot: str, ref: str = "s", opponent: str | None = None, **config: Any) -> None:
+        game = load("nim", config) if config else NIM
+        self.seeks.add(
+            cast(Session, Bot(bot)), Seek(id=ref, game="nim", config=config, rated=False, opponent=opponent), game
+        )
+
+    async def until(self, matches: int) -> list[tuple[str, ...]]:
+        """What has begun, once it is so many matches."""
+        async with asyncio.timeout(WITHIN):
+            while len(self.begun) < matches:
+                self.changed.clear()
+                await self.changed.wait()
+        return self.begun
+
+
+@pytest.fixture
+async def hall() -> Hall:
+    return Hall()
+
+
+async def test_who_names_each_other_or_names_one_that_names_nobody_meets(hall: Hall) -> None:
+    hall.seek("ann", opponent="bob")
+    hall.seek("cid")
+    hall.seek("dan", opponent="cid")
+    hall.seek("bob", opponent="ann")
+    assert sorted(await hall.until(2)) == [("ann", "bob"), ("cid", "dan")]
+
+
+async def test_who_names_one_that_names_another_waits(hall: Hall) -> None:
+    hall.seek("ann", opponent="bob")
+    hall.seek("bob", opponent="cid")
+    hall.seek("dan")
+    hall.seek("eve")
+    assert await hall.until(1) == [("dan", "eve")]
+    hall.seek("bob", "another", opponent="ann")
+    assert (await hall.until(2))[1] == ("ann", "bob")
+
+
+async def test_a_named_opponent_is_served_before_the_ladder(hall: Hall) -> None:
+    hall.seek("ann")
+    hall.seek("bob")
+    hall.seek("cid", opponent="bob")
+    assert await hall.until(1) == [("bob", "cid")]
+
+
+async def test_a_seek_that_was_taken_back_is_not_found_by_who_names_it(hall: Hall) -> None:
+    hall.seek("ann", "first")
+    hall.seek("ann", "second")
+    hall.seeks.withdraw("ann", "first")
+    hall.seeks.withdraw("ann", "never made")
+    assert (hall.seeks.count("ann"), hall.seeks.holds("ann", "first")) == (1, False)
+    hall.seek("bob", opponent="ann")
+    assert await hall.until(1) == [("ann", "bob")]
+    assert hall.seeks.count("ann") == hall.seeks.count("bob") == 0
+    hall.seek("ann")
+    hall.seeks.leave("ann")
+    hall.seek("bob", "1")
+    hall.seek("cid", "1")
+    assert (await hall.until(2))[1] == ("bob", "cid")
+
+
+async def test_all_seeks_of_two_bots_are_paired_off(hall: Hall) -> None:
+    for number in range(64):
+        hall.seek("ann", str(number))
+        hall.seek("bob", str(number))
+    assert await hall.until(64) == [("ann", "bob")] * 64
+
+
+async def test_more_bots_than_are_compared_at_once_all_meet(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seeking, "AT_ONCE", 4)
+    names = [f"bot-{number}" for number in range(14)]
+    for name in names:
+        hall.seek(name)
+    begun = await hall.until(7)
+    assert sorted(bot for match in begun for bot in match) == sorted(names)
+
+
+async def test_matches_begin_one_in_a_turn_of_the_loop(hall: Hall) -> None:
+    for number in range(20):
+        hall.seek("ann", str(number), opponent="bob" if number % 2 else None)
+        hall.seek("bob", str(number))
+    at_once = before = 0
+    async with asyncio.timeout(WITHIN):
+        while len(hall.begun) < 20:
+            await asyncio.sleep(0)
+            at_once, before = max(at_once, len(hall.begun) - before), len(hall.begun)
+    assert at_once == 1
+
+
+async def test_a_match_that_fails_to_begin_keeps_nobody_else_waiting(hall: Hall) -> None:
+    def fail(group: Sequence[Sought]) -> None:
+        hall.seeks._begin = hall.begin
+        raise RuntimeError("no match today")
+
+    hall.seeks._begin = fail
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: hall.changed.set())
+    hall.seek("ann")
+    hall.seek("bob")
+    await hall.changed.wait()
+    hall.seek("cid")
+    hall.seek("dan")
+    assert await hall.until(1) == [("cid", "dan")]
+
+
+# What it costs, in calls of functions: a measure that is the same on every machine
+
+
+def calls(function: Callable[[], object]) -> int:
+    """How many calls of Python functions it takes."""
+    count = 0
+
+    def note(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+async def price(waiting: int, opponent: str | None) -> tuple[int, int]:
+    """Calls for a look that begins one match, and for a bot's coming and going, beside so many seeks that wait."""
+    hall = Hall()
+    for number in range(waiting):
+        hall.seek(f"bot-{number // 64}", str(number), opponent, heaps=[1, number] if opponent is None else [1])
+    while hall.seeks._new:
+        hall.seeks._look()
+    hall.seek("ann", heaps=[2])
+    hall.seek("bob", heaps=[2])
+    look = calls(lambda: [hall.seeks._look() for _ in range(4)])
+    assert hall.begun == [("ann", "bob")]
+    hall.seek("ann", "again")
+    leave = calls(lambda: (hall.seeks.count("ann"), hall.seeks.holds("ann", "again"), hall.seeks.leave("ann")))
+    hall.seeks.close()
+    return look, leave
+
+
+@pytest.mark.parametrize("opponent", ["nobody", None], ids=["naming who is not there", "each of its own kind"])
+async def test_seeks_that_cannot_be_paired_cost_nobody_anything(opponent: str | None) -> None:
+    assert await price(900, opponent) == await price(2, opponent)
+
+
+async def test_a_seek_holds_its_config_packed_and_once() -> None:
+    config = {"heaps": [7] * 64}
+    game = load("nim", config)
+    kinds = [kind_of(game, rated=False), kind_of(load("nim", config), rated=False)]
+    alive = weakref.ref(game)
+    del game
+    assert alive() is None, "the rules are read again when the match begins"
+    assert kinds[0] is kinds[1]
+    assert kinds[0].config == load("nim", config).config
+    assert kinds[0] is not kind_of(load("nim", config), rated=True)
+
+
+def test_matches_under_one_config_share_their_rules() -> None:
+    config = load("risk-duel").config
+    rules = rules_of("risk-duel", config)
+    assert rules_of("risk-duel", dict(config)) is rules
+    alive = weakref.ref(rules)
+    del rules
+    assert alive() is None, "rules that nobody plays by are forgotten"
