@@ -1,7 +1,8 @@
-"""What is installed is what was tested: the locks hold every dependency, in a version that is allowed, with its hashes."""
+"""What is installed is what was tested: the locks hold every dependency, in an allowed version, with its hashes."""
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from pathlib import Path
@@ -17,7 +18,7 @@ def locked(name: str) -> dict[str, list[str]]:
     """The versions of each package in a lock file, by platform and Python more than one, and that each has hashes."""
     versions: dict[str, list[str]] = {}
     lines = (ROOT / "requirements" / name).read_text().splitlines()
-    for line, following in zip(lines, lines[1:], strict=False):
+    for line, following in itertools.pairwise(lines):
         found = PINNED.match(line)
         if found:
             versions.setdefault(found[1], []).append(found[2])
