@@ -20,6 +20,7 @@ class Backoff:
         longest, self._next = self._next, min(2 * self._next, LONGEST)
         return longest * (0.5 + 0.5 * self._jitter())
 
-    def reset(self) -> None:
-        """The connection stood: begin again with the shortest wait."""
-        self._next = FIRST
+    def stood(self, seconds: float) -> None:
+        """The connection stood for so long: after more than the next wait, begin again with the shortest."""
+        if seconds >= self._next:
+            self._next = FIRST

@@ -14,17 +14,25 @@ from protocol.reasons import VOID
 STOPPING: Mapping[int, str] = {
     close_codes.TOO_MANY_BAD_MESSAGES: "the arena closed the connection: too many bad messages",
     close_codes.NOT_AUTHENTICATED: "the arena did not accept the name and token",
-    close_codes.NO_HELLO: "the arena closed the connection: it got no hello in time",
     close_codes.SUPERSEDED: "a newer connection of this bot took over; this one stops",
-    close_codes.TOO_MANY_CONNECTIONS: "the arena closed the connection: too many connections",
 }
 """Close codes after which coming back would not help."""
+PASSING: Mapping[int, str] = {
+    close_codes.NO_HELLO: "got no hello in time",
+    close_codes.TOO_MANY_CONNECTIONS: "is full",
+}
+"""Close codes that say more than that the connection ended."""
 
 
 def welcomed(bot: str, url: str, resumed: Sequence[str]) -> str:
     """The connection stands."""
     going_on = f", going on with {', '.join(resumed)}" if resumed else ""
     return f"{bot}: connected to {url}{going_on}"
+
+
+def ended(url: str, code: int) -> str:
+    """The connection ended with this close code, and another one may stand."""
+    return f"the arena at {url} {PASSING[code]}" if code in PASSING else f"the connection to {url} ended ({code})"
 
 
 def result(start: Start, seat: int, end: End) -> str:

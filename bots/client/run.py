@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import os
 import random
 import sys
@@ -12,14 +11,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
-from urllib.parse import urlsplit
 
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
-from websockets.typing import Subprotocol
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosed
 
+from bots.client import report
 from bots.client.backoff import Backoff
 from bots.client.bot import Bot
+from bots.client.connecting import Away, Refused, connect
 from bots.client.conversation import Conversation
 from bots.client.effects import Effect, Say, SeekLater, Stop
 from bots.client.settings import Given, Settings, check_name, from_environment, settle
@@ -30,10 +29,11 @@ from protocol.codec import MSGPACK
 from protocol.errors import Fault, MalformedMessage, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
-from protocol.messages import MAX_SERVER_FRAME, FromClient, Welcome
+from protocol.messages import FromClient, Welcome
 from protocol.shown import printable
 
 BROKEN = 1006
+WELCOME_WITHIN = 30.0
 REPORT_AGAIN = 30.0
 """Seconds after which it is said again that the arena cannot be reached."""
 
@@ -95,6 +95,8 @@ class Client:
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._code: int | None = None
+        self._welcomed: float | None = None
+        """When this connection stood."""
         self._down_since: float | None = None
         self._said = 0.0
 
@@ -102,11 +104,9 @@ class Client:
         """Connect, converse, come back; the exit code in the end."""
         self._loop = asyncio.get_running_loop()
         while self._code is None:
-            connection = await self._connect()
-            if connection is not None:
-                await self._converse(connection)
+            asked = await self._visit()
             if self._code is None:
-                await asyncio.sleep(self._backoff.delay())
+                await asyncio.sleep(self._no_longer_than_patience(max(asked, self._backoff.delay())))
         return self._code
 
     def leave(self, code: int) -> None:
@@ -118,28 +118,23 @@ class Client:
         if code:
             raise SystemExit(code)
 
-    async def _connect(self) -> ClientConnection | None:
-        url = self._settings.url
+    async def _visit(self) -> float:
+        """One connection, or none: the seconds for which the arena asks to be left alone then."""
         try:
-            return await connect(
-                url,
-                subprotocols=[Subprotocol(MSGPACK.subprotocol)],
-                compression=None,
-                max_size=MAX_SERVER_FRAME,
-                proxy=None if _is_loopback(url) else True,
-            )
-        except InvalidStatus as exc:
-            body = (exc.response.body or b"").decode(errors="replace").strip().split("\n")[0][:200]
-            why = f"{url} answered HTTP {exc.response.status_code}" + (f": {body}" if body else "")
-            if 400 <= exc.response.status_code < 500:
-                self._perform([Say(f"{self._bot.name}: {why}", trouble=True), Stop(1)])
-            else:
-                self._down(why)
-        except InvalidURI as exc:
-            raise UsageFault(f"the arena's URL: {exc}") from exc
-        except (OSError, TimeoutError, InvalidHandshake, EOFError) as exc:
-            self._down(f"no arena answers at {url}: {_reason(exc)}")
-        return None
+            connection = await connect(self._settings.url)
+        except Away as away:
+            self._down(str(away))
+            return away.after
+        except Refused as fault:
+            self._perform([Say(f"{self._bot.name}: {fault}", trouble=True), Stop(1)])
+            return 0.0
+        await self._converse(connection)
+        return 0.0
+
+    def _no_longer_than_patience(self, seconds: float) -> float:
+        if self._settings.patience is None or self._down_since is None:
+            return seconds
+        return max(0.0, min(seconds, self._down_since + self._settings.patience - time.monotonic()))
 
     def _down(self, why: str) -> None:
         """Say that the arena is away: at once, then now and then. Stop when patience ends."""
@@ -155,20 +150,30 @@ class Client:
 
     async def _converse(self, connection: ClientConnection) -> None:
         self._outbox.clear()
+        self._welcomed = None
         self._send(self._conversation.hello())
         writer = asyncio.create_task(self._write(connection))
+        limit = self._running.call_later(WELCOME_WITHIN, self._leave_unwelcomed, connection)
         try:
             await self._read(connection)
         finally:
+            limit.cancel()
             await connection.close()
             writer.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await writer
         if self._code is None:
             code = connection.close_code or BROKEN
+            if self._welcomed is not None:
+                self._backoff.stood(time.monotonic() - self._welcomed)
             self._perform(self._conversation.lost(code))
             if self._code is None:
-                self._down(f"the connection to {self._settings.url} ended ({code})")
+                self._down(report.ended(self._settings.url, code))
+
+    def _leave_unwelcomed(self, connection: ClientConnection) -> None:
+        if self._welcomed is None:
+            self._down(f"{self._settings.url} said no welcome within {WELCOME_WITHIN:g} s")
+            connection.transport.abort()
 
     async def _read(self, connection: ClientConnection) -> None:
         conversation = self._conversation
@@ -184,7 +189,7 @@ class Client:
                 continue
             self._perform(conversation.receive(message, time.monotonic()))
             if type(message) is Welcome:
-                self._backoff.reset()
+                self._welcomed = time.monotonic()
                 self._down_since = None
                 self._said = 0.0
 
@@ -235,20 +240,3 @@ class Client:
     def _running(self) -> asyncio.AbstractEventLoop:
         assert self._loop is not None, "play() has begun"
         return self._loop
-
-
-def _is_loopback(url: str) -> bool:
-    """A proxy of the environment is for other machines."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _reason(exc: BaseException) -> str:
-    if isinstance(exc, ConnectionRefusedError):
-        return "connection refused"
-    if isinstance(exc, OSError) and exc.strerror:
-        return exc.strerror.lower()
-    return str(exc) or type(exc).__name__

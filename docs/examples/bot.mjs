@@ -12,11 +12,13 @@ const bot = process.env.ARENA_BOT ?? "nodette";
 const game = process.env.ARENA_GAME ?? "nim";
 let matchesLeft = Number(process.env.ARENA_MATCHES ?? Infinity);
 const token = process.env.ARENA_TOKEN ?? savedToken(`.arena-token-${bot}`);
-const hopeless = [4000, 4001, 4002, 4003, 4004];
+const hopeless = [4000, 4001, 4003]; // close codes; after any other one, coming back may help
+const silence = 10000; // ms; a connection may be dead without anybody having closed it
 
 let socket;
 let wait = 100;
 let seats = new Map(); // match -> my seat
+const turns = new Map(); // match -> the turn that was answered last
 
 function savedToken(file) {
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString("base64url"), { mode: 0o600 });
@@ -36,6 +38,10 @@ function choose(turn) {
   return turn.legal[Math.floor(Math.random() * turn.legal.length)];
 }
 
+function answer(turn) {
+  send({ type: "move", match: turn.match, ply: turn.ply, move: choose(turn) });
+}
+
 const on = {
   welcome(message) {
     wait = 100;
@@ -47,43 +53,59 @@ const on = {
     send({ type: "ready", match, nonce: randomBytes(16).toString("hex") });
   },
   turn(turn) {
-    send({ type: "move", match: turn.match, ply: turn.ply, move: choose(turn) });
+    turns.set(turn.match, turn);
+    answer(turn);
   },
-  rejected({ match, ply, message }) {
+  rejected({ match, ply, message, strikes_left }) {
     console.error(`${bot}: move rejected at ply ${ply} of ${match}: ${message}`);
-    send({ type: "resign", match });
+    if (strikes_left > 0) answer(turns.get(match));
   },
   end({ match, ranks, reason }) {
     console.log(`${bot}: ${ranks[seats.get(match)] === 1 ? "won" : "did not win"} ${match} (${reason})`);
     seats.delete(match);
+    turns.delete(match);
     matchesLeft -= 1;
     if (matchesLeft > 0) seek();
     else socket.close(1000);
   },
-  error({ code, message }) {
+  error({ code, message, fatal }) {
     console.error(`${bot}: ${message} (${code})`);
-    if (["unknown_game", "bad_config"].includes(code)) process.exit(1);
+    if (["unknown_game", "bad_config"].includes(code) || (fatal && code === "bad_message")) process.exit(1);
   },
 };
 
 function connect() {
-  socket = new WebSocket(url, ["arena.v1.json"]);
-  socket.onopen = () => send({ type: "hello", bot, token, client: "bot.mjs" });
-  socket.onmessage = ({ data }) => {
+  const opened = new WebSocket(url, ["arena.v1.json"]);
+  let heard = Date.now();
+  const watch = setInterval(() => {
+    if (Date.now() - heard > 2 * silence) lost({ code: 1006 });
+    else if (opened.readyState === 1) opened.send('{"type":"unseek","id":"alive"}'); // is always answered
+  }, silence);
+  const lost = ({ code, reason }) => {
+    clearInterval(watch);
+    opened.onmessage = opened.onclose = null;
+    opened.close();
+    if (matchesLeft > 0) comeBack(code, reason);
+  };
+  socket = opened;
+  opened.onopen = () => send({ type: "hello", bot, token, client: "bot.mjs" });
+  opened.onmessage = ({ data }) => {
+    heard = Date.now();
     const message = JSON.parse(data);
     on[message.type]?.(message); // types of a later version are ignored
   };
-  socket.onerror = () => {}; // `close` follows and decides
-  socket.onclose = ({ code, reason }) => {
-    if (matchesLeft <= 0) return;
-    if (hopeless.includes(code)) {
-      console.error(`${bot}: the arena closed the connection: ${code} ${reason}`);
-      process.exit(1);
-    }
-    console.error(`${bot}: no connection to ${url} (${code}); trying again`);
-    setTimeout(connect, wait * (0.5 + Math.random() / 2));
-    wait = Math.min(2 * wait, 5000);
-  };
+  opened.onerror = () => {}; // `close` follows and decides
+  opened.onclose = lost;
+}
+
+function comeBack(code, reason = "") {
+  if (hopeless.includes(code)) {
+    console.error(`${bot}: the arena closed the connection: ${code} ${reason}`);
+    process.exit(1);
+  }
+  console.error(`${bot}: no connection to ${url} (${code}); trying again`);
+  setTimeout(connect, wait * (0.5 + Math.random() / 2));
+  wait = Math.min(2 * wait, 5000);
 }
 
 connect();

@@ -20,5 +20,13 @@ def test_a_connection_that_stood_begins_anew() -> None:
     backoff = Backoff(lambda: 1.0)
     backoff.delay()
     backoff.delay()
-    backoff.reset()
+    backoff.stood(0.5)
     assert backoff.delay() == pytest.approx(0.1)
+
+
+def test_the_waits_stay_long_where_connections_stand_but_for_a_moment() -> None:
+    backoff = Backoff(lambda: 1.0)
+    for _ in range(3):
+        backoff.delay()
+    backoff.stood(0.5)
+    assert backoff.delay() == pytest.approx(0.8)

@@ -1,0 +1,110 @@
+"""A WebSocket to the arena, or why there is none: `Away` where trying again may help, `Refused` where it can't."""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from websockets.asyncio.client import ClientConnection
+from websockets.asyncio.client import connect as open_websocket
+from websockets.exceptions import ConnectionClosed, InvalidProxy, InvalidStatus, InvalidURI, WebSocketException
+from websockets.http11 import Response
+from websockets.typing import Subprotocol
+
+from protocol.codec import MSGPACK
+from protocol.errors import Fault, UsageFault
+from protocol.messages import MAX_SERVER_FRAME
+
+OPEN_WITHIN = 10.0
+CLOSE_WITHIN = 2.0
+PING_EVERY = 5.0
+"""A connection without a cable at its other end looks like one on which nothing happens, until a ping is unanswered."""
+PONG_WITHIN = 10.0
+LONGEST_ASKED = 300.0
+"""A server that asks to be left alone for longer is asked again after so many seconds."""
+_PASSING = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
+
+
+class Away(Fault):
+    """No arena answers now. `after` is how many seconds it asks to be left alone, 0 where it does not say."""
+
+    def __init__(self, why: str, after: float = 0.0) -> None:
+        super().__init__(why)
+        self.after = after
+
+
+class Refused(Fault):
+    """Coming back would not help."""
+
+
+async def connect(url: str) -> ClientConnection:
+    """A connection to the arena at `url`, in msgpack. Raises `Away`, `Refused`; `UsageFault` for URL or proxy."""
+    try:
+        return await open_websocket(
+            url,
+            subprotocols=[Subprotocol(MSGPACK.subprotocol)],
+            compression=None,
+            max_size=MAX_SERVER_FRAME,
+            proxy=None if _is_loopback(url) else True,
+            open_timeout=OPEN_WITHIN,
+            close_timeout=CLOSE_WITHIN,
+            ping_interval=PING_EVERY,
+            ping_timeout=PONG_WITHIN,
+        )
+    except InvalidStatus as exc:
+        raise _not_upgraded(url, exc.response) from exc
+    except (InvalidURI, UnicodeError) as exc:
+        raise UsageFault(f"the arena's URL: {exc}") from exc
+    except (InvalidProxy, ImportError) as exc:
+        raise UsageFault(f"the proxy that the environment names: {exc}") from exc
+    except ssl.SSLCertVerificationError as exc:
+        raise Refused(f"{url}: {_reason(exc)}") from exc
+    except (OSError, EOFError, WebSocketException) as exc:
+        raise Away(f"no arena answers at {url}: {_reason(exc)}") from exc
+
+
+def _not_upgraded(url: str, response: Response) -> Fault:
+    """An answer in HTTP: of those that blame the request only some pass by themselves."""
+    status = response.status_code
+    body = (response.body or b"").decode(errors="replace").strip().split("\n")[0][:200]
+    why = f"{url} answered HTTP {status}" + (f": {body}" if body else "")
+    if 400 <= status < 500 and status not in _PASSING:
+        return Refused(why)
+    return Away(why, _asked(response.headers.get("Retry-After", ""), datetime.now(UTC)))
+
+
+def _asked(retry_after: str, now: datetime) -> float:
+    """The seconds of a `Retry-After`, which is a number or a date; 0 for anything else."""
+    try:
+        if retry_after.isdecimal():
+            seconds = float(retry_after[:9])
+        else:
+            seconds = (parsedate_to_datetime(retry_after) - now).total_seconds()
+    except (ValueError, TypeError):  # no date, or one without its zone
+        return 0.0
+    return max(0.0, min(seconds, LONGEST_ASKED))
+
+
+def _is_loopback(url: str) -> bool:
+    """A proxy of the environment is for other machines."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _reason(exc: BaseException) -> str:
+    if isinstance(exc, ConnectionRefusedError):
+        return "connection refused"
+    if isinstance(exc, ConnectionClosed):
+        return "the connection was closed"
+    if isinstance(exc, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {exc.verify_message}"
+    if isinstance(exc, OSError) and exc.strerror:
+        return exc.strerror.lower()
+    return str(exc) or type(exc).__name__

@@ -1,0 +1,276 @@
+"""The ways in which a connection fails: each is one line, and most a reason to try again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bots.client import connecting
+from bots.client.bot import Bot
+from bots.client.connecting import Away, Refused, connect
+from bots.client.run import Client
+from bots.client.settings import Settings
+from patience import WITHIN
+from protocol.errors import UsageFault
+from protocol.messages import Hello, Seek
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+REQUEST = b"\r\n\r\n"
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """End it with RST, as a server does that was killed."""
+    linger = struct.pack("ii", 1, 0)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    writer.transport.abort()
+
+
+async def closes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+async def resets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    reset(writer)
+
+
+async def resets_in_the_handshake(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(REQUEST)
+    reset(writer)
+
+
+async def closes_in_the_handshake(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(REQUEST)
+    writer.write(b"HTTP/1.1 101 Switching Pro")
+    writer.close()
+
+
+async def speaks_something_else(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"220 mail.example ESMTP\r\n" + bytes(range(256)))
+    writer.close()
+
+
+async def says_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        await reader.read()
+    writer.close()
+
+
+def answers(head: str) -> Serve:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(REQUEST)
+        writer.write(f"HTTP/1.1 {head}\r\nContent-Length: 0\r\n\r\n".encode())
+        writer.close()
+
+    return serve
+
+
+@contextlib.asynccontextmanager
+async def serving(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield f"{'ws' if tls is None else 'wss'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time limits of a test: what takes long in life happens at once."""
+    monkeypatch.setattr(connecting, "OPEN_WITHIN", 0.5)
+    monkeypatch.setattr(connecting, "CLOSE_WITHIN", 0.05)
+
+
+@pytest.mark.parametrize(
+    ("serve", "why"),
+    [
+        (closes, "did not receive a valid HTTP response"),
+        (resets, "did not receive a valid HTTP response"),
+        (resets_in_the_handshake, "did not receive a valid HTTP response"),
+        (closes_in_the_handshake, "did not receive a valid HTTP response"),
+        (speaks_something_else, "did not receive a valid HTTP response"),
+        (says_nothing, "timed out during opening handshake"),
+        (answers("500 Internal Server Error"), "HTTP 500"),
+        (answers("502 Bad Gateway"), "HTTP 502"),
+        (answers("200 OK"), "HTTP 200"),
+        (answers("408 Request Timeout"), "HTTP 408"),
+        (answers("429 Too Many Requests"), "HTTP 429"),
+        (answers("101 Switching Protocols"), "Connection"),
+    ],
+)
+async def test_a_peer_that_is_no_arena_now_may_be_one_later(serve: Serve, why: str) -> None:
+    async with serving(serve) as url:
+        with pytest.raises(Away, match=why):
+            await connect(url)
+
+
+async def test_tls_that_breaks_off_is_no_reason_to_stop() -> None:
+    for serve in (closes, speaks_something_else):
+        async with serving(serve) as url:
+            with pytest.raises(Away, match="no arena answers at wss"):
+                await connect(url.replace("ws", "wss", 1))
+
+
+@pytest.fixture
+def untrusted(tmp_path: Path) -> ssl.SSLContext:
+    """A server's side of TLS, with a certificate that nobody vouches for."""
+    program = shutil.which("openssl")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("openssl is not installed")
+        pytest.skip("openssl is not installed")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1"
+    made = [program, *command.split(), "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(made, check=True, capture_output=True, timeout=WITHIN)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+async def test_a_certificate_that_is_not_trusted_stops_the_bot(untrusted: ssl.SSLContext) -> None:
+    async with serving(says_nothing, untrusted) as url:
+        with pytest.raises(Refused, match=f"{url}: its certificate is not trusted: self"):
+            await connect(url)
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [("7", 7.0), ("100000", 300.0), ("-5", 0.0), ("soon", 0.0), ("9" * 5000, 300.0)],
+)
+async def test_a_server_may_say_when_to_come_back(said: str, seconds: float) -> None:
+    async with serving(answers(f"503 Service Unavailable\r\nRetry-After: {said}")) as url:
+        with pytest.raises(Away) as away:
+            await connect(url)
+    assert away.value.after == seconds
+
+
+async def test_a_refused_handshake_is_quoted() -> None:
+    for status in ("400 Bad Request", "404 Not Found"):
+        async with serving(answers(status)) as url:
+            with pytest.raises(Refused, match=f"{url} answered HTTP {status[:3]}"):
+                await connect(url)
+
+
+async def test_a_host_that_can_be_none_is_refused() -> None:
+    with pytest.raises(UsageFault, match="the arena's URL: "):
+        await connect("ws://arena..example:1")
+
+
+@pytest.fixture
+def hanging_up() -> Iterator[str]:
+    """The URL of a peer in a thread of its own that takes connections and closes them at once."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def take() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                listening.accept()[0].close()
+
+    thread = threading.Thread(target=take, daemon=True)
+    thread.start()
+    yield f"ws://127.0.0.1:{listening.getsockname()[1]}"
+    listening.shutdown(socket.SHUT_RDWR)
+    listening.close()
+    thread.join(WITHIN)
+
+
+async def test_a_peer_that_accepts_and_closes_is_away_whenever_it_closes(hanging_up: str) -> None:
+    for _ in range(300):
+        with pytest.raises(Away):
+            await connect(hanging_up)
+
+
+@pytest.fixture
+async def playing(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[..., asyncio.Task[int]]]:
+    """Starts a bot that waits hardly at all between its attempts."""
+    monkeypatch.setattr("bots.client.backoff.FIRST", 0.001)
+    monkeypatch.setattr("bots.client.backoff.LONGEST", 0.01)
+    tasks = []
+
+    def play(url: str, **settings: Any) -> asyncio.Task[int]:
+        client = Client(Bot("mine"), Settings(url=url, game="nim", **settings), "t" * 20)
+        tasks.append(asyncio.create_task(client.play()))
+        return tasks[-1]
+
+    yield play
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_bot_tries_again_in_one_line(playing: Any, capsys: Any) -> None:
+    times = asyncio.Semaphore(0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        times.release()
+        writer.close()
+
+    async with serving(serve) as url:
+        playing(url)
+        for _ in range(20):
+            await asyncio.wait_for(times.acquire(), WITHIN)
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+async def test_patience_ends_however_long_a_server_asks_to_wait(playing: Any, capsys: Any) -> None:
+    async with serving(answers("503 Service Unavailable\r\nRetry-After: 200")) as url:
+        assert await asyncio.wait_for(playing(url, patience=0.05), WITHIN) == 1
+    assert "answered HTTP 503; gave up after 0.05 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [(4004, "is full"), (4002, "got no hello in time"), (4005, "(4005)"), (1012, "(1012)"), (1001, "(1001)")],
+)
+async def test_a_bot_comes_back_from_what_may_pass(
+    peer: Any, script: Any, playing: Any, code: int, says: str, capsys: Any
+) -> None:
+    playing(peer.url)
+    for _ in range(3):
+        line = await peer.line()
+        await line.expect(Hello)
+        await line.close(code)
+    line = await peer.line()
+    await line.expect(Hello)
+    await line.say(script.welcome())
+    await line.expect(Seek)
+    (said,) = capsys.readouterr().err.splitlines()
+    assert says in said
+    assert said.endswith("; trying again")
+
+
+async def test_a_peer_that_never_welcomes_is_left(
+    peer: Any, playing: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr("bots.client.run.WELCOME_WITHIN", 0.05)
+    playing(peer.url)
+    for _ in range(3):
+        await (await peer.line()).expect(Hello)
+    assert "said no welcome" in capsys.readouterr().err
+
+
+async def test_a_connection_that_fell_silent_is_noticed(
+    peer: Any, script: Any, playing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connecting, "PING_EVERY", 0.02)
+    monkeypatch.setattr(connecting, "PONG_WITHIN", 0.05)
+    playing(peer.url)
+    line = await peer.line()
+    await line.expect(Hello)
+    await line.say(script.welcome())
+    await line.expect(Seek)
+    line.connection.transport.pause_reading()
+    await (await peer.line()).expect(Hello)
+    line.cut()
