@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Sequence
@@ -14,14 +16,15 @@ from arena.referee.result import Ratings, Result
 from arena.referee.rules import rules_of
 from arena.server.actions import everything
 from arena.server.handshake import Handshake
+from arena.server.health import Health
 from arena.server.heartbeat import Heartbeat
 from arena.server.identity import Door
-from arena.server.journal import Journal
+from arena.server.journal import Journal, JournalFault
 from arena.server.listener import Access, Listener
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.reporting import Reporter
-from arena.server.runner import Runner
+from arena.server.runner import TRY_AGAIN, Runner
 from arena.server.session import Action
 from arena.server.settling import Settle, Settling, StoreFirst
 from arena.server.waiting import Sought
@@ -31,10 +34,9 @@ from arena.store.times import utc
 from protocol.close_codes import RESTARTING
 from protocol.codec import Codec
 from protocol.dice import SEED_BYTES
-from protocol.error_codes import UNAVAILABLE
 from protocol.errors import ArenaFault, Fault
 from protocol.games.base import Game
-from protocol.messages import Clock, Error, Player
+from protocol.messages import Clock, Player
 
 if TYPE_CHECKING:
     from arena.feed.feed import Feed
@@ -68,11 +70,12 @@ class Arena:
         self._clock = clock
         self._freed = freed
         self._ratings = KnownRatings(archive)
-        self.lobby = Lobby(self._begin_sought, self._ratings.of)
+        self.health = Health()
+        self.lobby = Lobby(self._begin_sought, self._ratings.of, lambda: self.health.reason is not None)
         self._reporter = None if feed is None else Reporter(feed, archive)
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby))
         self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated)
-        self._listener = Listener(self._serve, access or Access())
+        self._listener = Listener(self._serve, access or Access(), lambda: self.health.reason)
         self._heartbeat = Heartbeat(self.lobby.delayed)
 
     async def listen(self, host: str, port: int) -> int:
@@ -97,12 +100,14 @@ class Arena:
     def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = ()) -> None:
         """Start a match between bots that are here. Raises `JournalFault`; then there is no match."""
         match = Match(header, seed, self._players(header), seeks)
-        runner = Runner(match, self._journal.begin(match.id), self._settling.begin, self._released)
+        runner = Runner(match, self._journal.begin(match.id), self._settling.begin, self._released, self._held)
         self._add(runner)
         try:
             runner.open()
         except ArenaFault:
             self._withdraw(runner)
+            with contextlib.suppress(JournalFault):
+                self._journal.forget(match.id)
             raise
 
     def header(
@@ -165,7 +170,7 @@ class Arena:
         for seat in header.seats:
             await self._ratings.look_up(seat.bot)
         resumed = Match(header, bytes.fromhex(lines[0].seed), self._players(header))
-        runner = Runner(resumed, self._journal.proceed(match), self._settling.begin, self._released)
+        runner = Runner(resumed, self._journal.proceed(match), self._settling.begin, self._released, self._held)
         self._add(runner)
         try:
             runner.resume(lines[2:])
@@ -203,10 +208,24 @@ class Arena:
         try:
             self.begin(header, seed, [sought.id for sought in seated])
         except ArenaFault as fault:
-            log.error("match %s can't begin: %s", match, fault)
-            for sought in seated:
-                text = "the arena can't begin a match now: seek again later"
-                sought.session.send(Error(code=UNAVAILABLE, message=text, ref=sought.id))
+            self.lobby.seeks.put_back(group)
+            self._hold_seeks(fault)
+
+    def _hold_seeks(self, fault: ArenaFault) -> None:
+        """No match begins until a journal can be made."""
+        self.health.tell("seeks", str(fault))
+        asyncio.get_running_loop().call_later(TRY_AGAIN, self._try_again)
+
+    def _try_again(self) -> None:
+        try:
+            self._journal.probe()
+        except JournalFault as fault:
+            self._hold_seeks(fault)
+        else:
+            self.health.tell("seeks", None)
+
+    def _held(self, runner: Runner, reason: str | None) -> None:
+        self.health.tell(runner.id, reason)
 
     def _released(self, runner: Runner, seat: int) -> None:
         self.lobby.release(runner, seat)

@@ -13,6 +13,9 @@ from arena.referee.reading import read_lines
 from arena.referee.record import AnyLine, Header, public, write_line
 from protocol.errors import ArenaFault, BadRecord
 
+USUAL_BYTES = 16 * 1024
+"""Of a journal."""
+
 
 class JournalFault(ArenaFault):
     """The journal can't be written: a full disk, a folder that is gone."""
@@ -65,6 +68,17 @@ class Journal:
             path.unlink(missing_ok=True)
         except OSError as exc:
             raise JournalFault(f"the journal {path} can't be removed: {exc.strerror}") from exc
+
+    def probe(self) -> None:
+        """Make a journal of a usual size and remove it. Raises `JournalFault` if that is not possible."""
+        path = self.folder / "probe"
+        try:
+            try:
+                path.write_bytes(bytes(USUAL_BYTES))
+            finally:
+                path.unlink(missing_ok=True)
+        except OSError as exc:
+            raise JournalFault(f"no journal can be made in {self.folder}: {exc.strerror}") from exc
 
     def _path(self, match: str) -> Path:
         return self.folder / f"{match}.jsonl"

@@ -21,6 +21,7 @@ from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.errors import ArenaFault
 from protocol.messages import MAX_CLIENT_FRAME
 
+HEALTH = "/healthz"
 FORWARDED_FOR = "X-Forwarded-For"
 PING_EVERY = 10.0
 PONG_WITHIN = 20.0
@@ -38,10 +39,19 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 class Listener:
-    """Takes connections from `open` until `close`; `handle(wire, codec)` is what one does until it ends."""
+    """Takes connections from `open` until `close`; `handle(wire, codec)` is what one does until it ends.
 
-    def __init__(self, handle: Callable[[Wire, Codec], Awaitable[None]], access: Access) -> None:
+    `GET /healthz` is answered 200, or 503 with the reason that `ailing` gives.
+    """
+
+    def __init__(
+        self,
+        handle: Callable[[Wire, Codec], Awaitable[None]],
+        access: Access,
+        ailing: Callable[[], str | None] = lambda: None,
+    ) -> None:
         self._handle = handle
+        self._ailing = ailing
         self._access = access
         self._proxies = Proxies(access.proxies)
         self._server: Server | None = None
@@ -87,6 +97,8 @@ class Listener:
 
     def _check(self, wire: Any, request: Request) -> Response | None:
         """Why a request does not become a connection; None if it may. From now on it is known whose it is."""
+        if request.path == HEALTH:
+            return _health(wire, self._ailing())
         peer = wire.remote_address
         if peer:
             wire.address = self._proxies.origin(peer[0], request.headers.get_all(FORWARDED_FOR))
@@ -96,6 +108,12 @@ class Listener:
 def _select(connection: Any, offered: Sequence[Subprotocol]) -> Subprotocol | None:
     """The client's first subprotocol that we speak."""
     return next((name for name in offered if name in CODECS), None)
+
+
+def _health(connection: Any, reason: str | None) -> Response:
+    status = HTTPStatus.OK if reason is None else HTTPStatus.SERVICE_UNAVAILABLE
+    answer: Response = connection.respond(status, f"{reason or 'ok'}\n")
+    return answer
 
 
 def _unknown_subprotocols(connection: Any, request: Request) -> Response | None:

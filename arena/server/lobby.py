@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from arena.referee.effects import Delayed
 from arena.server.runner import Runner
 from arena.server.seeking import Begin, RatingOf, Seeks
@@ -11,10 +13,13 @@ from protocol.names import folded
 
 
 class Lobby:
-    """The arena's memory of the present. `begin` starts a match of paired seeks; `rating_of(bot, game)`: mu, sigma."""
+    """The arena's memory of the present. `begin` starts a match of paired seeks; `rating_of(bot, game)`: mu, sigma.
 
-    def __init__(self, begin: Begin, rating_of: RatingOf) -> None:
-        self.seeks = Seeks(begin, rating_of, lambda: len(self._sessions))
+    While `held` says so no match begins.
+    """
+
+    def __init__(self, begin: Begin, rating_of: RatingOf, held: Callable[[], bool] = lambda: False) -> None:
+        self.seeks = Seeks(begin, rating_of, lambda: len(self._sessions), held)
         """The seeks in force."""
         self._sessions: dict[str, Session] = {}
         self._runners: dict[str, Runner] = {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Protocol
 
 from arena.referee.effects import (
     Deadline,
+    Delayed,
     Effect,
     Expired,
     Finish,
@@ -26,23 +26,24 @@ from arena.referee.match import Match
 from arena.referee.record import AnyLine, pack
 from arena.referee.result import Ratings, Result
 from arena.server.heartbeat import HEARTBEAT, LATE
+from arena.server.holding import Hold
 from arena.server.journal import JournalFault, MatchJournal
-from protocol.messages import FromServer, Start
+from arena.server.peer import Peer
+from protocol.error_codes import UNAVAILABLE
+from protocol.messages import Error, FromServer, Start
+
+TRY_AGAIN = 1.0
+"""Seconds until what could not be recorded is tried again."""
 
 log = logging.getLogger("arena.server.runner")
-
-
-class Peer(Protocol):
-    """Whoever sits on a seat or watches: a connection here, or one behind a broker on another node."""
-
-    def send(self, message: FromServer) -> None:
-        """Deliver a message without waiting."""
 
 
 class Runner:
     """A match with its journal, its seats and its watchers.
 
-    `finish` is called once, when the match is over; `release` for each seat that is free before that.
+    `finish` is called once, when the match is over; `release` for each seat that is free before that. While an event
+    can't be recorded the match is held: nobody is told of it, time stands still, and what comes in is kept for later;
+    `held` is told why, and None when it goes on.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Runner:
         journal: MatchJournal,
         finish: Callable[[Runner], None],
         release: Callable[[Runner, int], None] = lambda runner, seat: None,
+        held: Callable[[Runner, str | None], None] = lambda runner, reason: None,
     ) -> None:
         self.id = match.id
         self.bots = [player.bot for player in match.players]
@@ -62,6 +64,8 @@ class Runner:
         self._subscribers: dict[Peer, None] = {}
         self._finish = finish
         self._release = release
+        self._held = held
+        self._hold: Hold | None = None
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None
@@ -72,18 +76,23 @@ class Runner:
 
     def open(self) -> None:
         """Begin: journal, then `start` to every seat. Raises `JournalFault`; then nobody has been told anything."""
-        self._perform(self._match.open(self._loop.time()))
+        effects = self._match.open(self._loop.time())
+        self._record(effects)
+        self._carry_out(effects)
 
     def resume(self, lines: list[AnyLine]) -> None:
-        """Go on from a journal. Raises `BadRecord` if it does not follow from the rules, and `JournalFault`."""
+        """Go on from a journal. Raises `BadRecord` if it does not follow from the rules."""
         self._perform(self._match.resume(lines, self._loop.time()))
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 self.receive(Returned(seat))
 
     def receive(self, event: MatchEvent) -> None:
-        """Pass an event to the referee and do what it says. A fault of the arena voids the match."""
+        """Pass an event to the referee and do what it says. An error in the arena's own code voids the match."""
         if self._stopped and not self._ended:
+            return
+        if self._hold is not None:
+            self._hold.keep(event)
             return
         try:
             self._perform(self._match.receive(event, self._loop.time()))
@@ -99,12 +108,18 @@ class Runner:
 
     def come_back(self, seat: int, peer: Peer, *, follow: bool) -> None:
         """A seat's connection is back: it is told where the match stands."""
+        if self._hold is not None:
+            self._hold.back[seat] = peer, follow
+            return
         self.sit(seat, peer, follow=follow)
         self.receive(Returned(seat))
 
     def lose(self, seat: int, peer: Peer) -> None:
         """A connection is gone; nothing happens if the seat has a newer one."""
-        if self._seats[seat] is peer:
+        if self._hold is not None:
+            if self._hold.lose(seat, peer, self._seats[seat]):
+                self._seats[seat] = None
+        elif self._seats[seat] is peer:
             self._seats[seat] = None
             self.receive(Left(seat))
 
@@ -114,6 +129,9 @@ class Runner:
 
     def watch(self, peer: Peer) -> None:
         """Tell a watcher how the match stands and, from now on, every turn."""
+        if self._hold is not None:
+            self._hold.watchers[peer] = None
+            return
         self.watch_quietly(peer)
         peer.send(self._match.start())
         view = self._match.view(self._loop.time())
@@ -128,6 +146,8 @@ class Runner:
     def unwatch(self, peer: Peer) -> None:
         """Tell a watcher of turns no more."""
         self._watchers.pop(peer, None)
+        if self._hold is not None:
+            self._hold.watchers.pop(peer, None)
         self._match.watch(wanted=bool(self._watchers))
 
     def subscribe(self, peer: Peer) -> None:
@@ -166,10 +186,61 @@ class Runner:
         return list(self._watchers | self._subscribers)
 
     def _perform(self, effects: list[Effect]) -> None:
-        """Do what the referee wants. What it wants recorded comes first, whole; only that may fail."""
+        """Do what the referee wants. What it wants recorded comes first, whole; until it is, the match is held."""
+        try:
+            self._record(effects)
+        except JournalFault as fault:
+            self._hold = Hold(effects, self._loop.time())
+            self._held(self, str(fault))
+            self._loop.call_later(TRY_AGAIN, self._try_again)
+        else:
+            self._carry_out(effects)
+
+    def _record(self, effects: list[Effect]) -> None:
+        """Write what is to be written, all or nothing. Raises `JournalFault`."""
         lines = [effect.line for effect in effects if type(effect) is Write]
         if lines:
             self._journal.write(*lines)
+
+    def _try_again(self) -> None:
+        """Go on if what the match was held for can be recorded now."""
+        hold = self._hold
+        if hold is None or self._stopped:
+            return
+        try:
+            self._record(hold.effects)
+        except JournalFault as fault:
+            self._held(self, str(fault))
+            self._tell_held(hold)
+            self._loop.call_later(TRY_AGAIN, self._try_again)
+            return
+        self._hold = None
+        self._held(self, None)
+        self._carry_out(hold.effects)
+        self.receive(Delayed(self._loop.time() - hold.since))
+        for event in hold.events:
+            self.receive(event)
+        for seat in hold.lost:
+            self.receive(Left(seat))
+        for seat, (peer, follow) in hold.back.items():
+            self.come_back(seat, peer, follow=follow)
+        for peer in hold.watchers:
+            self.watch(peer)
+
+    def _tell_held(self, hold: Hold) -> None:
+        """Tell the seats, once, why they hear nothing."""
+        if not hold.told:
+            hold.told = True
+            text = "the arena can't record this match now: it is held, its clocks stand, and it goes on by itself"
+            self.announce(Error(code=UNAVAILABLE, message=text, ref=self.id))
+
+    def announce(self, message: Error) -> None:
+        """Tell every seat of something that is no part of the match."""
+        for peer in self._seats:
+            if peer is not None:
+                self._send(peer, message)
+
+    def _carry_out(self, effects: list[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, Tell):
                 peer = self._seats[effect.seat]
@@ -196,15 +267,9 @@ class Runner:
             log.exception("match %s: a %s could not be sent", self.id, type(message).__name__.lower())
 
     def _void(self) -> None:
-        """End the match as it is recorded, with or without its journal, which may be what failed."""
-        if self._ended:
-            return
-        effects = self._match.receive(Voided(undo=True), self._loop.time())
-        try:
-            self._perform(effects)
-        except JournalFault as fault:
-            log.error("match %s: %s", self.id, fault)
-            self._perform([effect for effect in effects if type(effect) is not Write])
+        """End the match as it is recorded. Nobody is told before that is recorded too: it may not go on some day."""
+        if not self._ended:
+            self._perform(self._match.receive(Voided(undo=True), self._loop.time()))
 
     def _arm(self, at: float | None) -> None:
         """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""

@@ -28,12 +28,16 @@ class Seeks:
     """The seeks in force, looked at now and then until `close`.
 
     `begin` starts a match of seeks that fit; `rating_of(bot, game)`: mu, sigma; `present`: how many bots are here.
+    While `held` says so, all of them wait.
     """
 
-    def __init__(self, begin: Begin, rating_of: RatingOf, present: Callable[[], int]) -> None:
+    def __init__(
+        self, begin: Begin, rating_of: RatingOf, present: Callable[[], int], held: Callable[[], bool] = lambda: False
+    ) -> None:
         self._begin = begin
         self._rating_of = rating_of
         self._present = present
+        self._held = held
         self._waiting = Waiting()
         self._new: dict[Sought, None] = {}
         """Those that were not looked at yet. No two of the others name each other."""
@@ -69,6 +73,12 @@ class Seeks:
         if sought is not None:
             self._take(sought)
 
+    def put_back(self, group: Sequence[Sought]) -> None:
+        """In force again: their match could not begin."""
+        for sought in group:
+            self._waiting.add(sought)
+            self._new[sought] = None
+
     def leave(self, bot: str) -> None:
         """Take all of a bot's seeks back."""
         for sought in list(self._waiting.of(bot)):
@@ -97,6 +107,10 @@ class Seeks:
 
     def _look(self) -> None:
         """Do one piece of a look and leave the others to the next turns of the loop: nobody waits for all of it."""
+        if self._held():
+            self._due = self._loop.time() + LOOK_AGAIN
+            self._timer = self._loop.call_at(self._due, self._look)
+            return
         looking = self._looking
         if looking is None:
             looking, self._began = self._pair(), False

@@ -1,0 +1,94 @@
+"""What an arena does while it can't keep what it referees: nothing begins, nothing is told, and then it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import pytest
+
+from arena.server import arena, runner
+from patience import WITHIN
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can't be kept is tried again at once."""
+    for module in (arena, runner):
+        monkeypatch.setattr(module, "TRY_AGAIN", 0.05)
+
+
+async def healthz(served: Any) -> tuple[int, str]:
+    """What a monitor is answered."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
+    writer.close()
+    return int(head.split()[1]), body
+
+
+async def held(served: Any, *, wanted: bool = True) -> str:
+    """Ask until the arena is held, or is not any more; what it says."""
+    async with asyncio.timeout(WITHIN):
+        while (answer := await healthz(served))[0] != (503 if wanted else 200):
+            pass
+    return answer[1]
+
+
+async def test_seeks_wait_while_no_journal_can_be_made(serve: Any) -> None:
+    served = await serve()
+    clients = [await served.enter("ann"), await served.enter("bob")]
+    (served.data / "journal").rename(served.data / "elsewhere")
+    for client in clients:
+        await client.send(type="seek", id="s1", game="nim")
+    assert "No such file" in await held(served)
+    (served.data / "elsewhere").rename(served.data / "journal")
+    starts = [await client.expect("start") for client in clients]
+    assert [start["seek"] for start in starts] == ["s1", "s1"]
+    assert await held(served, wanted=False) == "ok\n"
+    assert not [message for client in clients for message in client.passed if message["type"] == "error"]
+
+
+async def test_no_match_begins_while_another_is_held_and_both_are_played_to_their_end(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = await serve()
+    first, second, start = await served.begun()
+    others = [await served.enter("cid"), await served.enter("dan")]
+    turn = await first.expect("turn")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        await first.send(type="move", match=start["match"], ply=0, move=turn["legal"][0])
+        assert "No space left on device" in await held(served)
+        for client in others:
+            await client.send(type="seek", id="s2", game="nim")
+        told = await second.expect("error")
+        assert (told["code"], told["ref"]) == ("unavailable", start["match"])
+        assert list((served.data / "journal").iterdir()) == [served.data / "journal" / f"{start['match']}.jsonl"]
+    ends = await asyncio.gather(*(client.play() for client in (first, second, *others)))
+    assert [end["reason"] for end in ends] == ["win"] * 4
+    assert len(served.store.matches()) == 2
+
+
+async def test_a_match_that_was_held_at_a_stop_goes_on_after_it_and_ends_once(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = await serve()
+    first, second, start = await served.begun()
+    turn = await first.expect("turn")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        await first.send(type="move", match=start["match"], ply=0, move=turn["legal"][0])
+        await held(served)
+        await served.stop()
+    await served.start()
+    assert not [message for client in (first, second) for message in client.passed if message["type"] == "end"]
+    clients = [await served.enter("ann"), await served.enter("bob")]
+    ends = await asyncio.gather(*(client.play() for client in clients))
+    assert [(end["match"], end["reason"]) for end in ends] == [(start["match"], "win")] * 2
+    assert [result.match for result in served.store.matches()] == [start["match"]]
+
+
+def full(file: int, data: bytes) -> int:
+    raise OSError(28, "No space left on device")
