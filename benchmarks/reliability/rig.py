@@ -99,8 +99,7 @@ class Server:
 
     def memory(self) -> float:
         """MiB resident."""
-        text = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(text.partition("VmRSS:")[2].split()[0]) / 1024
+        return memory_of(self.process.pid)
 
     def processor_time(self) -> float:
         """Seconds used so far."""
@@ -109,7 +108,7 @@ class Server:
 
     def descriptors(self) -> int:
         """Open files and sockets."""
-        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+        return descriptors_of(self.process.pid)
 
     def _listen(self, process: subprocess.Popen[str], ports: queue.Queue[int]) -> None:
         assert process.stderr is not None
@@ -118,6 +117,23 @@ class Server:
             if found := re.search(r"listening on wss?://\S+:(\d+)", line):
                 ports.put(int(found[1]))
         ports.put(0)
+
+
+def memory_of(process: int) -> float:
+    """MiB resident of a process."""
+    return int(Path(f"/proc/{process}/status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
+
+
+def descriptors_of(process: int) -> int:
+    """Open files and sockets of a process."""
+    return len(list(Path(f"/proc/{process}/fd").iterdir()))
+
+
+def finished_matches(data: Path) -> set[str]:
+    """The ids of the matches in a data folder's store."""
+    command = [sys.executable, "-m", "arena", "matches", "--json", "--data", str(data)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {match["match"] for match in json.loads(said)}
 
 
 def frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> bytes:

@@ -1,0 +1,125 @@
+"""A thousand bots in five hundred matches at once, on one core: is anything lost, how long a ply takes, what it weighs.
+
+All seek unrated nim and move after `--pace` seconds. The server is held to one core, the bots have the others.
+Usage: python benchmarks/reliability/capacity.py [--bots 1000] [--seconds 600] [--pace 0.2] [--small]
+Exit status 1 if a match ended by the server's doing, or was told and is not stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import time
+from collections import Counter
+
+import uvloop
+from rig import WITHIN, Closed, Felt, Raw, Server, finished_matches
+
+CONFIG = {"heaps": [20, 20]}
+"""40 plies a match, as every bot takes one."""
+FAIR = frozenset({"win"})
+"""What a match ends with unless something went wrong."""
+
+
+class Crowd:
+    """Bots that play one match after the other until `stop`."""
+
+    def __init__(self, port: int, bots: int, pace: float) -> None:
+        self.felt = Felt()
+        self.reasons: Counter[str] = Counter()
+        self.told: set[str] = set()
+        """Matches whose end was told."""
+        self.under_way = 0
+        self._port, self._pace = port, pace
+        self._stopping = False
+        self.complete = asyncio.Event()
+        """Set once all that can be paired play."""
+        self._bots = bots
+
+    def stop(self) -> None:
+        """Play what is begun to its end."""
+        self._stopping = True
+
+    async def play(self, number: int) -> None:
+        """One bot; a hundred of them share an address."""
+        raw = await Raw.enter(self._port, f"bot-{number}", source=f"127.0.0.{1 + number // 100}")
+        moved = 0.0
+        try:
+            raw.send(type="seek", id="s", game="nim", config=CONFIG, rated=False)
+            while True:
+                told = await raw.receive()
+                now = time.perf_counter()
+                if moved and told["type"] in ("turn", "end"):
+                    self.felt.plies.append(now - moved - self._pace)  # of which the opponent took its pace
+                    moved = 0.0
+                match told["type"]:
+                    case "start":
+                        self.under_way += 1
+                        if self.under_way >= self._bots - 1:
+                            self.complete.set()
+                        raw.send(type="ready", match=told["match"])
+                    case "turn":
+                        await asyncio.sleep(self._pace)
+                        move = next(move for move in told["legal"] if move["take"] == 1)
+                        moved = time.perf_counter()
+                        raw.send(type="move", match=told["match"], ply=told["ply"], move=move)
+                    case "end":
+                        self.under_way -= 1
+                        self.told.add(told["match"])
+                        self.reasons[told["reason"]] += 1
+                        if self._stopping:
+                            return
+                        raw.send(type="seek", id="s", game="nim", config=CONFIG, rated=False)
+                    case "error" | "rejected":
+                        self.felt.drops.append(told["message"])
+        except (OSError, Closed) as exc:
+            self.felt.drops.append(str(exc))
+        finally:
+            raw.close()
+
+
+async def measure(server: Server, bots: int, seconds: float, pace: float) -> Crowd:
+    """Let the bots come in and play for so long, and finish."""
+    crowd = Crowd(server.port, bots, pace)
+    empty = server.memory()
+    async with asyncio.TaskGroup() as group:
+        playing = [group.create_task(crowd.play(number)) for number in range(bots)]
+        async with asyncio.timeout(WITHIN):
+            await crowd.complete.wait()
+        crowd.felt = Felt()
+        used, began = server.processor_time(), time.perf_counter()
+        await asyncio.sleep(seconds)
+        share = (server.processor_time() - used) / (time.perf_counter() - began)
+        print(f"{bots} bots, {crowd.under_way // 2} matches at once, {seconds:g} s: {crowd.felt}")
+        print(f"processor {share:.0%} of a core, memory {empty:.0f} MiB empty, {server.memory():.0f} MiB now")
+        crowd.stop()
+        await asyncio.sleep(60 * pace)
+        for task in playing:
+            task.cancel()  # whoever waits for an opponent that has stopped
+    return crowd
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bots", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--pace", type=float, default=0.2)
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    if options.small:
+        options.bots, options.seconds, options.pace = 100, 4, 0.02
+    with Server("--max-connections", str(options.bots + 10)) as server:
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(server.process.pid, cores[:1])
+        crowd = uvloop.run(measure(server, options.bots, options.seconds, options.pace))
+        server.stop()
+        stored = finished_matches(server.data)
+    reasons = ", ".join(f"{reason} {count}" for reason, count in crowd.reasons.most_common())
+    lost = crowd.told - stored
+    print(f"{len(crowd.told)} matches told ({reasons}), {len(lost)} of them not stored")
+    raise SystemExit(bool(lost or crowd.felt.drops or crowd.reasons.keys() - FAIR))
+
+
+if __name__ == "__main__":
+    main()

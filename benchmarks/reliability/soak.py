@@ -1,0 +1,200 @@
+"""An hour of ladder: do memory, open files and tasks of the server grow?
+
+Bots play rated nim and tic-tac-toe without end; some resign, drop their connection in a match, watch, or never come
+back, and new names register all the time. The slopes are those of a straight line through the second half.
+Usage: python benchmarks/reliability/soak.py [--seconds 3600] [--bots 24] [--small]
+Exit status 1 if tasks or files grow by more than one an hour and twice the slope's error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import logging
+import math
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rig import WITHIN, Closed, Raw, descriptors_of, finished_matches, memory_of
+
+from arena.commands import event_loop
+from arena.commands.config import ServerSettings
+from arena.commands.serve import serve
+
+PACE = 0.01
+GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
+COUNTED = ("MiB of memory", "open files", "tasks", "objects")
+
+
+class Sample(NamedTuple):
+    """What the server holds `at` seconds after its start."""
+
+    at: float
+    held: tuple[float, ...]
+
+
+async def _serve(data: Path, every: float) -> None:
+    """The server, which tells of itself on standard output."""
+
+    async def tell() -> None:
+        while True:
+            await asyncio.sleep(every)
+            gc.collect()
+            print(len(asyncio.all_tasks()), len(gc.get_objects()), flush=True)
+
+    telling = asyncio.create_task(tell())
+    await serve(ServerSettings(port=0, clock="30+0.1", data=str(data)), data)
+    telling.cancel()
+
+
+class Regular:
+    """A bot of the ladder, which does now and then what bots do that nobody likes."""
+
+    def __init__(self, port: int, name: str, chance: random.Random) -> None:
+        self._port, self._name, self._chance = port, name, chance
+        self.matches = 0
+
+    async def live(self, *, matches: float = math.inf) -> None:
+        """Come in again and again, until so many matches are over."""
+        while self.matches < matches:
+            try:
+                await self._visit(matches)
+            except (OSError, Closed):
+                await asyncio.sleep(0.1)
+
+    async def _visit(self, most: float) -> None:
+        raw = await Raw.enter(self._port, self._name, slots=2, source=f"127.0.0.{self._chance.randint(2, 9)}")
+        try:
+            game, preset = self._chance.choice(GAMES)
+            for number in range(1 if most < math.inf else 2):
+                raw.send(type="seek", id=f"s{number}", game=game, config={"preset": preset})
+            while self.matches < most:
+                told = await raw.receive("start", "turn", "end", "error")
+                if self._chance.random() < 0.001:
+                    return
+                await self._answer(raw, told, game, preset)
+        finally:
+            raw.close()
+
+    async def _answer(self, raw: Raw, told: dict[str, object], game: str, preset: str) -> None:
+        match = told.get("match")
+        if told["type"] == "start":
+            raw.send(type="ready", match=match)
+        elif told["type"] == "turn" and told.get("legal"):
+            await asyncio.sleep(PACE)
+            if self._chance.random() < 0.005:
+                raw.send(type="resign", match=match)
+            else:
+                move = self._chance.choice(told["legal"])  # type: ignore[arg-type]
+                raw.send(type="move", match=match, ply=told["ply"], move=move)
+        elif told["type"] == "end":
+            self.matches += 1
+            raw.send(type="seek", id=f"again-{self.matches}", game=game, config={"preset": preset})
+        elif told["type"] == "error":
+            await asyncio.sleep(0.5)
+            raw.send(type="seek", id=f"once-more-{self.matches}", game=game, config={"preset": preset})
+
+
+async def _watch(port: int) -> None:
+    """Hear of every match and follow each from its start; come back now and then."""
+    while True:
+        raw = await Raw.enter(port)
+        raw.send(type="watch", match="*")
+        followed = set()
+        try:
+            async with asyncio.timeout(20):
+                while True:
+                    told = await raw.receive()
+                    if told["type"] == "start" and told["match"] not in followed:
+                        followed.add(told["match"])
+                        raw.send(type="watch", match=told["match"])
+        except (OSError, TimeoutError, Closed):
+            raw.close()
+
+
+async def _play(port: int, bots: int) -> None:
+    """The regulars, a watcher, and a newcomer every second who plays one match."""
+    regulars = [Regular(port, f"regular-{number}", random.Random(number)) for number in range(bots)]
+    playing = {asyncio.create_task(regular.live()) for regular in regulars} | {asyncio.create_task(_watch(port))}
+    number = 0
+    while True:
+        number += 1
+        newcomer = asyncio.create_task(Regular(port, f"once-{number}", random.Random(-number)).live(matches=1))
+        playing.add(newcomer)
+        newcomer.add_done_callback(playing.discard)
+        await asyncio.sleep(1)
+
+
+def slope(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The slope of the line of least squares, and its standard error."""
+    count = len(points)
+    x_mean, y_mean = (sum(column) / count for column in zip(*points, strict=True))
+    spread = sum((x - x_mean) ** 2 for x, _ in points)
+    rise = sum((x - x_mean) * (y - y_mean) for x, y in points) / spread
+    rest = sum((y - y_mean - rise * (x - x_mean)) ** 2 for x, y in points)
+    return rise, math.sqrt(rest / max(1, count - 2) / spread)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--bots", type=int, default=24)
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.small:
+        options.seconds = 8
+    every = options.seconds / 120
+    if options.serve:
+        logging.basicConfig(level=logging.INFO, format="%(message)s")
+        event_loop.run(_serve(options.serve, every))
+        return
+    samples, matches = _measure(options.seconds, options.bots)
+    print(f"{options.seconds:g} s, {options.bots} regulars and a newcomer every second, {matches} matches")
+    grows = False
+    half = samples[len(samples) // 2 :]
+    for number, what in enumerate(COUNTED):
+        rise, error = slope([(sample.at / 3600, sample.held[number]) for sample in half])
+        first, last = samples[0].held[number], samples[-1].held[number]
+        print(f"{what:14} {first:10.1f} at first, {last:10.1f} at last, {rise:10.2f} ± {error:.2f} an hour")
+        grows |= what in ("open files", "tasks") and rise > 1 + 2 * error
+    raise SystemExit(grows and not options.small)  # in seconds there is no slope to speak of
+
+
+def _measure(seconds: float, bots: int) -> tuple[list[Sample], int]:
+    """What the server held every now and then, and how many matches are in its store."""
+    samples: list[Sample] = []
+    with tempfile.TemporaryDirectory() as data:
+        command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None
+            assert server.stderr is not None
+            port = next(found[1] for line in server.stderr if (found := re.search(r"listening on \S+:(\d+)", line)))
+            players = subprocess.Popen([sys.executable, "-c", _PLAYERS, port, str(bots)], cwd=Path(__file__).parent)
+            start = time.monotonic()
+            for line in server.stdout:
+                held = (memory_of(server.pid), descriptors_of(server.pid), *map(float, line.split()))
+                samples.append(Sample(time.monotonic() - start, held))
+                if samples[-1].at >= seconds:
+                    break
+            players.kill()
+            players.wait()
+            server.send_signal(signal.SIGTERM)
+            server.communicate(timeout=WITHIN)
+        return samples, len(finished_matches(Path(data)))
+
+
+_PLAYERS = "import asyncio, sys, soak; asyncio.run(soak._play(*map(int, sys.argv[1:])))"
+
+
+if __name__ == "__main__":
+    main()
