@@ -90,6 +90,7 @@ def tournament(
     db: Database = None,
     data: Data = None,
     to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")] = None,
+    pass_env: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A variable that bots get too.")] = None,
 ) -> None:
     """Play a tournament of local bots, or what is missing of it."""
     from arena.commands.config import data_folder
@@ -110,6 +111,7 @@ def tournament(
             db=db,
             data=data_folder(data),
             to_json=to_json,
+            pass_env=pass_env or (),
         )
     )
 

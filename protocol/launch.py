@@ -8,6 +8,8 @@ REFERENCE_BOTS = "bot_arena.bots"
 # The variables of a bot's environment. A tournament sets them for the bots that it starts.
 URL = "ARENA_URL"
 TOKEN = "ARENA_TOKEN"  # noqa: S105
+TOKEN_FD = "ARENA_TOKEN_FD"  # noqa: S105
+"""Names the file descriptor on which the token waits as a line: what is in an environment, others can read."""
 BOT = "ARENA_BOT"
 GAME = "ARENA_GAME"
 CONFIG = "ARENA_CONFIG"

@@ -12,7 +12,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,6 +121,17 @@ def started(*command: str, stderr: int = subprocess.PIPE, **environ: str) -> Ite
 def faulty(kind: str) -> str:
     """The words of a tournament for a bot of tests/faulty_bots.py, under the name of its kind."""
     return f"{kind}={sys.executable} {FAULTY} {kind}"
+
+
+def passing(names: Iterable[str]) -> list[str]:
+    """The words of a tournament that let its bots have these variables."""
+    return [f"--pass-env={name}" for name in names]
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that a process has started and that still run, with those that these have started."""
+    found = children(pid)
+    return found + [grandchild for child in found for grandchild in descendants(child)]
 
 
 def children(pid: int) -> list[int]:

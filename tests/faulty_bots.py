@@ -1,6 +1,7 @@
 """Bots that fail, each in its own way, over the JSON subprotocol and without the client library.
 
-`python faulty_bots.py KIND` plays as a tournament wants it: ARENA_URL, ARENA_BOT and ARENA_TOKEN from the environment.
+`python faulty_bots.py KIND` plays as a tournament wants it: ARENA_URL and ARENA_BOT from the environment, the
+token from standard input.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class Steady:
 
     def __init__(self) -> None:
         self.bot = os.environ["ARENA_BOT"]
+        self.token = sys.stdin.readline().strip()
         self.wire: ClientConnection
 
     def send(self, **message: Any) -> None:
@@ -36,7 +38,7 @@ class Steady:
                 os.environ["ARENA_URL"], subprotocols=[Subprotocol("arena.v1.json")], proxy=None, close_timeout=1
             ) as self.wire:
                 slots = int(os.environ.get("ARENA_SLOTS", "1"))
-                self.send(type="hello", bot=self.bot, token=os.environ["ARENA_TOKEN"], slots=slots)
+                self.send(type="hello", bot=self.bot, token=self.token, slots=slots)
                 try:
                     while True:
                         self.receive(json.loads(self.wire.recv()))

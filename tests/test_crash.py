@@ -21,7 +21,7 @@ from arena.tournament.contestants import contestants
 from arena.tournament.plan import Plan
 from arena.tournament.process import BotCrashed
 from arena.tournament.tournament import Tournament
-from commands import FAULTY, REPOSITORY, call, faulty, run
+from commands import FAULTY, REPOSITORY, call, faulty, passing, run
 from conftest import free_port
 from patience import WITHIN
 from processes import serving
@@ -33,7 +33,7 @@ FAST = ("--clock", "1")
 
 def tournament(folder: Path, *words: str, rounds: int = 2, **environ: str) -> tuple[int, dict[str, Any], str, str]:
     """A tournament of Nim in `folder`: exit code, what it wrote with --json, its table, its error output."""
-    options = ["--game", "nim", "--rounds", str(rounds), "--seed", "1", "--data", str(folder)]
+    options = ["--game", "nim", "--rounds", str(rounds), "--seed", "1", "--data", str(folder), *passing(environ)]
     done = run("arena", "tournament", *words, *options, "--json", f"{folder}.json", **environ)
     written = Path(f"{folder}.json")
     return done.returncode, json.loads(written.read_text()) if written.exists() else {}, done.stdout, done.stderr
@@ -177,7 +177,9 @@ async def play(
     noted: list[str] = []
     stopped = None
     try:
-        tournament = Tournament(plan, archive, folder, 1, hello_within=hello_within, noted=noted.append)
+        tournament = Tournament(
+            plan, archive, folder, 1, environment=os.environ, hello_within=hello_within, noted=noted.append
+        )
         async with asyncio.timeout(WITHIN):
             await tournament.play([])
     except BotCrashed as fault:

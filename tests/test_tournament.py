@@ -16,7 +16,7 @@ from arena.referee import reading
 from arena.referee import record as records
 from arena.referee.redo import replay
 from arena.store.store import Store
-from commands import call, children, ends, faulty, run, started
+from commands import call, descendants, ends, faulty, passing, run, started
 from patience import WITHIN, found_in
 from protocol.games.theory.impartial import outcome_class
 
@@ -36,7 +36,8 @@ FORMATS = {
 
 def tournament(folder: Path, *words: str, **environ: str) -> dict[str, Any]:
     """Play a tournament to its end in a folder of its own: what it wrote with --json."""
-    done = run("arena", "tournament", *words, "--data", str(folder), "--json", f"{folder}.json", **environ)
+    options = ["--data", str(folder), "--json", f"{folder}.json", *passing(environ)]
+    done = run("arena", "tournament", *words, *options, **environ)
     assert done.returncode == 0, done.stderr
     content: dict[str, Any] = json.loads(Path(f"{folder}.json").read_text())
     return content
@@ -207,8 +208,9 @@ class Interrupted:
         self.words = [*FORMATS[form], "--seed", "5", "--clock", "60", "--jobs", "1"]
 
     def begin(self) -> Any:
-        environ = {"ARENA_HALTED": str(self.fifo), "ARENA_PATIENCE": "0.2"}
-        return started("arena", "tournament", *self.words, "--data", str(self.folder / "cut"), **environ)
+        environ = {"ARENA_HALTED": str(self.fifo)}
+        words = [*self.words, "--data", str(self.folder / "cut"), *passing(environ)]
+        return started("arena", "tournament", *words, **environ)
 
     def halted(self) -> None:
         os.close(os.open(self.fifo, os.O_RDONLY))
@@ -245,14 +247,14 @@ def test_a_tournament_that_is_told_to_stop_says_how_to_go_on(tmp_path: Path, num
     cut = Interrupted(tmp_path, "round-robin")
     with cut.begin() as process:
         cut.halted()
-        bots = children(process.pid)
+        bots = descendants(process.pid)
         process.send_signal(number)
         out, err = process.communicate(timeout=WITHIN)
     assert (process.returncode, out) == (130, "")
     said = err.splitlines()[-1]
     assert re.fullmatch(r"arena: stopped after \d+ of 5 matches; the same command goes on", said)
     assert int(said.split()[3]) == len(cut.stored())
-    assert len(bots) == 2
+    assert len(bots) == 4  # two, each with its keeper
     assert all(ends(bot, within=0) for bot in bots)
 
 
@@ -261,10 +263,10 @@ def test_a_tournament_that_was_killed_leaves_no_bots_and_goes_on(tmp_path: Path,
     cut = Interrupted(tmp_path, form)
     with cut.begin() as process:
         cut.halted()
-        bots = children(process.pid)
+        bots = descendants(process.pid)
         process.kill()
         process.wait()
-    assert len(bots) == {"swiss": 4, "six seats": 6}.get(form, 2)
+    assert len(bots) == 2 * {"swiss": 4, "six seats": 6}.get(form, 2)  # each with its keeper
     assert all(ends(bot) for bot in bots)
     assert_only_the_rest_is_played(cut)
 

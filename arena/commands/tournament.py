@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,24 +25,28 @@ from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.store.lock import lock
 from arena.store.store import Store
+from arena.tournament.environment import passed
 from arena.tournament.plan import Plan
 from arena.tournament.tournament import Tournament
+from machine.prctl import keep_private
 
 
 def run(options: Options) -> None:
     """Play a tournament, or what is missing of it, and print its table. Raises `Fault`."""
+    keep_private()
     entry = read_options(options)
+    environment = passed(os.environ, options.pass_env)
     data = options.data
     with lock(data), closing(Store.open(database(options.db, data))) as store:
         plan = entry.plan(*store.open_tournament(entry.key, options.seed))
-        results = _play(plan, store, data, options.jobs or max(1, (os.cpu_count() or 2) - 1))
+        results = _play(plan, store, data, options.jobs or max(1, (os.cpu_count() or 2) - 1), environment)
     report = Report(plan, results)
     if options.to_json is not None:
         report.write(options.to_json, entry.arguments)
     report.show(data)
 
 
-def _play(plan: Plan, store: Store, data: Path, jobs: int) -> list[Result]:
+def _play(plan: Plan, store: Store, data: Path, jobs: int, environment: Mapping[str, str]) -> list[Result]:
     played = store.tournament_results(plan.id)
     journal = Journal(data / "journal")
     for result in played:
@@ -51,12 +56,14 @@ def _play(plan: Plan, store: Store, data: Path, jobs: int) -> list[Result]:
         before = f"{len(played)} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
         print(f"arena: {before}", file=sys.stderr)
     if len(played) < plan.count:
-        _play_missing(plan, store, data, jobs, played)
+        _play_missing(plan, store, data, jobs, environment, played)
         store.finish_tournament(plan.id)
     return store.tournament_results(plan.id)
 
 
-def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, played: list[Result]) -> None:
+def _play_missing(
+    plan: Plan, store: Store, data: Path, jobs: int, environment: Mapping[str, str], played: list[Result]
+) -> None:
     logging.basicConfig(level=logging.WARNING, format="arena: %(message)s")
     logging.getLogger("websockets").setLevel(logging.CRITICAL)
     console = Console(stderr=True)
@@ -73,6 +80,7 @@ def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, played: list[
                 archive,
                 data,
                 jobs,
+                environment=environment,
                 told=lambda result: progress.advance(task),
                 noted=lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True),
             ).play(played)

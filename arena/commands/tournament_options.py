@@ -44,6 +44,7 @@ class Options(Struct, frozen=True, kw_only=True):
     db: str | None
     data: Path
     to_json: Path | None
+    pass_env: Sequence[str] = ()
 
 
 class Entered(Struct, frozen=True, kw_only=True):

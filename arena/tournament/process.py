@@ -6,15 +6,19 @@ import asyncio
 import contextlib
 import os
 import shlex
-import signal
-from collections.abc import Callable, Mapping
+import socket
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from arena.tournament.contestants import Contestant
+from arena.tournament.orders import FAILED, TERMINATE, Order
 from protocol.errors import ArenaFault
 
 LAST_LINES = 8
 LEAVE_WITHIN = 2.0
+TERMINATE_WITHIN = 1.0
+KILL_WITHIN = 2.0
+_KEEPER = (sys.executable, "-P", "-m", "arena.tournament.keeper")
 
 
 class BotCrashed(ArenaFault):
@@ -22,21 +26,18 @@ class BotCrashed(ArenaFault):
 
 
 class BotProcess:
-    """One contestant's process, started again when it crashes. Its standard error goes to a file, appended."""
+    """One contestant's process, started again when it crashes. Its standard error goes to a file, appended.
 
-    def __init__(
-        self,
-        contestant: Contestant,
-        environment: Mapping[str, str],
-        log: Path,
-        crashed: Callable[[BotProcess, str], None],
-    ) -> None:
-        self.name = contestant.name
+    A keeper runs it, which ends as it does, and ends it when this process is gone.
+    """
+
+    def __init__(self, name: str, order: Order, log: Path, crashed: Callable[[BotProcess, str], None]) -> None:
+        self.name = name
         self.log = log
         self._crashes = 0
-        self._command = contestant.command
-        self._environment = {**os.environ, **environment}
+        self._order = order
         self._crashed = crashed
+        self._line: socket.socket | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._waiting: asyncio.Task[None] | None = None
         self._stopping = False
@@ -63,21 +64,42 @@ class BotProcess:
             raise ArenaFault(f"the log {self.log} can't be written: {exc.strerror}") from exc
         with errors:
             self._begins = errors.tell()
+            await self._run(errors.fileno())
+
+    async def _run(self, errors: int) -> None:
+        """Start a keeper and give it its order; then it is watched, unless it could not run the program."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        self._line = ours
+        with theirs:
             try:
                 self._process = await asyncio.create_subprocess_exec(
-                    *self._command,
-                    env=self._environment,
-                    stdin=asyncio.subprocess.DEVNULL,
+                    *_KEEPER,
+                    env=self._order.environment,
+                    stdin=theirs.fileno(),
                     stdout=errors,
                     stderr=errors,
                     start_new_session=True,
                 )
             except OSError as exc:
-                raise BotCrashed(f"{self.name} can't be started: {exc.strerror}: {shlex.join(self._command)}") from exc
+                raise BotCrashed(f"{self.name} can't be started: {exc.strerror}") from exc
+        if self._stopping:
+            self._let_go()
+        answer = b""
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(OSError):  # it has ended, which is seen below
+            await loop.sock_sendall(ours, self._order.line())
+            answer = await loop.sock_recv(ours, 64)
+        if answer.startswith(FAILED):
+            await self._process.wait()
+            self._hang_up()
+            why = os.strerror(int(answer.removeprefix(FAILED)))
+            raise BotCrashed(f"{self.name} can't be started: {why}: {shlex.join(self._order.command)}")
         self._waiting = asyncio.create_task(self._wait(self._process))
 
     async def _wait(self, process: asyncio.subprocess.Process) -> None:
         code = await process.wait()
+        self._hang_up()
         if not self._stopping:
             self._crashes += 1
             how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
@@ -96,7 +118,7 @@ class BotProcess:
         """End a run that leads nowhere, as a crash; `why` follows the bot's name."""
         if self._process is not None and self._process.returncode is None:
             self._ended_for = why
-            self._signal(signal.SIGKILL)
+            self._let_go()
 
     async def stop(self, leave_within: float = LEAVE_WITHIN) -> None:
         """End the process: it has some seconds to leave by itself, then is told to, then killed."""
@@ -104,20 +126,35 @@ class BotProcess:
         process = self._process
         if process is None or process.returncode is not None:
             return
-        try:
-            async with asyncio.timeout(leave_within):
-                await process.wait()
-        except TimeoutError:
-            self._signal(signal.SIGTERM)
-            try:
-                async with asyncio.timeout(1):
-                    await process.wait()
-            except TimeoutError:
-                self._signal(signal.SIGKILL)
-                await process.wait()
+        if not await _ended(process, leave_within):
+            self._say(TERMINATE)
+        if not await _ended(process, TERMINATE_WITHIN):
+            self._let_go()
+        if not await _ended(process, KILL_WITHIN):
+            process.kill()  # somebody has stopped the keeper, with which the program ends
+            await process.wait()
 
-    def _signal(self, number: signal.Signals) -> None:
-        """Tell the program and whatever it started: it leads a process group of its own."""
-        assert self._process is not None
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, number)
+    def _say(self, word: bytes) -> None:
+        if self._line is not None:
+            with contextlib.suppress(OSError):
+                self._line.send(word)
+
+    def _hang_up(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+    def _let_go(self) -> None:
+        """Say no more to the keeper, which then kills the program and whatever it started."""
+        if self._line is not None:
+            with contextlib.suppress(OSError):
+                self._line.shutdown(socket.SHUT_WR)
+
+
+async def _ended(process: asyncio.subprocess.Process, within: float) -> bool:
+    try:
+        async with asyncio.timeout(within):
+            await process.wait()
+    except TimeoutError:
+        return False
+    return True

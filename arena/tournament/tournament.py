@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import secrets
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from arena.ratings.pairing import Pairing
@@ -16,6 +17,7 @@ from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.tournament.assigning import assigned
 from arena.tournament.door import FixedDoor
+from arena.tournament.orders import Order
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.process import LEAVE_WITHIN, BotCrashed, BotProcess
 from arena.tournament.settling import InOrder, TellFirst
@@ -41,6 +43,7 @@ log = logging.getLogger("arena.tournament")
 class Tournament:
     """Plays a plan in an arena of its own. `told(result)` follows the matches, `noted(text)` what else happens.
 
+    `environment` is what every bot finds in its own, beside what a tournament tells it.
     Where nothing goes on because of a bot that is not here for `hello_within` seconds, that bot is ended.
     """
 
@@ -51,6 +54,7 @@ class Tournament:
         data: Path,
         jobs: int,
         *,
+        environment: Mapping[str, str],
         hello_within: float = HELLO_WITHIN,
         told: Callable[[Result], None] = lambda result: None,
         noted: Callable[[str], None] = lambda line: None,
@@ -59,6 +63,7 @@ class Tournament:
         self._archive = archive
         self._data = data
         self._jobs = jobs
+        self._environment = environment
         self._hello_within = hello_within
         self._told = told
         self._noted = noted
@@ -75,7 +80,7 @@ class Tournament:
         Raises `ArenaFault` when a bot can't go on, or a result can't be stored; what is stored stays.
         """
         results = list(played)
-        tokens = {name: self.plan.derive(f"token/{name}").hex() for name in self.plan.names}
+        tokens = {name: secrets.token_hex(32) for name in self.plan.names}
         in_order = InOrder(self._archive, map(place_of, results), self._fail)
         arena = Arena(
             self._archive,
@@ -112,8 +117,9 @@ class Tournament:
     async def _start_bots(self, port: int, tokens: dict[str, str]) -> None:
         for contestant in self.plan.contestants:
             environment = {
+                **self._environment,
                 launch.URL: f"ws://{HOST}:{port}",
-                launch.TOKEN: tokens[contestant.name],
+                launch.TOKEN_FD: "0",
                 launch.BOT: contestant.name,
                 launch.GAME: self.plan.rules.name,
                 launch.CONFIG: json.dumps(self.plan.rules.config),
@@ -123,7 +129,8 @@ class Tournament:
             if contestant.reference:  # an author's bot may keep one match in mind: how many it takes is its own affair
                 environment[launch.SLOTS] = str(self._jobs)
             log = self.plan.log(self._data, contestant.name)
-            bot = BotProcess(contestant, environment, log, self._crashed)
+            order = Order(command=contestant.command, environment=environment, token=tokens[contestant.name])
+            bot = BotProcess(contestant.name, order, log, self._crashed)
             self._bots[contestant.name] = bot
             await bot.start()
 

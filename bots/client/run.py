@@ -21,10 +21,11 @@ from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
 from bots.client.conversation import Conversation
 from bots.client.effects import Effect, Say, SeekLater, Stop
-from bots.client.settings import Given, Settings, check_name, from_environment, settle
+from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
 from bots.client.thinking import Choose, Conclude, Prepare, Thinkers, Thought
-from bots.client.tokens import default_path, token_for
+from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import default_lock, warm_up
+from machine.prctl import keep_private
 from protocol.codec import MSGPACK
 from protocol.errors import Fault, MalformedMessage, UsageFault
 from protocol.games import load
@@ -61,7 +62,7 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     check_name(bot.name, "the bot's name")
     if settings.game is not None and settings.game not in bot.games:
         raise UsageFault(f"{bot.name} does not play {settings.game}: it plays {', '.join(bot.games)}")
-    token = settings.token or token_for(settings.url, bot.name, default_path())
+    token = settings.token or _token(settings, bot.name)
     game = None if settings.game is None else load(settings.game, settings.config)
     client = Client(bot, settings, token, game)
     try:
@@ -71,6 +72,16 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     except KeyboardInterrupt:
         exit_code = 130
     client.leave(exit_code)
+
+
+def _token(settings: Settings, bot: str) -> str:
+    """The token that somebody handed over, or the saved one."""
+    if settings.token_fd is None:
+        return token_for(settings.url, bot, default_path())
+    keep_private()  # who hands it over wants it kept from the other bots on this machine
+    token = handed(settings.token_fd)
+    check_token(token)
+    return token
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -15,6 +15,8 @@ from protocol.messages import LONGEST_TOKEN, MAX_SLOTS, SHORTEST_TOKEN
 from protocol.names import is_bot_name
 
 DEFAULT_URL = f"ws://127.0.0.1:{launch.PORT}"
+ASSIGNED_PATIENCE = 5.0
+"""Seconds without an arena after which a tournament is gone: it is on the same machine."""
 
 
 class Given(TypedDict, total=False):
@@ -22,6 +24,7 @@ class Given(TypedDict, total=False):
 
     url: str | None
     token: str | None
+    token_fd: int | None
     name: str | None
     game: str | None
     config: Mapping[str, Any] | None
@@ -40,7 +43,8 @@ class Settings:
 
     url: str = DEFAULT_URL
     token: str | None = None
-    """None: the saved one, or a new one that is then saved."""
+    """None: the one that waits at `token_fd`, else the saved one, or a new one that is then saved."""
+    token_fd: int | None = None
     name: str | None = None
     game: str | None = None
     """None: the first of the bot's games that the arena plays."""
@@ -70,7 +74,7 @@ def settle(*sources: Given) -> Settings:
     settings = Settings(**settled)
     _check(settings)
     if settings.assigned and settings.patience is None:
-        return replace(settings, patience=30.0)
+        return replace(settings, patience=ASSIGNED_PATIENCE)
     return settings
 
 
@@ -101,6 +105,7 @@ def _read_map(text: str) -> dict[str, Any]:
 _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     launch.URL: ("url", str),
     launch.TOKEN: ("token", str),
+    launch.TOKEN_FD: ("token_fd", int),
     launch.BOT: ("name", str),
     launch.GAME: ("game", str),
     launch.CONFIG: ("config", _read_map),
@@ -121,8 +126,8 @@ def _check(settings: Settings) -> None:
         raise UsageFault(f"slots is {settings.slots}: 1 to {MAX_SLOTS}")
     if settings.matches is not None and settings.matches < 1:
         raise UsageFault(f"matches is {settings.matches}: 1 or more")
-    if settings.token is not None and not SHORTEST_TOKEN <= len(settings.token) <= LONGEST_TOKEN:
-        raise UsageFault(f"a token of {len(settings.token)} characters: {SHORTEST_TOKEN} to {LONGEST_TOKEN}")
+    if settings.token is not None:
+        check_token(settings.token)
     if settings.config and settings.game is None:
         raise UsageFault("a preset or config needs a game: add --game NAME")
     if settings.game is not None:
@@ -143,6 +148,12 @@ def check_url(url: str) -> None:
         raise UsageFault(f"the arena's URL is {url[:80]!r}: it looks like {DEFAULT_URL} or wss://arena.example")
     if parts.username or parts.password:
         raise UsageFault("the arena's URL carries a user or password: the token goes in --token or ARENA_TOKEN")
+
+
+def check_token(token: str) -> None:
+    """Raises `UsageFault` unless `token` has the length of one."""
+    if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN:
+        raise UsageFault(f"a token of {len(token)} characters: {SHORTEST_TOKEN} to {LONGEST_TOKEN}")
 
 
 def check_name(name: str, what: str) -> None:

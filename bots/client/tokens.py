@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from protocol.errors import Fault
+from protocol.messages import LONGEST_TOKEN
 from protocol.names import folded
 
 
@@ -43,6 +44,17 @@ def token_for(url: str, bot: str, path: Path) -> str:
             return token
     except OSError as exc:
         raise BadTokenFile(f"{path}: {exc.strerror or exc}; give the token with --token, or make it yours") from exc
+
+
+def handed(descriptor: int) -> str:
+    """The token that waits as a line on a file descriptor, which is read that far. Raises `Fault`."""
+    read = bytearray()
+    try:
+        while (byte := os.read(descriptor, 1)) not in (b"", b"\n") and len(read) <= LONGEST_TOKEN:
+            read += byte
+    except OSError as exc:
+        raise BadTokenFile(f"there is no token on file descriptor {descriptor}: {exc.strerror}") from exc
+    return read.decode(errors="replace").strip()
 
 
 def _place(url: str) -> str:

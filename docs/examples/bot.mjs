@@ -11,7 +11,7 @@ const url = process.env.ARENA_URL ?? "ws://127.0.0.1:8765";
 const bot = process.env.ARENA_BOT ?? "nodette";
 const game = process.env.ARENA_GAME ?? "nim";
 let matchesLeft = Number(process.env.ARENA_MATCHES ?? Infinity);
-const token = process.env.ARENA_TOKEN ?? savedToken(`.arena-token-${bot}`);
+const token = process.env.ARENA_TOKEN ?? handedToken() ?? savedToken(`.arena-token-${bot}`);
 const hopeless = [4000, 4001, 4003]; // close codes; after any other one, coming back may help
 const silence = 10000; // ms; a connection may be dead without anybody having closed it
 
@@ -19,6 +19,11 @@ let socket;
 let wait = 100;
 let seats = new Map(); // match -> my seat
 const turns = new Map(); // match -> the turn that was answered last
+
+// A tournament hands the token over on a file descriptor, standard input: other programs cannot read it there.
+function handedToken() {
+  if (process.env.ARENA_TOKEN_FD) return readFileSync(Number(process.env.ARENA_TOKEN_FD), "utf8").trim();
+}
 
 function savedToken(file) {
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString("base64url"), { mode: 0o600 });

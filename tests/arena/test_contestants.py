@@ -12,6 +12,7 @@ import pytest
 
 from arena.commands.tournament_options import BOT_SETTINGS
 from arena.tournament.contestants import Contestant, contestants
+from arena.tournament.orders import Order
 from arena.tournament.process import BotCrashed, BotProcess
 from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
@@ -70,9 +71,9 @@ class Started:
 
     def __init__(self, folder: Path, program: str) -> None:
         self.crashes: asyncio.Queue[str] = asyncio.Queue()
-        contestant = Contestant("mine", (sys.executable, "-c", program))
         self.log = folder / "logs" / "mine.log"
-        self.bot = BotProcess(contestant, {"WORD": "hello"}, self.log, lambda bot, what: self.crashes.put_nowait(what))
+        order = Order(command=(sys.executable, "-c", program), environment={"WORD": "hello"}, token="t" * 64)
+        self.bot = BotProcess("mine", order, self.log, lambda bot, what: self.crashes.put_nowait(what))
 
     async def crash(self) -> str:
         return await asyncio.wait_for(self.crashes.get(), WITHIN)
@@ -147,7 +148,8 @@ async def test_a_bot_that_ignores_everything_is_killed_with_what_it_started(tmp_
 
 
 async def test_a_program_that_is_gone_is_told_in_one_line(tmp_path: Path) -> None:
-    bot = BotProcess(Contestant("mine", (str(tmp_path / "gone"), "-v")), {}, tmp_path / "log", lambda bot, what: None)
+    order = Order(command=(str(tmp_path / "gone"), "-v"), environment={}, token="")
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, what: None)
     with pytest.raises(BotCrashed) as caught:
         await bot.start()
     assert str(caught.value) == f"mine can't be started: No such file or directory: {tmp_path}/gone -v"

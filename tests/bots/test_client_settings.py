@@ -30,6 +30,7 @@ def test_every_variable_is_read() -> None:
     environ = {
         "ARENA_URL": "wss://arena.example",
         "ARENA_TOKEN": "t" * 16,
+        "ARENA_TOKEN_FD": "0",
         "ARENA_BOT": "mine",
         "ARENA_GAME": "grundy",
         "ARENA_CONFIG": '{"heap": 20}',
@@ -42,6 +43,7 @@ def test_every_variable_is_read() -> None:
     assert from_environment(environ) == {
         "url": "wss://arena.example",
         "token": "t" * 16,
+        "token_fd": 0,
         "name": "mine",
         "game": "grundy",
         "config": {"heap": 20},
@@ -54,7 +56,7 @@ def test_every_variable_is_read() -> None:
 
 
 def test_a_bot_of_a_tournament_does_not_wait_for_ever() -> None:
-    assert settle(Given(assigned=True)).patience == 30.0
+    assert settle(Given(assigned=True)).patience == 5.0
 
 
 def test_a_config_in_the_code_is_left_out_where_another_game_is_asked_for() -> None:

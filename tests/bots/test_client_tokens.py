@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from bots.client.tokens import BadTokenFile, default_path, token_for
+from bots.client.tokens import BadTokenFile, default_path, handed, token_for
 
 
 @pytest.fixture
@@ -69,3 +70,18 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadTokenFile, match="give the token with --token"):
         token_for("ws://a:1", "mine", tmp_path / "file" / "tokens.json")
+
+
+def test_a_token_that_is_handed_over_is_read_to_the_end_of_its_line() -> None:
+    ours, theirs = os.pipe()
+    os.write(theirs, b"abcdefghijklmnop\nwhat follows")
+    assert handed(ours) == "abcdefghijklmnop"
+    assert os.read(ours, 100) == b"what follows"
+    os.close(theirs)
+    assert handed(ours) == ""
+    os.close(ours)
+
+
+def test_a_descriptor_that_is_not_there_is_told_in_one_line() -> None:
+    with pytest.raises(BadTokenFile, match="there is no token on file descriptor 987: Bad file descriptor"):
+        handed(987)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import run
 from patience import WITHIN
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -33,6 +34,14 @@ def node(tmp_path: Path) -> tuple[str, Path]:
         install = [npm, "install", "--no-audit", "--no-fund", "--silent", "ws@8"]
         subprocess.run(install, cwd=folder, check=True, timeout=WITHIN)
     return program, folder
+
+
+def test_the_javascript_bot_plays_in_a_tournament(node: tuple[str, Path], tmp_path: Path) -> None:
+    program, folder = node
+    words = ["random", f"nodette={program} {folder / 'bot.mjs'}", "--game", "nim", "--seed", "1"]
+    done = run("arena", "tournament", *words, "--data", str(tmp_path / "data"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("nim round-robin, 1 match (win 1)")
 
 
 async def test_the_javascript_bot_plays_rated_matches(node: tuple[str, Path], port: int, tmp_path: Path) -> None:

@@ -1,0 +1,133 @@
+"""The process between a tournament and a bot: `python -m arena.tournament.keeper`, which reads an order and obeys it.
+
+It ends as the bot ends. Whenever the tournament is gone, however it went, the bot and all that it started are killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from arena.tournament.orders import FAILED, STARTED, Order, read_order
+from machine.prctl import adopt_orphans, die_with_parent, keep_private
+
+
+def main() -> None:
+    """Obey the order on standard input, a socket to the tournament."""
+    _volunteer()
+    keep_private()
+    adopt_orphans()
+    tournament = socket.socket(fileno=0)
+    with tournament.makefile("rb", buffering=0) as orders:
+        order = read_order(orders.readline())
+    news, tell = socket.socketpair()
+    tell.setblocking(False)
+    signal.set_wakeup_fd(tell.fileno())
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)  # not SIG_IGN, which the bot would inherit
+    try:
+        bot = _start(order)
+    except OSError as exc:
+        tournament.sendall(FAILED + str(exc.errno).encode())
+        return
+    with contextlib.suppress(OSError):
+        tournament.sendall(STARTED)
+    status = _watch(bot, tournament, news)
+    _end_all(bot)
+    _end_as(status)
+
+
+def _volunteer() -> None:
+    """Be ended first where memory is short, and so whatever is started from here."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _start(order: Order) -> int:
+    """Run the bot; its process id. Its standard input is a socket: a pipe could be opened by others through /proc."""
+    theirs, ours = socket.socketpair()
+    with theirs, ours:
+        ours.sendall(order.token.encode() + b"\n")
+        process = subprocess.Popen(  # noqa: S603 - the operator's own command line
+            order.command,
+            env=order.environment,
+            stdin=theirs.fileno(),
+            start_new_session=True,
+            preexec_fn=die_with_parent,
+        )
+    process.returncode = 0  # it is waited for below, with all the others
+    return process.pid
+
+
+def _watch(bot: int, tournament: socket.socket, news: socket.socket) -> int | None:
+    """The bot's wait status when it has ended, None when the tournament wants it ended or is gone."""
+    while True:
+        ready, _, _ = select.select([news, tournament], [], [])
+        if news in ready:
+            news.recv(4096)
+            status = _reap(bot)
+            if status is not None:
+                return status
+        if tournament in ready:
+            if not _heard(tournament):
+                return None
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(bot, signal.SIGTERM)
+
+
+def _heard(tournament: socket.socket) -> bool:
+    try:
+        return bool(tournament.recv(4096))
+    except OSError:
+        return False
+
+
+def _reap(bot: int) -> int | None:
+    """Bury whoever has ended; the bot's wait status if it is among them."""
+    found = None
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended[0] == bot:
+                found = ended[1]
+    return found
+
+
+def _end_all(bot: int) -> None:
+    """Kill the bot's process group, and then whatever was orphaned by that, until there is nothing left."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(bot, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            for child in _children():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+            os.waitpid(-1, 0)
+
+
+def _children() -> list[int]:
+    """The children that the kernel tells of."""
+    try:
+        return [int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def _end_as(status: int | None) -> None:
+    """End as the bot has ended: with its exit code, or by the signal that killed it."""
+    if status is None:
+        return
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    raise SystemExit(os.WEXITSTATUS(status))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""What a tournament and the keeper of a bot's process say to each other, over one socket.
+
+The tournament sends an `Order` as a line of JSON, later perhaps `TERMINATE`, and in the end closes its side. The keeper
+answers `STARTED`, or `FAILED` and the number of the system's error.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+TERMINATE = b"terminate\n"
+STARTED = b"started\n"
+FAILED = b"failed "
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """A program to run. It gets `token` as a line on its standard input."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    token: str
+
+    def line(self) -> bytes:
+        """The order as it is sent."""
+        return msgspec.json.encode(self) + b"\n"
+
+
+def read_order(line: bytes) -> Order:
+    """The order of a line."""
+    return msgspec.json.decode(line, type=Order)

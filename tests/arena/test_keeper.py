@@ -1,0 +1,122 @@
+"""What a bot's process is given, and that nothing of it outlives the tournament's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.tournament.environment import passed
+from arena.tournament.orders import Order
+from arena.tournament.process import BotProcess
+from commands import REPOSITORY, descendants, ends
+from patience import WITHIN
+from protocol.errors import UsageFault
+
+
+async def told(tmp_path: Path, program: str) -> Any:
+    """What a program prints as JSON that a tournament runs as a bot."""
+    order = Order(command=(sys.executable, "-c", program), environment={"ARENA_BOT": "mine"}, token="t" * 64)
+    ended = asyncio.Event()
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, what: ended.set())
+    await bot.start()
+    await asyncio.wait_for(ended.wait(), WITHIN)
+    return json.loads((tmp_path / "log").read_text())
+
+
+async def test_the_token_is_a_line_on_standard_input_and_nothing_follows(tmp_path: Path) -> None:
+    assert await told(tmp_path, "import json, sys; print(json.dumps(sys.stdin.read()))") == "t" * 64 + "\n"
+
+
+async def test_nobody_else_can_open_the_standard_input_of_a_bot(tmp_path: Path) -> None:
+    program = """
+import errno, json, os
+try:
+    os.open(f"/proc/{os.getpid()}/fd/0", os.O_RDONLY)
+except OSError as exc:
+    print(json.dumps(errno.errorcode[exc.errno]))
+"""
+    assert await told(tmp_path, program) == "ENXIO"
+
+
+async def test_of_the_environment_of_the_tournament_nothing_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PASSWORD", "secret")
+    environ = await told(tmp_path, "import json, os; print(json.dumps(dict(os.environ)))")
+    assert set(environ) - {"LC_CTYPE"} == {"ARENA_BOT"}
+
+
+def test_what_programs_need_passes_and_secrets_do_not() -> None:
+    environ = {
+        "PATH": "/bin",
+        "LC_ALL": "C",
+        "PYTHONPATH": "/lib",
+        "ARENA_MQTT": "mqtt://me:secret@host",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "SSH_AUTH_SOCK": "/tmp/agent",
+        "MODEL": "small",
+    }
+    assert set(passed(environ)) == {"PATH", "LC_ALL", "PYTHONPATH"}
+    assert set(passed(environ, ["MODEL"])) == {"PATH", "LC_ALL", "PYTHONPATH", "MODEL"}
+
+
+def test_a_variable_that_is_to_pass_must_be_set() -> None:
+    with pytest.raises(UsageFault, match="--pass-env MODEL: there is no such variable in the environment"):
+        passed({}, ["MODEL"])
+
+
+DEAF = """
+import os, signal, sys
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+for depth in range(2):  # in a session of its own, and its parent gone
+    if os.fork():
+        if depth:
+            os._exit(0)
+        break
+    os.setsid()
+with open(sys.argv[1], "w") as told:
+    print(os.getpid(), file=told)
+while True:
+    signal.pause()
+"""
+HOLDER = """
+import asyncio, os, pathlib, sys
+from arena.tournament.orders import Order
+from arena.tournament.process import BotProcess
+
+async def hold():
+    order = Order(command=(sys.executable, "-c", *sys.argv[1:3]), environment={}, token="t" * 64)
+    bot = BotProcess("mine", order, pathlib.Path(sys.argv[3]), print)
+    await bot.start()
+    print("held", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(hold())
+"""
+
+
+def test_a_bot_that_ignores_every_signal_and_hides_is_gone_with_a_tournament_that_was_killed(tmp_path: Path) -> None:
+    fifo = tmp_path / "deaf"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDWR)  # so that nobody waits for the other side
+    command = [sys.executable, "-c", HOLDER, DEAF, str(fifo), str(tmp_path / "log")]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with open(reader, "rb", buffering=0) as lines:
+            deaf = [int(lines.readline()) for _ in range(2)]
+        family = descendants(holder.pid)
+        holder.kill()
+    assert set(deaf) < set(family)
+    assert all(ends(pid) for pid in family)
