@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import chain, count
 
 SEED_BYTES = 32
 NONCE_BYTES = 16
@@ -32,7 +34,7 @@ class Dice:
     def __init__(self, key: bytes, ply: int) -> None:
         self._key = key
         self._ply = ply
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, Iterator[int]] = {}
 
     def choice(self, purpose: str, among: int) -> int:
         """A uniform number from 0 to `among` − 1.
@@ -42,16 +44,19 @@ class Dice:
         """
         if not 1 <= among <= 65536:
             raise ValueError(f"a choice among {among}: 1 to 65536 is possible")
-        stream = self._streams.get(purpose)
-        if stream is None:
-            stream = self._streams[purpose] = _Stream(self._key, purpose, self._ply)
-        width = 1 if among <= 256 else 2
-        span: int = 256**width
-        limit = span - span % among
+        stream = self._stream(purpose)
+        return _finished(next(stream), stream, among)
+
+    def choices(self, purpose: str, among: Sequence[int]) -> Iterator[list[int]]:
+        """What `choice` would give for each of `among` in turn, again and again without end, in half the time."""
+        stream = self._stream(purpose)
+        tables = [_by_first_byte(min(each, 257)) for each in among]
         while True:
-            value = int.from_bytes(stream.take(width), "big")
-            if value < limit:
-                return value % among
+            chosen = []
+            for each, table, byte in zip(among, tables, stream):  # noqa: B905  the stream does not end
+                number = table[byte]
+                chosen.append(_finished(byte, stream, each) if number is None else number)
+            yield chosen
 
     def die(self, purpose: str) -> int:
         """One six-sided die: 1 to 6."""
@@ -65,27 +70,42 @@ class Dice:
             shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
         return shuffled
 
+    def _stream(self, purpose: str) -> Iterator[int]:
+        """The bytes of a purpose, from where they were left on."""
+        stream = self._streams.get(purpose)
+        if stream is None:
+            blocks = _blocks(self._key, f"{purpose}:{self._ply}:".encode())
+            stream = self._streams[purpose] = chain.from_iterable(blocks)
+        return stream
 
-class _Stream:
-    """Block n is HMAC-SHA256(K, purpose ":" ply ":" n); the next block follows when one is used up."""
 
-    __slots__ = ("_at", "_block", "_key", "_n", "_prefix")
+def mean_bytes(among: int) -> float:
+    """How many bytes a choice takes on average."""
+    width = 1 if among <= 256 else 2
+    span: int = 256**width
+    return width * span / (span - span % among)
 
-    def __init__(self, key: bytes, purpose: str, ply: int) -> None:
-        self._key = key
-        self._prefix = f"{purpose}:{ply}:".encode()
-        self._n = 0
-        self._block = b""
-        self._at = 0
 
-    def take(self, count: int) -> bytes:
-        taken = b""
-        while len(taken) < count:
-            if self._at == len(self._block):
-                self._block = hmac.digest(self._key, self._prefix + str(self._n).encode(), "sha256")
-                self._n += 1
-                self._at = 0
-            step = self._block[self._at : self._at + count - len(taken)]
-            self._at += len(step)
-            taken += step
-        return taken
+def _blocks(key: bytes, prefix: bytes) -> Iterator[bytes]:
+    """Block n is HMAC-SHA256(K, purpose ":" ply ":" n)."""
+    return (hmac.digest(key, b"%b%d" % (prefix, n), "sha256") for n in count())
+
+
+def _finished(byte: int, stream: Iterator[int], among: int) -> int:
+    """The choice that begins with this byte."""
+    if among > 256:
+        limit = 65536 - 65536 % among
+        while (number := byte << 8 | next(stream)) >= limit:
+            byte = next(stream)
+        return number % among
+    limit = 256 - 256 % among
+    while byte >= limit:
+        byte = next(stream)
+    return byte % among
+
+
+@cache
+def _by_first_byte(among: int) -> tuple[int | None, ...]:
+    """The choice by its first byte; None where that does not settle it."""
+    limit = 0 if among > 256 else 256 - 256 % among
+    return tuple(byte % among if byte < limit else None for byte in range(256))

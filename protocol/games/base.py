@@ -28,6 +28,11 @@ class Rules(ABC, Generic[S, M]):
     @abstractmethod
     def __init__(self, config: Mapping[str, Any]) -> None: ...
 
+    def check_start(self) -> None:
+        """Raises `BadConfig` where a first state takes longer to find than others can be kept waiting: nobody may ask
+        for such a match. One that was played once is played again all the same.
+        """
+
     @abstractmethod
     def initial(self, dice: Dice) -> tuple[S, Event | None]:
         """The first state, and the deal that made it where there is one. `dice` are those of ply 0."""

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import islice
+from math import prod
+from operator import xor
 from typing import Any, ClassVar, NamedTuple
 
-from protocol.dice import Dice
+from protocol.dice import Dice, mean_bytes
 from protocol.errors import BadConfig
 from protocol.games.base import Game
 from protocol.games.configs import integers, one_of, read_config
 from protocol.games.moves import illegal, move_fields
 from protocol.games.theory import impartial
+from protocol.games.theory.counting import lost_positions
+from protocol.games.theory.heaps import taking
 from protocol.messages import CHANCE, Event
+from protocol.shown import shown
 
 MOST_LISTED = 512
 MOST_DRAWS = 20_000
+MOST_BYTES = 600
+"""Of dice that a deal may take on average. One in 10⁹ takes 21 times as many: some 4 ms."""
 _DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
 
 
@@ -55,6 +64,8 @@ class Nim(Game[Position, Take]):
         self.take = (
             None if take is None else tuple(sorted(set(integers("nim", "take", take, count=(1, 16), each=(1, 1000)))))
         )
+        self._least = 1 if self.take is None else self.take[0]
+        """The fewest that a move takes."""
         self.misere = one_of("nim", "misere", given["misere"], (False, True))
         self.start = one_of("nim", "start", given["start"], ("given", "p-position"))
         if self.start == "p-position" and self._least_lost() is None:
@@ -71,16 +82,39 @@ class Nim(Game[Position, Take]):
 
     def _least_lost(self) -> tuple[int, ...] | None:
         """A lost position with a move: the first heaps that can hold it, the others empty; None where there is none."""
-        least = 1 if self.take is None else self.take[0]
+        least = self._least
         large = [heap for heap, size in enumerate(self.heaps) if size >= least]
         needed = 1 if self.misere else 2  # one heap that the mover has to empty, or two equal ones
         if len(large) >= needed:
             return tuple(least if heap in large[:needed] else 0 for heap in range(len(self.heaps)))
+        value = taking(self.take).value
         for heap in large:
             for size in range(least, self.heaps[heap] + 1):
-                if impartial.outcome_class((size,), self.take, misere=False) == "P":
+                if value(size) == 0:
                     return (0,) * heap + (size,) + (0,) * (len(self.heaps) - heap - 1)
         return None
+
+    def check_start(self) -> None:
+        if self.start == "given":
+            return
+        among = [size + 1 for size in self.heaps]
+        a_draw = sum(map(mean_bytes, among))
+        # Whatever the other heaps are, at most one size of a heap makes the whole lost if any number may be taken.
+        rare = self.take is None and a_draw * max(among) > MOST_BYTES
+        if rare or a_draw * prod(among) > MOST_BYTES * self._deals():
+            raise BadConfig(
+                f"nim: lost positions with heaps within {shown(list(self.heaps))} are too rare to be dealt: smaller or "
+                "fewer heaps, or start is given"
+            )
+
+    def _deals(self) -> int:
+        """How many positions can be dealt."""
+        lost = lost_positions(self.heaps, self._values(), misere=self.misere)
+        return lost if self.misere else lost - prod(min(size + 1, self._least) for size in self.heaps)
+
+    def _values(self) -> list[int]:
+        """The Grundy values of all heaps that can be dealt."""
+        return list(map(taking(self.take).value, range(max(self.heaps) + 1)))
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
         if self.start == "given":
@@ -93,13 +127,17 @@ class Nim(Game[Position, Take]):
 
         Where such positions are so rare that `MOST_DRAWS` draws find none, it is the least one.
         """
-        for _ in range(MOST_DRAWS):
-            heaps = tuple(dice.choice("deal", size + 1) for size in self.heaps)
-            if self._takes(heaps) and impartial.outcome_class(heaps, self.take, misere=self.misere) == "P":
-                return heaps
+        values = self._values()
+        for drawn in islice(dice.choices("deal", [size + 1 for size in self.heaps]), MOST_DRAWS):
+            # No position with another nim-sum is lost, in misère play neither.
+            if reduce(xor, map(values.__getitem__, drawn)) <= 1 and self._is_dealt(drawn):
+                return tuple(drawn)
         least = self._least_lost()
         assert least is not None, "a config without lost positions is refused"
         return least
+
+    def _is_dealt(self, heaps: Sequence[int]) -> bool:
+        return self._takes(heaps) and impartial.outcome_class(heaps, self.take, misere=self.misere) == "P"
 
     def dealt(self, dice: Dice) -> Mapping[str, Any]:
         if self.start == "given":
@@ -108,7 +146,7 @@ class Nim(Game[Position, Take]):
 
     def _takes(self, heaps: Sequence[int]) -> bool:
         """Whether any move is left."""
-        return max(heaps) >= (1 if self.take is None else self.take[0])
+        return max(heaps) >= self._least
 
     def to_move(self, state: Position) -> int | None:
         return state.seat if self._takes(state.heaps) else None

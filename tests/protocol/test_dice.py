@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.dice import NONCE_BYTES, SEED_BYTES, Dice, commitment, match_key
+from protocol.dice import NONCE_BYTES, SEED_BYTES, Dice, commitment, match_key, mean_bytes
 
 SEED = bytes(range(32))
 NONCES = [bytes(16), b""]
@@ -95,6 +95,21 @@ def test_widths_may_mix_on_one_stream() -> None:
     for expected in source[3:31]:
         assert dice.choice("deal", 256) == expected
     assert dice.choice("deal", 65536) == source[31] * 256 + source[32], "a number may span two blocks"
+
+
+@given(st.binary(min_size=32, max_size=32), st.lists(st.integers(1, 300) | st.just(65536), min_size=1, max_size=9))
+def test_choices_made_together_are_those_made_one_by_one(key: bytes, among: list[int]) -> None:
+    dice, together = Dice(key, 0), Dice(key, 0)
+    one_by_one = [[dice.choice("deal", each) for each in among] for _ in range(20)]
+    assert list(islice(together.choices("deal", among), 20)) == one_by_one
+    assert together.choice("deal", 256) == dice.choice("deal", 256), "a later choice goes on where they ended"
+
+
+@pytest.mark.parametrize("among", [1, 6, 129, 256, 257, 40_000])
+def test_the_mean_of_bytes_counts_those_that_are_rejected(among: int) -> None:
+    span, width = (256, 1) if among <= 256 else (65536, 2)
+    accepted = sum(number < span // among * among for number in range(span))
+    assert mean_bytes(among) == width * span / accepted
 
 
 def test_dice_are_even() -> None:

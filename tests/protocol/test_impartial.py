@@ -6,10 +6,11 @@ import random
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 import pytest
 
+from protocol.games.theory.counting import lost_positions
 from protocol.games.theory.difficulty import Difficulty, count, reachable
 from protocol.games.theory.heaps import SPLIT, Heap, SetTake, taking
 from protocol.games.theory.impartial import (
@@ -187,3 +188,17 @@ def test_the_move_with_the_deepest_difficulty_leads_to_the_greatest_chance_of_an
     assert hardest
     assert {chances[move] for move in hardest} == {max(chance for chance in chances.values() if chance is not None)}
     assert difficulty.error((2, 4, 6)) == max(chance for chance in chances.values() if chance is not None)
+
+
+# How many positions are lost
+
+
+@pytest.mark.parametrize("misere", [False, True])
+@pytest.mark.parametrize("heaps", [(0,), (1,), (7,), (3, 5, 6), (2, 2, 9), (1, 0, 4, 4), (1, 1, 1, 1, 1)])
+def test_lost_positions_are_counted_as_a_look_at_each_would(heaps: Heaps, misere: bool) -> None:
+    for take in move_sets():
+        rule = taking(take)
+        positions = product(*(range(size + 1) for size in heaps))
+        found = sum(outcome(position, rule, misere=misere) == "P" for position in positions)
+        values = [rule.value(size) for size in range(10)]
+        assert lost_positions(heaps, values, misere=misere) == found, take

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -242,6 +243,46 @@ def test_where_lost_positions_are_too_rare_to_draw_the_least_is_dealt(
     game = Nim({**config, "start": "p-position"})
     assert game.initial(Dice(KEY, 0))[0].heaps == dealt
     assert impartial.outcome_class(dealt, game.take, misere=False) == "P"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"heaps": [990, 990, *[1] * 20, *[0] * 42], "take": [990]},
+        {"heaps": [160, 160], "take": [150]},
+        {"heaps": [300, 300]},
+        {"heaps": [400] * 5, "misere": True},
+    ],
+)
+def test_a_deal_that_would_take_long_may_not_be_asked_for_but_is_dealt_again(config: dict[str, Any]) -> None:
+    game = Nim({**config, "start": "p-position"})
+    with pytest.raises(BadConfig, match=r"^nim: lost positions with heaps within .* are too rare to be dealt: smaller"):
+        game.check_start()
+    Nim(config).check_start()
+    assert game._is_dealt(game.initial(Dice(KEY, 0))[0].heaps)
+
+
+@given(
+    heaps=st.lists(st.integers(0, 8), min_size=1, max_size=3),
+    take=st.none() | st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    misere=st.booleans(),
+)
+def test_how_many_positions_can_be_dealt_is_known(heaps: list[int], take: list[int] | None, misere: bool) -> None:
+    try:
+        game = Nim({"heaps": heaps, "take": take, "misere": misere, "start": "p-position"})
+    except BadConfig:
+        assume(False)
+    assert game._deals() == sum(map(game._is_dealt, product(*(range(size + 1) for size in heaps))))
+
+
+def test_the_bytes_that_a_deal_takes_on_average_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = Nim({"heaps": [15, 15], "start": "p-position"})
+    on_average = 2 * 16 * 16 / 15  # two bytes for each of the positions, of which 15 can be dealt
+    monkeypatch.setattr(nim, "MOST_BYTES", on_average + 0.01)
+    game.check_start()
+    monkeypatch.setattr(nim, "MOST_BYTES", on_average - 0.01)
+    with pytest.raises(BadConfig):
+        game.check_start()
 
 
 @pytest.mark.parametrize(

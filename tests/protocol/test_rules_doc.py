@@ -12,6 +12,7 @@ import pytest
 from protocol.dice import Dice
 from protocol.errors import BadConfig
 from protocol.games import NAMES, game_class, load
+from protocol.games.nim import MOST_BYTES
 from protocol.games.risk.battle import battle_odds, round_odds
 
 DOC = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
@@ -127,3 +128,10 @@ def test_one_heap_has_no_lost_position_to_deal_unless_takes_are_limited() -> Non
     with pytest.raises(BadConfig):
         load("nim", {"heaps": 9, "start": "p-position"})
     assert load("nim", {"heaps": 9, "take": [1, 2], "start": "p-position"}).config["heaps"] == [9]
+
+
+def test_how_rare_lost_positions_may_be_is_as_the_document_says() -> None:
+    assert f"more than {MOST_BYTES} bytes of dice on average" in " ".join(SECTIONS["nim"].split())
+    load("nim", {"heaps": [250, 250], "start": "p-position"}).check_start()
+    with pytest.raises(BadConfig):
+        load("nim", {"heaps": [300, 300], "start": "p-position"}).check_start()
