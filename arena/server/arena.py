@@ -152,8 +152,7 @@ class Arena:
         try:
             if session.bot is not None:
                 self._freed()
-            async for frame in wire:
-                session.receive(frame)
+            await wire.deliver(session.receive, session.awaited)
         finally:
             self.lobby.leave(session)
 

@@ -35,7 +35,7 @@ class Handshake:
         """The session of a client that is in the lobby and was welcomed. None: refused, and told why."""
         try:
             async with asyncio.timeout(HELLO_WITHIN):
-                frame = await wire.recv()
+                frame = await wire.first()
         except TimeoutError:
             wire.drop(NO_HELLO, "no hello in time")
             return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -15,6 +17,7 @@ from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from arena.server.addresses import Network, Proxies
+from arena.server.budget import Budget
 from arena.server.wire import Wire
 from protocol.close_codes import TOO_MANY_CONNECTIONS
 from protocol.codec import CODECS, MSGPACK, Codec
@@ -55,6 +58,7 @@ class Listener:
         self._access = access
         self._proxies = Proxies(access.proxies)
         self._server: Server | None = None
+        self._wire: Any = partial(Wire, budget=Budget(asyncio.get_running_loop()))
 
     async def open(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
@@ -63,7 +67,7 @@ class Listener:
                 self._serve,
                 host,
                 port,
-                create_connection=Wire,
+                create_connection=self._wire,
                 subprotocols=[Subprotocol(name) for name in CODECS],
                 select_subprotocol=_select,
                 process_request=self._check,

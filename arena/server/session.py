@@ -10,7 +10,20 @@ from protocol.close_codes import TOO_MANY_BAD_MESSAGES
 from protocol.codec import Codec, Frame
 from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
 from protocol.errors import BotFault, MalformedMessage
-from protocol.messages import MAX_BAD_MESSAGES, MAX_SLOTS, ClientMessage, End, Error, FromServer, Hello, Rejected
+from protocol.messages import (
+    MAX_BAD_MESSAGES,
+    MAX_SLOTS,
+    ClientMessage,
+    End,
+    Error,
+    FromServer,
+    Hello,
+    Move,
+    Ready,
+    Rejected,
+    Start,
+    Turn,
+)
 from protocol.names import folded
 
 _BAD_REJECTIONS = frozenset({NOT_YOUR_TURN, STALE_PLY, NO_SUCH_MATCH})
@@ -34,7 +47,8 @@ class Session:
         self._bad = 0
         self._closed = False
         self._ended: deque[str] = deque(maxlen=2 * MAX_SLOTS)
-        wire.receive = self.receive
+        self.awaited: set[tuple[type[ClientMessage], str]] = set()
+        """What the client was asked for: a `ready` or a `move` of a match."""
 
     @property
     def round_trip(self) -> float:
@@ -44,18 +58,36 @@ class Session:
     def send(self, message: FromServer) -> None:
         """Send a message; a rejection that the peer should have avoided counts as a bad message."""
         self._wire.push(self._codec.encode(message))
-        if type(message) is End:
+        if type(message) is Turn:
+            if message.legal is not None:
+                self.awaited.add((Move, message.match))
+        elif type(message) is Start:
+            if message.seat is not None:
+                self.awaited.add((Ready, message.match))
+        elif type(message) is End:
             self._ended.append(message.match)
-        elif type(message) is Rejected and message.code in _BAD_REJECTIONS and message.match not in self._ended:
-            self._count()  # a move may cross with the end of its match, but no other rejection is innocent
+            self.awaited -= {(Ready, message.match), (Move, message.match)}
+        elif type(message) is Rejected:
+            if message.strikes_left:
+                self.awaited.add((Move, message.match))
+            elif message.code in _BAD_REJECTIONS and message.match not in self._ended:
+                self._count()  # a move may cross with the end of its match, but no other rejection is innocent
 
-    def receive(self, frame: Frame) -> None:
-        """Act on one frame. Whatever is wrong with it is answered, and counted. After `close` nothing is acted on."""
+    def receive(self, frame: Frame) -> bool:
+        """Act on one frame; whether it had been asked for. Whatever is wrong is answered, and counted.
+
+        After `close` nothing is acted on.
+        """
         if self._closed:
-            return
+            return False
         ref = None
+        asked = False
         try:
             message = self._codec.decode_client(frame)
+            if isinstance(message, Move | Ready):
+                place = (type(message), message.match)
+                asked = place in self.awaited
+                self.awaited.discard(place)
             ref = getattr(message, "id", None)
             self._act(self, message)
         except BotFault as fault:
@@ -64,6 +96,7 @@ class Session:
             self.send(Error(code=fault.code, message=str(fault), ref=ref))
             if isinstance(fault, MalformedMessage):
                 self._count()
+        return asked
 
     def close(self, code: int, reason: str) -> None:
         """Close the connection. What the peer sent before it heard of that comes too late."""

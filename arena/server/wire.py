@@ -6,62 +6,225 @@ It overrides what websockets does not promise to keep; so the library's version 
 from __future__ import annotations
 
 import asyncio
+import logging
+import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection
-from websockets.frames import DATA_OPCODES, Opcode
+from websockets.frames import DATA_OPCODES, CloseCode, Opcode
 from websockets.frames import Frame as WebSocketFrame
 from websockets.protocol import State
 
 from arena.server.addresses import address_of
+from arena.server.budget import Account, Budget
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
 
-BINARY, OPEN = Opcode.BINARY, State.OPEN  # a member looked up in its class costs a call
+# A member looked up in its class costs a call.
+BINARY, TEXT, CONT, PONG, OPEN = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG, State.OPEN
 MOST_UNREAD = 4 * 1024 * 1024
 STALLED_AFTER = 20.0
 FAREWELL = 1.0
+PIECE = 512
+"""Bytes that are acted on before the clock is looked at: some 80 of the smallest frames, 0.5 ms at most."""
+TURN = 0.001
+"""Seconds after which a turn ends, however much there is to do."""
+TAKEN_AT_ONCE = 64 * 1024
+"""What the kernel holds of what was received, and with it what waits here at most, in bytes; a frame has 16 KiB."""
+OPENING, GREETING = 0.0005, 0.0005
+"""Seconds of work that a connection makes, and a `hello`, beside what is done at once; measured by turns of both."""
+SENDING = 1e-7
+"""Seconds that are charged for a byte of an answer that the arena did not ask for: it costs others' memory and line."""
+log = logging.getLogger("arena.server.wire")
 
 
 class Wire(ServerConnection):
-    """A WebSocket that is written without waiting and cut off when the peer does not read.
+    """A WebSocket that is read in turn, written without waiting, and cut off when the peer does not read.
+
+    Everything that comes in, from the first byte on, is acted on in pieces and charged to the connection's account
+    (see `Budget`); reading pauses while some of it waits. Only an answer that the arena waits for is free, and ahead
+    of its turn.
 
     websockets' own keep-alive waits for a stalled reader, and answers to a flood of pings bypass its flow control; so
     the buffer is bounded here, and a pause in writing has a time limit.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, budget: Budget, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._stalled: asyncio.TimerHandle | None = None
-        self.address = ""
-        """Whose connection it is, as addresses are counted; behind a trusted proxy known once the request was read."""
         self.round_trip = 0.0
         """Seconds that a frame needs there and back: the least of the recent pings, 0 before the first."""
         self._latencies: deque[float] = deque(maxlen=5)
         self._flushing = False
-        self.receive: Callable[[bytes], None] | None = None
-        """Takes binary frames as they come in, without a task in between; set by the session."""
+        self._budget = budget
+        self._clock = budget.clock
+        self._address = ""
+        self._unread = bytearray()
+        self._in_line = False
+        self._reads = True
+        self._account: Account
+        self._ahead = budget.trust()
+        """What it did ahead of its turn, and was not waited for."""
+        self._message = bytearray()
+        """The parts so far of a message that comes in parts."""
+        self._text = False
+        self._early: deque[Frame] = deque()
+        """Messages that came before there was somebody to take them; with the first one, reading stops until then."""
+        self._first: asyncio.Future[None] = self.loop.create_future()
+        self._receive: Callable[[Frame], bool] | None = None
+        self._awaited: Collection[object] = ()
+        self._answers = self._unasked = self._pushed = 0
+        """Messages in the piece that is acted on, asked for and not, and bytes that were sent meanwhile."""
+
+    @property
+    def address(self) -> str:
+        """Whose connection it is, as addresses are counted; behind a trusted proxy known once the request was read."""
+        return self._address
+
+    @address.setter
+    def address(self, address: str) -> None:
+        if address != self._address:
+            self._budget.move(self._account, self._address, address)
+            self._address = address
+
+    async def first(self) -> Frame:
+        """The first message. Raises `ConnectionClosed` if none comes."""
+        await asyncio.wait([self._first, self.connection_lost_waiter], return_when=asyncio.FIRST_COMPLETED)
+        if not self._early:
+            raise self.close_exc
+        self._account.charge(GREETING, self._clock())
+        return self._early.popleft()
+
+    async def deliver(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
+        """Pass every other message to `receive` until the connection is closed.
+
+        `receive` says whether the arena had asked for the message; while there is anything in `awaited` it has.
+        """
+        self._receive, self._awaited = receive, awaited
+        now = self._clock()
+        while self._early:
+            receive(self._early.popleft())
+        self._account.charge(self._clock() - now, now)
+        self._go_on()
+        await self.wait_closed()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         peer = transport.get_extra_info("peername")
-        self.address = address_of(peer[0]) if peer else ""
+        self._address = address_of(peer[0]) if peer else ""
+        self._account = self._budget.open(self._address)
+        self._account.charge(OPENING, self._clock())
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, TAKEN_AT_ONCE)
         super().connection_made(transport)
 
+    def data_received(self, data: bytes) -> None:
+        if self._unread or len(data) > PIECE:
+            self._unread += data
+            self._go_on()
+            return
+        now = self._clock()
+        if self._is_awaited(now):
+            self._act(data, now, ahead=True)
+        else:
+            self._unread += data
+            self._go_on()
+
     def process_event(self, event: Any) -> None:
-        if self.receive is not None and isinstance(event, WebSocketFrame):
-            if event.opcode is BINARY and event.fin:
-                self.receive(bytes(event.data))
-                return
-            if event.opcode in DATA_OPCODES:  # text and fragments take the library's way, and so must all that follows
-                self.receive = None
-        super().process_event(event)
+        if not isinstance(event, WebSocketFrame):
+            super().process_event(event)
+        elif event.opcode is BINARY and event.fin:
+            self._take(bytes(event.data))
+        elif event.opcode in DATA_OPCODES:
+            self._take_part(event)
+        else:
+            if event.opcode is PONG and bytes(event.data) in self.pending_pings:
+                self._answers += 1
+            else:
+                self._unasked += 1
+            super().process_event(event)
+
+    def eof_received(self) -> None:
+        self._unread.clear()
+        super().eof_received()
+
+    def _is_awaited(self, now: float) -> bool:
+        """Whether the arena waits for a message of this client, which has not sent too much else."""
+        return bool(self._awaited) and not self._account.resting(now) and not self._ahead.resting(now)
+
+    def _go_on(self) -> None:
+        """Have what is unread acted on, in turn unless it is waited for. Nothing more is read until all of it was."""
+        if self._unread and not self._in_line and not (self._first.done() and self._receive is None):
+            if self._is_awaited(self._clock()):
+                self._in_line = True
+                self.loop.call_soon(self._turn, True)
+            elif not self.paused:  # a client that does not read is asked nothing, and need not ask
+                self._in_line = True
+                self._account.ask(self._turn)
+        if self._reads != (not self._unread) and not self.transport.is_closing():
+            self._reads = not self._unread
+            (self.transport.resume_reading if self._reads else self.transport.pause_reading)()
+
+    def _turn(self, ahead: bool = False) -> None:
+        """Act on unread pieces until they are too much for one turn; the rest waits for the next."""
+        self._in_line = False
+        now = self._clock()
+        ends = now + TURN
+        while self._unread and now < ends and not (self._first.done() and self._receive is None):
+            if ahead and not self._is_awaited(now):
+                break
+            piece = bytes(self._unread[:PIECE])
+            del self._unread[:PIECE]
+            now = self._act(piece, now, ahead=ahead)
+        self._go_on()
+
+    def _act(self, piece: bytes, began: float, *, ahead: bool) -> float:
+        """Act on some bytes, and charge it but for nothing else than an answer: the time."""
+        self._answers = self._unasked = self._pushed = 0
+        try:
+            super().data_received(piece)
+        except Exception:
+            log.exception("a message could not be acted on")
+            self.drop(CloseCode.INTERNAL_ERROR, "the arena failed")
+        now = self._clock()
+        if self._unasked or not self._answers:
+            self._account.charge(now - began, now, self._pushed * SENDING)
+            if ahead:
+                self._ahead.charge(now - began, now)
+        return now
+
+    def _take_part(self, part: WebSocketFrame) -> None:
+        """Put a message together, which text is even in one part."""
+        if part.opcode is not CONT:
+            self._text = part.opcode is TEXT
+        self._message += part.data
+        if not part.fin:
+            self._unasked += 1
+            return
+        message, self._message = bytes(self._message), bytearray()
+        try:
+            self._take(message.decode() if self._text else message)
+        except UnicodeDecodeError as exc:
+            self.drop(CloseCode.INVALID_DATA, f"{exc.reason} at position {exc.start}")
+
+    def _take(self, message: Frame) -> None:
+        if self._receive is None:
+            self._unasked += 1
+            self._early.append(message)
+            if not self._first.done():
+                self._first.set_result(None)
+        elif self._receive(message):
+            self._answers += 1
+        else:
+            self._unasked += 1
 
     def push(self, frame: Frame) -> None:
         """Send a frame. On a connection that is no longer open nothing happens: its end is told elsewhere."""
         if self.protocol.state is not OPEN:
             return
+        self._pushed += len(frame)
         if isinstance(frame, bytes):
             self.protocol.send_binary(frame)
         else:
@@ -99,14 +262,11 @@ class Wire(ServerConnection):
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None
+        self._go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._stalled is not None:
             self._stalled.cancel()
+        self._unread.clear()
+        self._budget.close(self._address)
         super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        if self.paused and self.transport.get_write_buffer_size() > MOST_UNREAD:
-            self.transport.abort()
-            return
-        super().data_received(data)

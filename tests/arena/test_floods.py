@@ -1,0 +1,146 @@
+"""What a client sends that it was not asked for is read in its turn, whole and in order, and holds up no match."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import msgpack
+import pytest
+
+JSON, MSGPACK = "arena.v1.json", "arena.v1.msgpack"
+TEXT, BINARY, PING, FIN, MASKED = 0x1, 0x2, 0x9, 0x80, 0x80
+
+
+def frame(payload: bytes, opcode: int, fin: int = FIN) -> bytes:
+    """A small frame as a client writes it; its mask of zeros leaves the payload as it is."""
+    assert len(payload) < 126
+    return bytes([fin | opcode, MASKED | len(payload)]) + bytes(4) + payload
+
+
+def message(encoding: str, **fields: Any) -> bytes:
+    return frame(json.dumps(fields).encode(), TEXT) if encoding == JSON else frame(msgpack.packb(fields), BINARY)
+
+
+class Flooder:
+    """A connection that writes what it likes, and reads messages in either encoding."""
+
+    def __init__(self, client: Any, encoding: str) -> None:
+        self.client, self.encoding = client, encoding
+
+    @classmethod
+    async def connect(cls, served: Any, encoding: str, max_queue: int | None = None) -> Flooder:
+        return cls(await served.connect(subprotocols=[encoding], max_queue=max_queue), encoding)
+
+    def write(self, data: bytes) -> None:
+        self.client.wire.transport.write(data)
+
+    def send(self, **fields: Any) -> None:
+        self.write(message(self.encoding, **fields))
+
+    async def expect(self, kind: str) -> dict[str, Any]:
+        """The next message, which is of this kind."""
+        data = await self.client.wire.recv()
+        told: dict[str, Any] = json.loads(data) if self.encoding == JSON else msgpack.unpackb(data)
+        assert told["type"] == kind, told
+        return told
+
+
+async def play_on(served: Any) -> None:
+    """Two honest bots play a match from the beginning to the end."""
+    first, second, _ = await served.begun(config={"heaps": [6, 6]})
+    await asyncio.gather(first.play(), second.play())
+
+
+@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
+async def test_a_flood_is_read_whole_and_in_order_while_a_match_is_played(serve: Any, encoding: str) -> None:
+    served = await serve()
+    flooder = await Flooder.connect(served, encoding)
+    flooder.send(type="hello", bot="flood", token="f" * 16)
+    await flooder.expect("welcome")
+    flooder.write(b"".join(message(encoding, type="unseek", id=str(number)) for number in range(3000)))
+    flooder.send(type="seek", id="last", game="chess")
+    last = asyncio.create_task(read_answers(flooder, 3000))
+    await play_on(served)
+    assert not last.done()
+    assert (await last)["ref"] == "last"
+
+
+async def read_answers(flooder: Flooder, count: int) -> dict[str, Any]:
+    for number in range(count):
+        assert (await flooder.expect("unseeked"))["id"] == str(number)
+    return await flooder.expect("error")
+
+
+@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
+async def test_a_watcher_without_a_name_can_not_hold_up_a_match(serve: Any, encoding: str) -> None:
+    served = await serve()
+    flooder = await Flooder.connect(served, encoding)
+    flooder.send(type="hello")
+    await flooder.expect("welcome")
+    flooder.write(message(encoding, type="unseek", id="x") * 3000)
+    flooder.send(type="watch", match="nowhere")
+    last = asyncio.create_task(read_refusals(flooder, 3000))
+    await play_on(served)
+    assert not last.done()
+    assert (await last)["code"] == "unavailable"
+
+
+async def read_refusals(flooder: Flooder, count: int) -> dict[str, Any]:
+    for _ in range(count):
+        assert (await flooder.expect("error"))["code"] == "not_allowed"
+    return await flooder.expect("error")
+
+
+async def test_a_client_that_has_not_said_hello_can_not_hold_up_a_match(serve: Any) -> None:
+    served = await serve()
+    flooder = await Flooder.connect(served, MSGPACK)
+    flooder.write(frame(b"", PING) * 8000)
+    flooder.send(type="hello")
+    welcome = asyncio.create_task(flooder.expect("welcome"))
+    await play_on(served)
+    assert not welcome.done()
+    await welcome
+
+
+async def test_answers_that_are_waited_for_are_taken_though_their_address_rests(serve: Any) -> None:
+    served = await serve()
+    first, second, start = await served.begun(config={"heaps": [6, 6]})
+    await first.expect("turn")
+    wire = next(iter(served.arena.lobby._sessions.values()))._wire
+    wire._account.above.charge(100.0, wire._clock())
+    await second.send(type="unseek", id="waits")
+    await first.send(type="move", match=start["match"], ply=0, move={"heap": 0, "take": 6})
+    assert (await second.receive())["type"] == "turn"
+    assert (await second.receive())["type"] == "unseeked"
+
+
+@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
+async def test_what_comes_with_the_hello_is_acted_on_after_it(serve: Any, encoding: str) -> None:
+    flooder = await Flooder.connect(await serve(), encoding)
+    hello = message(encoding, type="hello", bot="ann", token="a" * 16)
+    flooder.write(hello + b"".join(message(encoding, type="unseek", id=str(number)) for number in range(100)))
+    await flooder.expect("welcome")
+    assert [(await flooder.expect("unseeked"))["id"] for _ in range(100)] == [str(number) for number in range(100)]
+
+
+@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
+async def test_a_message_may_come_in_parts_with_others_between_them(serve: Any, encoding: str) -> None:
+    flooder = await Flooder.connect(await serve(), encoding)
+    flooder.send(type="hello", bot="ann", token="a" * 16)
+    await flooder.expect("welcome")
+    fields = {"type": "unseek", "id": "é"}
+    whole = json.dumps(fields, ensure_ascii=False).encode() if encoding == JSON else msgpack.packb(fields)
+    flooder.write(frame(whole[:1], TEXT if encoding == JSON else BINARY, fin=0))
+    for at in range(1, len(whole)):
+        flooder.write(frame(b"", PING) + frame(whole[at : at + 1], 0, fin=0))
+    flooder.write(frame(b"", 0))
+    assert (await flooder.expect("unseeked"))["id"] == "é"
+
+
+async def test_text_that_is_not_utf_8_closes_the_connection(serve: Any) -> None:
+    flooder = await Flooder.connect(await serve(), JSON)
+    flooder.write(frame(b"\xff", TEXT))
+    await flooder.client.wire.wait_closed()
+    assert flooder.client.wire.close_code == 1007
