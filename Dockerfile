@@ -11,7 +11,7 @@ RUN pip install --no-cache-dir --prefix=/installed --no-deps .
 
 FROM python:3.11-slim
 COPY --from=build /installed /usr/local
-RUN useradd --create-home --uid 1000 arena && mkdir /data && chown arena /data
+RUN useradd --create-home --uid 1000 arena && mkdir --mode=700 /data && chown arena /data
 USER arena
 ENV ARENA_HOST=0.0.0.0 ARENA_DATA=/data
 VOLUME /data

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from arena.commands import event_loop
 from arena.commands.config import ServerSettings, clock, database
+from arena.commands.holding import held
 from arena.commands.tables import counted
 from arena.server.addresses import networks
 from arena.server.arena import Arena
@@ -19,7 +20,6 @@ from arena.server.identity import StoreDoor
 from arena.server.journal import Journal
 from arena.server.listener import Access
 from arena.store.archive import Archive
-from arena.store.lock import lock
 from arena.store.store import Store
 from protocol.games import NAMES, load
 
@@ -32,7 +32,7 @@ def run(settings: ServerSettings) -> None:
     logging.basicConfig(level=logging.INFO, format="arena: %(message)s")
     logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
     data = Path(settings.data)
-    with lock(data):
+    with held(data, settings.db):
         event_loop.run(serve(settings, data))
 
 

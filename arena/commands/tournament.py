@@ -16,14 +16,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arena.commands import event_loop
-from arena.commands.config import database
+from arena.commands.holding import held
 from arena.commands.tables import counted
 from arena.commands.tournament_options import Options, read_options
 from arena.commands.tournament_report import Report
 from arena.referee.result import Result
 from arena.server.journal import Journal
 from arena.store.archive import Archive
-from arena.store.lock import lock
 from arena.store.store import Store
 from arena.tournament.environment import passed
 from arena.tournament.plan import Plan
@@ -37,7 +36,7 @@ def run(options: Options) -> None:
     entry = read_options(options)
     environment = passed(os.environ, options.pass_env)
     data = options.data
-    with lock(data), closing(Store.open(database(options.db, data))) as store:
+    with held(data, options.db) as where, closing(Store.open(where)) as store:
         plan = entry.plan(*store.open_tournament(entry.key, options.seed))
         results = _play(plan, store, data, options.jobs or max(1, (os.cpu_count() or 2) - 1), environment)
     report = Report(plan, results)

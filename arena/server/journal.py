@@ -27,7 +27,7 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as exc:
             raise JournalFault(f"the journal's folder {folder} can't be made: {exc.strerror}") from exc
 

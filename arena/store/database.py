@@ -5,6 +5,7 @@ Nothing is ever written to a file that is not ours.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from arena.store.private import FILE, FOLDER
 from arena.store.schema import APPLICATION_ID, REVISIONS, metadata
 from protocol.errors import ArenaFault
 
@@ -119,9 +121,11 @@ def create(file: Path) -> None:
     Alembic, slow to load, is left out; what its migrations would have written down is written down.
     """
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
     except OSError as exc:
         raise StoreFailed(f"the folder {file.parent} can't be made: {exc.strerror}") from exc
+    with contextlib.suppress(OSError):  # SQLite says what is wrong with it
+        file.touch(mode=FILE)
     engine = connect(file, log=False)
     try:
         with failures(file), writing(engine).begin() as connection:

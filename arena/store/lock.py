@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from arena.store.private import FILE, FOLDER, for_owner_only
 from protocol.errors import ArenaFault
 
 
@@ -17,10 +18,13 @@ class Locked(ArenaFault):
 
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
-    """Hold a data folder, made if need be; the lock ends with the process. Raises `Locked`, naming the holder."""
+    """Hold a data folder, made if need be; the lock ends with the process. Raises `Locked`, naming the holder.
+
+    Whatever is made meanwhile is for its user alone.
+    """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+        file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE)
     except OSError as exc:
         raise ArenaFault(f"the data folder {folder} can't be used: {exc.strerror}") from exc
     try:
@@ -33,6 +37,7 @@ def lock(folder: Path) -> Iterator[None]:
             ) from exc
         os.ftruncate(file, 0)
         os.pwrite(file, str(os.getpid()).encode(), 0)
-        yield
+        with for_owner_only():
+            yield
     finally:
         os.close(file)

@@ -1,0 +1,28 @@
+"""How a server and a tournament take their data folder: alone, and for its owner's eyes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from arena.commands.config import database
+from arena.store.database import file_of
+from arena.store.lock import lock
+from arena.store.private import tighten
+
+
+@contextmanager
+def held(data: Path, db: str | None) -> Iterator[str]:
+    """Hold a data folder and close it to other users, which is said where it was open; its database.
+
+    Raises `Locked`, `ArenaFault`, `StoreFailed`.
+    """
+    where = database(db, data)
+    with lock(data):
+        found = tighten(data, file_of(where))
+        if found:
+            names = ", ".join(map(str, found))
+            print(f"arena: open to other users until now, and from now on yours alone: {names}", file=sys.stderr)
+        yield where

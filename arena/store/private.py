@@ -1,0 +1,49 @@
+"""What a data folder holds is its owner's alone: seeds of matches under way, hashes of tokens, what bots wrote."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+FOLDER, FILE = 0o700, 0o600
+_OTHERS = 0o077
+_FOLDERS = ("journal", "tournaments")
+
+
+@contextmanager
+def for_owner_only() -> Iterator[None]:
+    """Whatever this process makes inside is for its user alone."""
+    before = os.umask(_OTHERS)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def tighten(folder: Path, database: Path) -> list[Path]:
+    """Take away from others what they could do with a data folder and its database; what was open to them.
+
+    The folder itself is left as it is where it holds what is not an arena's, as a home would. What belongs to another
+    user can't be changed, and is among what is returned as well.
+    """
+    files = [database.with_name(database.name + ending) for ending in ("", "-wal", "-shm")]
+    ours = [*files, folder / "lock", *(folder / name for name in _FOLDERS)]
+    if set(folder.iterdir()) <= set(ours):
+        ours.append(folder)
+    return [path for path in ours if _tightened(path)]
+
+
+def _tightened(path: Path) -> bool:
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & _OTHERS == 0:
+            return False
+        path.chmod(mode & ~_OTHERS)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True

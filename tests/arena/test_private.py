@@ -1,0 +1,74 @@
+"""Who can read what an arena keeps: its owner, and nobody else on the machine."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.store.private import tighten
+from commands import call, faulty, run
+from processes import serving
+
+
+@pytest.fixture(autouse=True)
+def _careless() -> Iterator[None]:
+    """What is made is open to all, unless somebody takes care."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def opened(folder: Path) -> dict[str, int]:
+    """What of a folder and all that is in it others may do, where it is something."""
+    modes = {str(path): stat.S_IMODE(path.stat().st_mode) & 0o077 for path in (folder, *folder.rglob("*"))}
+    return {path: mode for path, mode in modes.items() if mode}
+
+
+async def test_what_a_server_makes_is_its_owners_alone(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with serving(data) as served:
+        assert (data / "journal").is_dir()
+        assert opened(data) == {}
+    assert served.said[0].startswith("arena: listening on ")
+
+
+def test_what_a_tournament_makes_is_its_owners_alone_and_its_report_as_other_files(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    words = ["random", faulty("steady"), "--game", "nim", "--data", str(data), "--json", str(tmp_path / "out.json")]
+    done = run("arena", "tournament", *words)
+    assert done.returncode == 0, done.stderr
+    assert list(data.glob("tournaments/*/steady.log")) != []
+    assert opened(data) == {}
+    assert stat.S_IMODE((tmp_path / "out.json").stat().st_mode) == 0o666
+
+
+def test_what_a_command_makes_is_its_owners_alone(tmp_path: Path) -> None:
+    assert call("arena", "bot", "add", "mine", "--data", str(tmp_path / "data")).code == 0
+    assert opened(tmp_path / "data") == {}
+
+
+async def test_a_folder_that_was_open_is_closed_which_is_said(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert call("arena", "bot", "add", "mine", "--data", str(data)).code == 0
+    data.chmod(0o755)
+    (data / "arena.db").chmod(0o640)
+    async with serving(data) as served:
+        assert opened(data) == {}
+    says = "open to other users until now, and from now on yours alone"
+    assert served.said[0] == f"arena: {says}: {data / 'arena.db'}, {data}\n"
+    async with serving(data) as served:
+        assert "open to other users" not in served.said[0]
+
+
+def test_a_folder_with_other_things_in_it_stays_open_and_what_is_the_arenas_does_not(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "diary").touch(0o644)
+    (tmp_path / "journal").mkdir(0o755)
+    (tmp_path / "arena.db").touch(0o666)
+    assert tighten(tmp_path, tmp_path / "arena.db") == [tmp_path / "arena.db", tmp_path / "journal"]
+    assert opened(tmp_path) == {str(tmp_path): 0o055, str(tmp_path / "diary"): 0o044}
+    assert tighten(tmp_path, tmp_path / "arena.db") == []
