@@ -173,7 +173,7 @@ async def play(
         clock=Clock(bank_ms=1000, increment_ms=0),
     )
     store = Store.open(folder / "arena.db")
-    archive = Archive(store)
+    archive = Archive(store, in_order=True)
     noted: list[str] = []
     stopped = None
     try:

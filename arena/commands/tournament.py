@@ -72,7 +72,7 @@ def _play_missing(
         main = asyncio.current_task()
         assert main is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, main.cancel)
-        archive = Archive(store)
+        archive = Archive(store, in_order=True)
         try:
             await Tournament(
                 plan,

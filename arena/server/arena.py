@@ -71,6 +71,7 @@ class Arena:
         self._freed = freed
         self._ratings = KnownRatings(archive)
         self.health = Health()
+        archive.troubled = lambda reason: self.health.tell("store", reason)
         self.lobby = Lobby(self._begin_sought, self._ratings.of, lambda: self.health.reason is not None)
         self._reporter = None if feed is None else Reporter(feed, archive)
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby))
@@ -140,6 +141,7 @@ class Arena:
         self._heartbeat.stop()
         self.lobby.close()
         await self._listener.close(code)
+        self._archive.hurry()
         await self._settling.wait()
         if self._reporter is not None:
             await self._reporter.close()

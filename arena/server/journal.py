@@ -90,7 +90,7 @@ class MatchJournal:
     def __init__(self, path: Path, flags: int) -> None:
         self._path = path
         try:
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | flags, 0o600)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
             self._size = os.fstat(self._file).st_size
         except OSError as exc:
             raise JournalFault(f"the journal {path} can't be opened: {exc.strerror}") from exc
@@ -109,11 +109,16 @@ class MatchJournal:
         self._size += written
 
     def record_lines(self) -> list[bytes]:
-        """The lines that go into the record: all but what only a journal has. Raises `JournalFault`."""
+        """The lines that go into the record: all but what only a journal has. Raises `JournalFault`.
+
+        They are read from the open file: that it was removed from its folder is no matter.
+        """
         try:
-            data = self._path.read_bytes()[: self._size]
+            data = os.pread(self._file, self._size, 0)
         except OSError as exc:
             raise JournalFault(f"the journal {self._path} can't be read: {exc.strerror}") from exc
+        if len(data) < self._size:
+            raise JournalFault(f"the journal {self._path} was cut short to {len(data)} of {self._size} bytes")
         return [line for line in data.splitlines(keepends=True) if public(line)]
 
     def close(self) -> None:

@@ -175,9 +175,14 @@ class Runner:
         return pack(self._journal.record_lines(), self._match.footer(result, ratings))
 
     def stop(self) -> None:
-        """Let go of timer and journal; a match that is not over hears no more and can go on from its journal later."""
+        """Let go of the timer; a match that is not over hears no more and can go on from its journal later."""
         self._stopped = True
         self._arm(None)
+        if not self._ended:
+            self._journal.close()
+
+    def close(self) -> None:
+        """Let go of the journal of a match that is over: its record was made, or will not be."""
         self._journal.close()
 
     @property

@@ -13,7 +13,12 @@ from arena.server.runner import Runner
 from arena.store.archive import Archive
 from arena.store.finishing import Finished
 from arena.store.times import utc
+from protocol.error_codes import UNAVAILABLE
 from protocol.errors import Fault
+from protocol.messages import Error
+
+PATIENCE = 2.0
+"""After so many seconds seats are told that their match is not stored yet."""
 
 Tell = Callable[[Runner, Ratings | None], None]
 Rated = Callable[[Result, Ratings], None]
@@ -39,22 +44,17 @@ class Ended:
         self._tell(self._runner, ratings)
 
     async def stored(self, storing: Awaitable[Ratings | None]) -> Ratings | None:
-        """The ratings, once the match is stored. What can't be stored stays in the journal for the next start."""
-        try:
-            ratings = await storing
-        except Exception as exc:  # whatever it was, the bots are told the end and have their slots back
-            unforeseen = None if isinstance(exc, Fault) else exc
-            log.error(
-                "the result of match %s can't be stored, it stays in the journal: %s",
-                self.result.match,
-                exc,
-                exc_info=unforeseen,
-            )
-            return None
+        """The ratings, once the match is stored. Raises what `storing` does."""
+        ratings = await storing
         self._forget()
         if ratings is not None:
             self._rated(self.result, ratings)
         return ratings
+
+    def announce_wait(self) -> None:
+        """Tell the seats why they hear nothing."""
+        text = "the arena can't store the result of this match now: its end is told when it can"
+        self._runner.announce(Error(code=UNAVAILABLE, message=text, ref=self.result.match))
 
     def _forget(self) -> None:
         """Remove the journal; one that stays is removed at the next start."""
@@ -71,13 +71,23 @@ class Settle(Protocol):
 
 
 class StoreFirst:
-    """Everyone is told the end with the ratings, when they are on disk."""
+    """Everyone is told the end with the ratings, when they are on disk; if that takes long, the seats hear why."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
 
     async def __call__(self, ended: Ended) -> None:
-        ended.tell(await ended.stored(self._archive.finish(ended.finished)))
+        late = asyncio.get_running_loop().call_later(PATIENCE, ended.announce_wait)
+        try:
+            ratings = await ended.stored(self._archive.finish(ended.finished))
+        except Fault:
+            raise
+        except Exception:  # the result will be no other after the next start, and the bots have their slots back
+            ended.tell(None)
+            raise
+        finally:
+            late.cancel()
+        ended.tell(ratings)
 
 
 class Settling:
@@ -104,4 +114,11 @@ class Settling:
     async def _conclude(self, runner: Runner) -> None:
         ended = Ended(runner, self._journal, self._tell, self._rated)
         runner.stop()
-        await self._settle(ended)
+        try:
+            await self._settle(ended)
+        except Fault as fault:  # the arena is closing: the match is told when it is stored, after the next start
+            log.error("the result of match %s can't be stored, it stays in the journal: %s", runner.id, fault)
+        except Exception:
+            log.exception("the result of match %s can't be stored, it stays in the journal", runner.id)
+        finally:
+            runner.close()

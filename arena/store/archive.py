@@ -3,26 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from arena.referee.result import Ratings
+from arena.store.database import StoreUnavailable
 from arena.store.finishing import Finished
 from arena.store.store import Store
+from protocol.errors import Fault
 
 T = TypeVar("T")
 MOST_IN_A_BATCH = 64
+AGAIN_AFTER, AGAIN_AT_LEAST_EVERY = 0.5, 5.0
+"""Seconds until the store is tried again: at first, and after many failures."""
+ASIDE_FOR, ASIDE_AT_MOST_FOR = 10.0, 600.0
+"""The same for a match that the store does not take while it takes others."""
+
+log = logging.getLogger("arena.store.archive")
+
+
+class _Waiting(NamedTuple):
+    finished: Finished
+    future: asyncio.Future[Ratings | None]
+    aside_for: float = ASIDE_FOR
 
 
 class Archive:
-    """The store, from the event loop. `finish` returns when the match's transaction is on disk."""
+    """The store, from the event loop. `finish` returns when the match's transaction is on disk.
 
-    def __init__(self, store: Store) -> None:
+    What can't be stored is tried again until it can, or until `hurry`. A match that the store does not take while it
+    takes others waits apart; with `in_order` the others wait behind it.
+    """
+
+    def __init__(self, store: Store, *, in_order: bool = False) -> None:
+        self.troubled: Callable[[str | None], None] = lambda reason: None
+        """Is told why nothing can be stored, and None when it can be."""
         self._store = store
+        self._in_order = in_order
         self._thread = ThreadPoolExecutor(1, "store")
-        self._waiting: list[tuple[Finished, asyncio.Future[Ratings | None]]] = []
+        self._waiting: list[_Waiting] = []
+        self._aside: dict[asyncio.TimerHandle, _Waiting] = {}
         self._writing: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
 
     async def ask(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Run a method of the store in its thread."""
@@ -34,31 +58,96 @@ class Archive:
         return self._store
 
     def finish(self, finished: Finished) -> asyncio.Future[Ratings | None]:
-        """Store and rate a match, with whatever else is waiting. The future fails with the store's fault."""
+        """Store and rate a match, with whatever else is waiting.
+
+        The future fails with the store's fault when there is no time to try again, and with any error that is no fault.
+        """
         future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((finished, future))
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write())
+        self._wait(_Waiting(finished, future))
         return future
 
-    async def _write(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting[:MOST_IN_A_BATCH], self._waiting[MOST_IN_A_BATCH:]
-            try:
-                rated = await self.ask(self._store.finish, [finished for finished, _ in batch])
-            except Exception as exc:  # what waits behind it fails too: nothing is rated out of its order
-                failed, self._waiting = batch + self._waiting, []
-                for _, future in failed:
-                    if not future.done():
-                        future.set_exception(exc)
-                continue
-            for (_, future), ratings in zip(batch, rated, strict=True):
-                if not future.done():
-                    future.set_result(ratings)
-        self._writing = None
+    def hurry(self) -> None:
+        """Try once more what waits, and from now on nothing twice: the process is about to end."""
+        self._hurry.set()
+        for timer, one in list(self._aside.items()):
+            timer.cancel()
+            self._come_back(timer, one)
 
     async def drain(self) -> None:
         """Write what waits. The store stays open, for whoever opened it."""
+        self.hurry()
         if self._writing is not None:
             await self._writing
         self._thread.shutdown()
+
+    def _wait(self, one: _Waiting) -> None:
+        self._waiting.append(one)
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+
+    async def _write(self) -> None:
+        pause = AGAIN_AFTER
+        suspects = 0
+        while self._waiting:
+            batch = self._waiting[: 1 if suspects else MOST_IN_A_BATCH]
+            try:
+                rated = await self.ask(self._store.finish, [one.finished for one in batch])
+            except Exception as exc:
+                if isinstance(exc, StoreUnavailable):
+                    pause = await self._pause(exc, pause)
+                elif len(batch) > 1:
+                    suspects = len(batch)  # each is tried alone
+                elif isinstance(exc, Fault) and self._in_order:
+                    pause = await self._pause(exc, pause)
+                else:
+                    self._refused(exc)
+                    suspects = 0
+                continue
+            suspects = max(0, suspects - len(rated))
+            del self._waiting[: len(rated)]
+            pause = AGAIN_AFTER
+            self.troubled(None)
+            for one, ratings in zip(batch, rated, strict=False):
+                if not one.future.done():
+                    one.future.set_result(ratings)
+        self._writing = None
+
+    async def _pause(self, exc: Fault, seconds: float) -> float:
+        """Wait before the store is tried again, which fails if there is no time; how long to wait next."""
+        if self._hurry.is_set():
+            self._fail(self._waiting, exc)
+            self._waiting = []
+            return seconds
+        self.troubled(f"results can't be stored: {exc}")
+        try:
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
+        except TimeoutError:
+            pass
+        return min(2 * seconds, AGAIN_AT_LEAST_EVERY)
+
+    def _refused(self, exc: Exception) -> None:
+        """The store takes others, but not the one that comes first."""
+        one = self._waiting.pop(0)
+        if isinstance(exc, Fault) and not self._hurry.is_set():
+            log.error(
+                "match %s can't be stored, it is tried again in %g s: %s", one.finished.result.match, one.aside_for, exc
+            )
+            loop = asyncio.get_running_loop()
+            longer = one._replace(aside_for=min(2 * one.aside_for, ASIDE_AT_MOST_FOR))
+            timer: asyncio.TimerHandle = loop.call_later(one.aside_for, lambda: self._come_back(timer, longer))
+            self._aside[timer] = longer
+            return
+        self._fail([one], exc)
+        if self._in_order:  # nothing is rated out of its order
+            self._fail(self._waiting, exc)
+            self._waiting = []
+
+    def _come_back(self, timer: asyncio.TimerHandle, one: _Waiting) -> None:
+        del self._aside[timer]
+        self._wait(one)
+
+    def _fail(self, those: list[_Waiting], exc: Exception) -> None:
+        for one in those:
+            if not one.future.done():
+                one.future.set_exception(exc)

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import (
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
 
 from arena.store.private import FILE, FOLDER
 from arena.store.schema import APPLICATION_ID, REVISIONS, metadata
@@ -41,7 +48,11 @@ class WrongSchema(ArenaFault):
 
 
 class StoreFailed(ArenaFault):
-    """SQLite could not do what was asked: a full disk, a folder without permission, a damaged file."""
+    """SQLite could not do what was asked."""
+
+
+class StoreUnavailable(StoreFailed):
+    """Whatever had been asked, SQLite could not have done it now: a full disk, a lock, a damaged file."""
 
 
 def file_of(where: str | Path) -> Path:
@@ -170,7 +181,9 @@ def failures(file: Path) -> Iterator[None]:
     """Turn the database's errors into `StoreFailed`, in one line."""
     try:
         yield
-    except DBAPIError as exc:
+    except (DataError, IntegrityError, InterfaceError, ProgrammingError) as exc:
         raise StoreFailed(f"{file}: {exc.orig}") from exc
+    except DBAPIError as exc:
+        raise StoreUnavailable(f"{file}: {exc.orig}") from exc
     except SQLAlchemyError as exc:
         raise StoreFailed(f"{file}: {str(exc).splitlines()[0]}") from exc

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
@@ -34,12 +35,15 @@ class Tally(NamedTuple):
     losses: int = 0
 
 
-Tallies = dict[tuple[int, str], Tally]
+Tallies = MutableMapping[tuple[int, str], Tally]
 """By the bot's row and the pool."""
 
 
 def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | None]:
-    """Store a batch. A match that is stored already is left as it is, and its ratings are returned again."""
+    """Store a batch, or as much of its beginning as can be closed. A match that is stored already is left as it is.
+
+    Returns the ratings of what is stored now. Raises what `close` raised if that was the first of the batch.
+    """
     known = reading.ratings_of(connection, [finished.result.match for finished in batch])
     new = [finished.result for finished in batch if finished.result.match not in known]
     rows = _rows_of(connection, [seat.bot for result in new for seat in result.seats])
@@ -47,13 +51,22 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
     before = dict(tallies)
     number = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
     stored: list[tuple[int, Result, Ratings | None, bytes]] = []
-    for result, close in batch:
+    for at, (result, close) in enumerate(batch):
         if result.match in known:
             continue
         ids = [rows[folded(seat.bot)] for seat in result.seats]
-        rated = rate(tallies, result, ids) if result.rated else None
+        after = ChainMap({}, tallies)
+        rated = rate(after, result, ids) if result.rated else None
+        try:
+            record = close(rated)
+        except Exception:
+            if at == 0:
+                raise
+            batch = batch[:at]
+            break
+        tallies.update(after.maps[0])
         number += 1
-        stored.append((number, result, rated, close(rated)))
+        stored.append((number, result, rated, record))
         known[result.match] = rated
     _insert(connection, stored, rows)
     put(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})

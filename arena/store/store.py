@@ -80,10 +80,11 @@ class Store:
             yield connection
 
     def finish(self, batch: Sequence[Finished]) -> list[Ratings | None]:
-        """Rate and store matches, in this order, in one transaction: all of them or none.
+        """Rate and store matches, in this order, in one transaction.
 
-        A match whose id is stored already is left alone (its `close` is not called). Returns each match's ratings,
-        None for an unrated one. What `close` raises comes through, and nothing is stored.
+        A match whose id is stored already is left alone (its `close` is not called). Returns each match's ratings, None
+        for an unrated one. Where `close` fails, those before it are stored, and theirs are the ratings that are
+        returned; the error comes through if there are none.
         """
         with self._writing() as connection:
             return finishing.finish(connection, batch)

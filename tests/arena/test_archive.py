@@ -1,60 +1,129 @@
-"""The one writer of the store: batches, order, and what a failure takes with it."""
+"""The one writer of the store: batches, order, what is tried again, and what a failure takes with it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from arena.referee.result import Ratings
+from arena.referee.result import Ratings, Result
 from arena.store import archive as archives
 from arena.store.archive import Archive
-from arena.store.database import StoreFailed
+from arena.store.database import StoreFailed, StoreUnavailable
 from arena.store.finishing import Finished
 from arena.store.store import Store
+from patience import WITHIN
 
 
 class Shelf:
-    """A store of names: it takes what it is given, but for a name that it fails at once."""
+    """A store of ids: it takes what it is given, but fails as often as `bad` says, at these ids or (with "") at any."""
 
-    def __init__(self, bad: str = "") -> None:
+    def __init__(self, bad: str = "", failures: int = 0, error: Exception | None = None) -> None:
         self.kept: list[str] = []
         self.batches: list[int] = []
+        self.failures = failures
         self._bad = bad
+        self._error = error or StoreUnavailable("the disk is full")
 
     def finish(self, batch: Sequence[Finished]) -> list[Ratings | None]:
-        names = cast("Sequence[str]", batch)
-        self.batches.append(len(names))
-        if self._bad in names:
-            self._bad = ""
-            raise StoreFailed("the disk is full")
-        self.kept += names
-        return [None] * len(names)
+        ids = [one.result.match for one in batch]
+        self.batches.append(len(ids))
+        if self.failures and (not self._bad or self._bad in ids):
+            self.failures -= 1
+            raise self._error
+        self.kept += ids
+        return [None] * len(ids)
 
 
-def finish(archive: Archive, *names: str) -> list[asyncio.Future[Any]]:
-    return [archive.finish(cast("Finished", name)) for name in names]
+def finish(archive: Archive, *ids: str) -> list[asyncio.Future[Any]]:
+    results = [cast("Result", SimpleNamespace(match=match)) for match in ids]
+    return [archive.finish(Finished(result, lambda ratings: b"")) for result in results]
+
+
+def archive_of(shelf: Shelf, *, in_order: bool = False) -> Archive:
+    return Archive(cast("Store", shelf), in_order=in_order)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails is tried again at once."""
+    monkeypatch.setattr(archives, "AGAIN_AFTER", 0.01)
+    monkeypatch.setattr(archives, "ASIDE_FOR", 0.05)
 
 
 async def test_matches_that_finish_together_are_stored_in_one_transaction() -> None:
     shelf = Shelf()
-    archive = Archive(cast("Store", shelf))
+    archive = archive_of(shelf)
     await asyncio.gather(*finish(archive, "a", "b", "c"))
     assert (shelf.kept, shelf.batches) == (["a", "b", "c"], [3])
     await archive.drain()
 
 
-async def test_what_waits_behind_a_failure_fails_with_it_so_that_nothing_is_rated_out_of_order(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(archives, "MOST_IN_A_BATCH", 2)
-    shelf = Shelf(bad="b")
-    archive = Archive(cast("Store", shelf))
-    outcomes = await asyncio.gather(*finish(archive, "a", "b", "c", "d"), return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [StoreFailed] * 4
-    assert shelf.kept == []
-    await asyncio.gather(*finish(archive, "e"))
-    assert shelf.kept == ["e"]
+async def test_what_can_not_be_stored_now_is_tried_again_in_its_order_and_said() -> None:
+    shelf = Shelf(failures=3)
+    archive = archive_of(shelf)
+    told: list[str | None] = []
+    archive.troubled = told.append
+    waiting = finish(archive, "a", "b")
+    await asyncio.sleep(0)
+    async with asyncio.timeout(WITHIN):
+        await asyncio.gather(*waiting, *finish(archive, "c"))
+    assert shelf.kept == ["a", "b", "c"]
+    assert told[:3] == ["results can't be stored: the disk is full"] * 3
+    assert told[-1] is None
     await archive.drain()
+
+
+async def test_a_match_that_the_store_does_not_take_waits_apart_until_it_does() -> None:
+    shelf = Shelf(bad="b", failures=3, error=StoreFailed("two matches at one place"))
+    archive = archive_of(shelf)
+    async with asyncio.timeout(WITHIN):
+        await asyncio.gather(*finish(archive, "a", "b", "c"))
+    assert shelf.kept == ["a", "c", "b"]
+    await archive.drain()
+
+
+async def test_where_order_counts_the_others_wait_behind_it() -> None:
+    shelf = Shelf(bad="b", failures=3, error=StoreFailed("two matches at one place"))
+    archive = archive_of(shelf, in_order=True)
+    async with asyncio.timeout(WITHIN):
+        await asyncio.gather(*finish(archive, "a", "b", "c"))
+    assert shelf.kept == ["a", "b", "c"]
+    await archive.drain()
+
+
+async def test_an_error_that_is_no_fault_is_not_tried_again_and_takes_nobody_with_it() -> None:
+    shelf = Shelf(bad="b", failures=99, error=ZeroDivisionError())
+    archive = archive_of(shelf)
+    outcomes = await asyncio.gather(*finish(archive, "a", "b", "c"), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [type(None), ZeroDivisionError, type(None)]
+    await archive.drain()
+
+
+async def test_such_an_error_takes_what_waits_behind_it_where_order_counts() -> None:
+    shelf = Shelf(bad="b", failures=99, error=ZeroDivisionError())
+    archive = archive_of(shelf, in_order=True)
+    outcomes = await asyncio.gather(*finish(archive, "a", "b", "c"), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [type(None), ZeroDivisionError, ZeroDivisionError]
+    await archive.drain()
+
+
+@pytest.mark.parametrize("bad", ["", "a"])
+async def test_at_the_end_what_waits_is_tried_once_more_and_then_fails(
+    monkeypatch: pytest.MonkeyPatch, bad: str
+) -> None:
+    monkeypatch.setattr(archives, "AGAIN_AFTER", 1000.0)
+    monkeypatch.setattr(archives, "ASIDE_FOR", 1000.0)
+    shelf = Shelf(bad, 2, StoreFailed("no") if bad else None)
+    archive = archive_of(shelf)
+    (waiting,) = finish(archive, "a")
+    async with asyncio.timeout(WITHIN):
+        while not shelf.batches:
+            await archive.ask(len, shelf.batches)
+        await archive.drain()
+    with pytest.raises(StoreFailed):
+        await waiting
+    assert (shelf.batches, shelf.kept) == ([1, 1], [])

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from arena.server import arena, runner
+from arena.referee import reading
+from arena.replay.verify import verify
+from arena.server import arena, runner, settling
+from arena.store import archive, database
 from patience import WITHIN
 
 
@@ -17,6 +22,9 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What can't be kept is tried again at once."""
     for module in (arena, runner):
         monkeypatch.setattr(module, "TRY_AGAIN", 0.05)
+    monkeypatch.setattr(settling, "PATIENCE", 0.05)
+    monkeypatch.setattr(archive, "AGAIN_AFTER", 0.05)
+    monkeypatch.setattr(database, "BUSY_MS", 50)
 
 
 async def healthz(served: Any) -> tuple[int, str]:
@@ -92,3 +100,51 @@ async def test_a_match_that_was_held_at_a_stop_goes_on_after_it_and_ends_once(
 
 def full(file: int, data: bytes) -> int:
     raise OSError(28, "No space left on device")
+
+
+async def test_a_result_that_can_not_be_stored_is_told_with_its_ratings_when_it_is(serve: Any) -> None:
+    served = await serve()
+    first, second, start = await served.begun()
+    others = [await served.enter("cid"), await served.enter("dan")]
+    with closing(sqlite3.connect(served.data / "arena.db", isolation_level=None)) as beside:
+        beside.execute("BEGIN IMMEDIATE")
+        await first.send(type="resign", match=start["match"])
+        for client in (first, second):
+            told = await client.expect("error")
+            assert (told["code"], told["ref"]) == ("unavailable", start["match"])
+        assert "database is locked" in await held(served)
+        for client in others:
+            await client.send(type="seek", id="s2", game="nim")
+    ends = [await client.expect("end") for client in (first, second)]
+    assert all("mu_after" in seat for end in ends for seat in end["seats"])
+    assert [result.match for result in served.store.matches()] == [start["match"]]
+    ends = await asyncio.gather(*(client.play() for client in others))
+    assert [end["reason"] for end in ends] == ["win"] * 2
+
+
+async def test_a_stop_while_results_can_not_be_stored_loses_none(serve: Any) -> None:
+    served = await serve()
+    first, second, start = await served.begun()
+    with closing(sqlite3.connect(served.data / "arena.db", isolation_level=None)) as beside:
+        beside.execute("BEGIN IMMEDIATE")
+        await first.send(type="resign", match=start["match"])
+        await held(served)
+        await served.stop()
+    for client in (first, second):
+        await client.closed()
+        assert not [message for message in client.passed if message["type"] == "end"]
+    await served.start()
+    async with asyncio.timeout(WITHIN):
+        while list((served.data / "journal").iterdir()):
+            await served.archive.ask(served.store.games)
+    (result,) = served.store.matches()
+    assert (result.match, result.reason) == (start["match"], "resigned")
+
+
+async def test_a_journal_that_was_deleted_keeps_no_match_from_being_stored(serve: Any) -> None:
+    served = await serve()
+    first, second, start = await served.begun()
+    (served.data / "journal" / f"{start['match']}.jsonl").unlink()
+    ends = await asyncio.gather(first.play(), second.play())
+    assert [end["reason"] for end in ends] == ["win"] * 2
+    verify(reading.read(served.store.record(start["match"]), "record"))

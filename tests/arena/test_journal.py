@@ -109,15 +109,34 @@ def test_a_forgotten_journal_is_gone_and_may_be_forgotten_again(tmp_path: Path, 
         journal.read("m-1")
 
 
-def test_a_folder_that_is_gone_is_a_fault_of_the_journal(tmp_path: Path, table: Table) -> None:
+def test_a_folder_that_is_gone_is_a_fault_of_the_journal(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal")
-    match = journal.begin("m-1")
-    (tmp_path / "journal" / "m-1.jsonl").unlink()
-    with pytest.raises(JournalFault, match="can't be read"):
-        match.record_lines()
     (tmp_path / "journal").rmdir()
     with pytest.raises(JournalFault, match="can't be opened: No such file"):
         journal.begin("m-2")
+    with pytest.raises(JournalFault, match=r"no journal can be made in .*: No such file"):
+        journal.probe()
+
+
+def test_a_journal_that_was_removed_still_gives_its_record(tmp_path: Path, table: Table) -> None:
+    match = Journal(tmp_path).begin("m-1")
+    match.write(*table.lines[:3])
+    (tmp_path / "m-1.jsonl").unlink()
+    match.write(*table.lines[3:])
+    assert b"".join(match.record_lines()) == b"".join(map(write_line, [table.lines[1], *table.lines[3:]]))
+
+
+def test_a_journal_that_was_cut_short_gives_no_record(tmp_path: Path, table: Table) -> None:
+    match = Journal(tmp_path).begin("m-1")
+    match.write(*table.lines)
+    os.truncate(tmp_path / "m-1.jsonl", 100)
+    with pytest.raises(JournalFault, match=r"was cut short to 100 of \d+ bytes"):
+        match.record_lines()
+
+
+def test_a_folder_that_can_be_written_is_left_as_it_was(tmp_path: Path) -> None:
+    Journal(tmp_path).probe()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_closed_journal_can_not_be_written(tmp_path: Path, table: Table) -> None:

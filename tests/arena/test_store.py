@@ -144,14 +144,24 @@ def test_a_batch_rates_as_single_matches_in_the_same_order_do(tmp_path: Path) ->
     apart.close()
 
 
-def test_a_batch_that_fails_half_way_leaves_nothing(store: Store) -> None:
+def broken(match: str) -> Finished:
+    """A match whose record can't be made."""
+
     def close(_: Ratings | None) -> bytes:
         raise RuntimeError("no record")
 
+    return Finished(result(match), close)
+
+
+def test_a_match_whose_record_can_not_be_made_leaves_nothing_and_takes_nothing_with_it(store: Store) -> None:
+    alone = ladder.rate("nim", [Standing(), Standing()], ["1", "1"], [1, 2])
+    assert store.finish([finished(result("m1")), broken("m2"), finished(result("m3"))]) == [alone]
+    assert [one.match for one in store.matches()] == ["m1"]
+    assert store.standings("ann")["nim"].matches == 1
     with pytest.raises(RuntimeError, match="no record"):
-        store.finish([finished(result("m1")), Finished(result("m2"), close)])
-    assert store.matches() == []
-    assert store.standings("ann") == {}
+        store.finish([broken("m2"), finished(result("m3"))])
+    assert [one.match for one in store.matches()] == ["m1"]
+    assert store.check() == []
     assert store.finish([]) == []
 
 
