@@ -20,6 +20,7 @@ from arena.referee.result import Ratings, Result
 from arena.store import audit, database, finishing, reading
 from arena.store.database import NoDatabase, WrongSchema
 from arena.store.finishing import Finished
+from arena.store.presence import Presence
 from arena.store.reading import LeaderboardRow
 from arena.store.schema import REVISIONS, bots, matches, ratings, records, tournaments
 from arena.store.times import utc
@@ -47,6 +48,7 @@ class Store:
         self.file = file
         self._engine = engine
         self._writer = database.writing(engine)
+        self._presence = Presence(file)
 
     @classmethod
     def open(cls, where: str | Path, *, create: bool = True, checkpoint: bool = True) -> Store:
@@ -76,8 +78,11 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with database.failures(self.file), self._writer.begin() as connection:
-            yield connection
+        with database.failures(self.file):
+            with self._writer.begin() as connection:
+                self._presence.check()
+                yield connection
+            self._presence.check()
 
     def finish(self, batch: Sequence[Finished]) -> list[Ratings | None]:
         """Rate and store matches, in this order, in one transaction.

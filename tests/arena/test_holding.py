@@ -148,3 +148,18 @@ async def test_a_journal_that_was_deleted_keeps_no_match_from_being_stored(serve
     ends = await asyncio.gather(first.play(), second.play())
     assert [end["reason"] for end in ends] == ["win"] * 2
     verify(reading.read(served.store.record(start["match"]), "record"))
+
+
+async def test_a_database_that_was_moved_away_holds_play_until_it_is_back(serve: Any) -> None:
+    served = await serve()
+    first, second, start = await served.begun()
+    for name in ("arena.db", "arena.db-wal", "arena.db-shm"):
+        (served.data / name).rename(served.data / f"{name}.away")
+    await first.send(type="resign", match=start["match"])
+    assert "arena.db was removed while it was in use" in await held(served)
+    await second.expect("error")
+    for name in ("arena.db", "arena.db-wal", "arena.db-shm"):
+        (served.data / f"{name}.away").rename(served.data / name)
+    end = await second.expect("end")
+    assert all("mu_after" in seat for seat in end["seats"])
+    assert [result.match for result in served.store.matches()] == [start["match"]]

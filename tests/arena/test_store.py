@@ -19,7 +19,7 @@ from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from arena.referee.result import Ratings, Result, SeatResult
 from arena.store import database
-from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed, WrongSchema
+from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed, StoreUnavailable, WrongSchema
 from arena.store.finishing import Finished
 from arena.store.lock import Locked, lock
 from arena.store.schema import APPLICATION_ID, REVISIONS
@@ -560,3 +560,41 @@ def test_a_data_folder_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ArenaFault, match="file can't be used: File exists"), lock(tmp_path / "file"):
         pass
+
+
+@pytest.mark.parametrize("name", ["arena.db", "arena.db-wal"])
+def test_a_database_that_was_removed_while_it_is_open_takes_nothing_until_it_is_back(store: Store, name: str) -> None:
+    store.finish([finished(result("m1"))])
+    file = store.file.with_name(name)
+    file.rename(file.with_name("elsewhere"))
+    with pytest.raises(
+        StoreUnavailable, match=rf"{name} was removed while it was in use: move the one that was in use"
+    ):
+        store.finish([finished(result("m2"))])
+    file.with_name("elsewhere").rename(file)
+    store.finish([finished(result("m2"))])
+    assert [one.match for one in store.matches()] == ["m2", "m1"]
+
+
+def test_a_database_that_was_replaced_while_it_is_open_takes_nothing(store: Store) -> None:
+    store.finish([finished(result("m1"))])
+    backup = store.file.with_name("backup")
+    shutil.copy(store.file, backup)
+    backup.replace(store.file)
+    with pytest.raises(StoreUnavailable, match=r"arena\.db was replaced while it was in use: .* start it anew"):
+        store.finish([finished(result("m2"))])
+
+
+def test_what_was_written_as_the_database_was_removed_does_not_count(store: Store) -> None:
+    store.add_bot("ann", "a" * 64)
+    elsewhere = store.file.with_name("elsewhere")
+
+    def close(_: Ratings | None) -> bytes:
+        store.file.rename(elsewhere)
+        return b""
+
+    with pytest.raises(StoreUnavailable, match="was removed"):
+        store.finish([Finished(result("m1"), close)])
+    elsewhere.rename(store.file)
+    assert store.finish([finished(result("m1"))]) == [ladder.rate("nim", [Standing()] * 2, ["1", "1"], [1, 2])]
+    assert len(store.matches()) == 1
