@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from arena.referee.effects import Delayed, Expired, Forfeited, Left, Played, Readied, Resigned, Returned, Voided
+from arena.referee.effects import Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
 from arena.referee.standing import Phase
 from protocol.messages import CHANCE
 from referee_table import Table
@@ -26,18 +26,20 @@ GARBAGE = st.recursive(
 )
 INFO = st.none() | GARBAGE | st.fixed_dictionaries({"value": st.floats(-1, 1), "depth": st.integers(0, 9)})
 SEATS = st.integers(0, 2)
+WAITED = st.none() | st.just(0.0) | st.floats(0, 4)
 STEPS = st.one_of(
-    st.tuples(st.just("legal"), st.integers(0, 30), INFO),
-    st.tuples(st.just("legal"), st.integers(0, 30), st.none()),
+    st.tuples(st.just("legal"), st.integers(0, 30), INFO, WAITED),
+    st.tuples(st.just("legal"), st.integers(0, 30), st.none(), WAITED),
     st.tuples(st.just("garbage"), GARBAGE, INFO),
     st.tuples(st.just("elsewhere"), SEATS, st.integers(-1, 12), GARBAGE),
     st.tuples(st.just("repeat"), st.integers(0, 12)),
     st.tuples(st.just("ready"), SEATS, st.binary(min_size=16, max_size=16) | st.just(b"")),
     st.tuples(st.sampled_from(["resign", "leave", "return", "forfeit", "follow"]), SEATS),
     st.tuples(st.sampled_from(["expire", "early", "void"])),
-    st.tuples(st.just("delay"), st.floats(0, 5)),
+    st.tuples(st.just("delay"), SEATS, st.floats(0, 5)),
+    st.tuples(st.just("hold"), st.floats(0, 5)),
 )
-OFTEN = st.tuples(st.just("legal"), st.integers(0, 30), st.none())
+OFTEN = st.tuples(st.just("legal"), st.integers(0, 30), st.none(), WAITED)
 BAD = st.tuples(st.just("garbage"), st.none(), st.none())
 SCRIPTS = st.lists(st.tuples(OFTEN | BAD | STEPS, st.floats(0, 4)), max_size=40)
 READY = st.lists(SEATS, max_size=4)
@@ -51,7 +53,7 @@ def step(table: Table, what: tuple[Any, ...]) -> None:
             return
         if kind == "legal":
             offered = match.game.offer(match.standing.course.state)[0]
-            table.play(offered[what[1] % len(offered)], info=what[2], round_trip=0.03)
+            table.play(offered[what[1] % len(offered)], info=what[2], round_trip=0.03, waited=what[3])
         elif kind == "garbage":
             table.play(what[1], info=what[2])
         else:
@@ -65,19 +67,22 @@ def step(table: Table, what: tuple[Any, ...]) -> None:
         table.send(Readied(seat, what[2]))
     elif kind == "follow":
         match.follow(seat)
+    elif kind == "delay":
+        table.send(Delayed(seat, table.now - what[2], table.now))
     elif kind in _OF_A_SEAT:
         table.send(_OF_A_SEAT[kind](seat))
+    elif kind == "hold":
+        table.send(Held(what[1]))
     elif kind == "expire":
         if table.deadline is not None:
             table.expire()
-    elif kind == "delay":
-        table.send(Delayed(what[1]))
     else:
         table.send({"early": Expired(), "void": Voided()}[kind])
 
 
 _OF_A_SEAT: dict[str, Any] = {
     "elsewhere": None,
+    "delay": None,
     "ready": Readied,
     "follow": None,
     "resign": Resigned,

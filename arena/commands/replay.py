@@ -161,10 +161,12 @@ def _opening(header: Header, *, rated: bool) -> list[str]:
 def _table(told: Sequence[Told]) -> Table:
     """The plies in columns, without those that nobody has anything in."""
     table = Table(box=None, pad_edge=False)
-    columns = ("ply", "bot", "move", "s left", "value", "note")
+    columns = ("ply", "bot", "move", "s left", "s back", "value", "note")
     used = [at for at in range(len(columns)) if at < 4 or any(line[at] for line in told)]
     for at in used:
-        table.add_column(columns[at], justify="right" if columns[at] in ("ply", "s left", "value") else "left")
+        table.add_column(
+            columns[at], justify="right" if columns[at] in ("ply", "s left", "s back", "value") else "left"
+        )
     for line in told:
         table.add_row(*(Text(line[at]) for at in used))
     return table

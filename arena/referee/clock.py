@@ -1,12 +1,24 @@
-"""Time banks with an increment (Fischer), as values: time comes in as an argument, nothing here looks at a clock."""
+"""Time banks with an increment (Fischer), as values: time comes in as an argument, nothing here looks at a clock.
+
+What a seat is given back, because the arena or the network was late, is whole milliseconds and bounded for a match.
+"""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-MOST_ALLOWED_A_PLY = 0.1
-MOST_ALLOWED_A_MATCH = 1.0
+T = TypeVar("T")
+SHORTEST_WAIT = 0.01
+"""Seconds. Kernels count the time that data waits in ticks, of up to so many."""
+SHORTEST_ROUND_TRIP, LONGEST_ROUND_TRIP = 0.001, 0.1
+
+
+def most_given(bank_ms: int) -> int:
+    """Milliseconds that a seat is given back in a match at most: 1 % of its bank."""
+    return bank_ms // 100
 
 
 class TimeBanks(Struct, frozen=True, gc=False):
@@ -14,34 +26,42 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     banks: tuple[float, ...]
     increment: float
+    most_given: int
+    """Milliseconds that a seat is given back at most; round trips alone bring it to half of that."""
+    given: tuple[int, ...]
+    """Milliseconds that each seat has been given back."""
     running: int | None = None
     since: float = 0.0
-    allowances: tuple[float, ...] = ()
-    """What is left of each seat's allowance for round trips in this match."""
 
     @classmethod
-    def new(cls, seats: int, bank: float, increment: float) -> TimeBanks:
-        """A clock at rest with `bank` seconds for each seat."""
-        return cls((bank,) * seats, increment, allowances=(MOST_ALLOWED_A_MATCH,) * seats)
+    def new(cls, seats: int, bank_ms: int, increment_ms: int) -> TimeBanks:
+        """A clock at rest with the whole bank for each seat."""
+        return cls((bank_ms / 1000,) * seats, increment_ms / 1000, most_given(bank_ms), (0,) * seats)
 
     def start(self, seat: int, now: float) -> TimeBanks:
         """The clock running for `seat`."""
-        return TimeBanks(self.banks, self.increment, seat, now, self.allowances)
+        return TimeBanks(self.banks, self.increment, self.most_given, self.given, seat, now)
 
-    def press(self, now: float, round_trip: float = 0.0) -> TimeBanks:
-        """The clock at rest after the running seat's accepted move: the time used is taken off, less the round trip
-        (at most 0.1 s a ply and 1 s a match), and the increment added."""
+    def press(self, now: float, waited: float = 0.0, round_trip: float = 0.0) -> TimeBanks:
+        """The clock at rest after the running seat's accepted move: the time used is taken off and the increment added.
+
+        Given back of it is the time that the move `waited` to be read, and a round trip of up to 0.1 s.
+        """
         seat = self.running
         if seat is None:
             return self
         used = max(0.0, now - self.since)
-        allowances = self.allowances
-        if round_trip:
-            allowance = min(round_trip, MOST_ALLOWED_A_PLY, allowances[seat], used)
-            allowances = _put(allowances, seat, allowances[seat] - allowance)
-            used -= allowance
+        given = self.given
+        if round_trip >= SHORTEST_ROUND_TRIP or waited >= SHORTEST_WAIT:
+            had = given[seat]
+            wait = int(1000 * min(waited, used)) if waited >= SHORTEST_WAIT else 0
+            by = min(wait, self.most_given - had)
+            trip = int(1000 * min(round_trip, LONGEST_ROUND_TRIP, used - by / 1000))
+            by += max(0, min(trip, self.most_given // 2 - had - by))
+            used -= by / 1000
+            given = _put(given, seat, had + by)
         banks = _put(self.banks, seat, max(0.0, self.banks[seat] - used) + self.increment)
-        return TimeBanks(banks, self.increment, None, 0.0, allowances)
+        return TimeBanks(banks, self.increment, self.most_given, given)
 
     def stop(self, now: float) -> TimeBanks:
         """The clock at rest, the time used taken off: nobody moved."""
@@ -49,14 +69,29 @@ class TimeBanks(Struct, frozen=True, gc=False):
             return self
         return replace(self, banks=_put(self.banks, self.running, self.left(self.running, now)), running=None)
 
-    def delayed(self, by: float, now: float) -> TimeBanks:
-        """The clock as if it had been started `by` seconds later, at most now: the arena itself was late."""
+    def delayed(self, seat: int, after: float, until: float) -> TimeBanks:
+        """The clock as if the turn of `seat`, where it runs for that seat since after `after`, began at `until`."""
+        if self.running != seat or not after < self.since < until:
+            return self
+        by = min(int(1000 * (until - self.since)), self.most_given - self.given[seat])
+        return replace(self.give(seat, by), since=self.since + by / 1000)
+
+    def held(self, by: float, now: float) -> TimeBanks:
+        """The clock after it stood for `by` seconds until now."""
         return self if self.running is None else replace(self, since=max(self.since, min(self.since + by, now)))
+
+    def give(self, seat: int, ms: int) -> TimeBanks:
+        """The clock that has given a seat so much more; its bank is as it was."""
+        return replace(self, given=_put(self.given, seat, self.given[seat] + ms))
 
     def left(self, seat: int, now: float) -> float:
         """Seconds left in a seat's bank; never negative."""
         bank = self.banks[seat]
         return max(0.0, bank - (now - self.since)) if seat == self.running else bank
+
+    def over(self, arrived: float) -> bool:
+        """Whether what arrived then came after the running bank's end."""
+        return self.running is not None and arrived > self.since + self.banks[self.running]
 
     @property
     def deadline(self) -> float | None:
@@ -71,5 +106,5 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return shown
 
 
-def _put(values: tuple[float, ...], at: int, value: float) -> tuple[float, ...]:
+def _put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
     return (*values[:at], value, *values[at + 1 :])

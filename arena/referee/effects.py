@@ -18,13 +18,15 @@ class Readied(Struct, frozen=True, gc=False):
 
 
 class Played(Struct, frozen=True, gc=False):
-    """A seat answers the turn of `ply`; `round_trip` is what its connection costs, in seconds."""
+    """A seat answers the turn of `ply`. In seconds, `round_trip` is what its connection costs and `waited` how long the
+    move had lain unread; None: nobody knows."""
 
     seat: int
     ply: int
     move: Any
     info: Any = None
     round_trip: float = 0.0
+    waited: float | None = None
 
 
 class Resigned(Struct, frozen=True, gc=False):
@@ -56,7 +58,15 @@ class Expired(Struct, frozen=True, gc=False):
 
 
 class Delayed(Struct, frozen=True, gc=False):
-    """The arena itself was late by so many seconds; the seat to move does not pay for it."""
+    """What was to be told to a seat later than at `after` could be written only at `until`."""
+
+    seat: int
+    after: float
+    until: float
+
+
+class Held(Struct, frozen=True, gc=False):
+    """The match was held for so many seconds, as it could not be recorded: its clocks stood."""
 
     by: float
 
@@ -103,5 +113,5 @@ class Finish(Struct, frozen=True, gc=False):
     """The match is over: store `result()`, then send `farewell()` to everyone who was not released."""
 
 
-MatchEvent = Readied | Played | Resigned | Left | Returned | Forfeited | Expired | Delayed | Voided
+MatchEvent = Readied | Played | Resigned | Left | Returned | Forfeited | Expired | Delayed | Held | Voided
 Effect = Write | Tell | Show | Release | Deadline | Finish

@@ -20,6 +20,7 @@ from arena.referee.effects import (
     Expired,
     Finish,
     Forfeited,
+    Held,
     Left,
     MatchEvent,
     Played,
@@ -56,9 +57,7 @@ class Match:
         self.id = header.match
         self.game = rules_of(header.game, header.config)
         self.players = list(players)
-        self.standing = MatchStanding(
-            TimeBanks.new(self.game.seats, header.clock.bank_ms / 1000, header.clock.increment_ms / 1000)
-        )
+        self.standing = MatchStanding(TimeBanks.new(self.game.seats, header.clock.bank_ms, header.clock.increment_ms))
         self._before: Snapshot | None = None
         """The standing before the last event."""
         self._seed = seed
@@ -188,13 +187,15 @@ class Match:
         standing, course, seat = self.standing, self.standing.playing, event.seat
         if event.ply != course.ply or seat != course.to_move:
             return self._misplaced(event)
+        if event.waited is not None and standing.clock.over(now - event.waited):
+            return self._leave(seat, TIMEOUT, now)
         try:
             standing.course, happened = course.play(self.game.decode_move(event.move))
         except (MalformedMove, IllegalMove) as fault:
             return self._strike(event, fault, now)
         if standing.until is not None:  # after a restart time stands still, yet the increment is due
             standing.clock = standing.clock.start(seat, now)
-        standing.clock = standing.clock.press(now, event.round_trip)
+        standing.clock = standing.clock.press(now, event.waited or 0.0, event.round_trip)
         standing.accept(happened, event.move)
         info, complaint = self._info(event)
         line = self._ply_line(happened, standing.clock.milliseconds(now), info)
@@ -286,10 +287,17 @@ class Match:
 
     def _delayed(self, event: Delayed, now: float) -> list[Effect]:
         standing = self.standing
+        if standing.clock.running != event.seat:
+            return []
+        standing.clock = standing.clock.delayed(event.seat, event.after, event.until)
+        return [Deadline(standing.clock.deadline)]
+
+    def _held(self, event: Held, now: float) -> list[Effect]:
+        standing = self.standing
         if standing.until is not None:
             standing.until += event.by
             return [Deadline(standing.until)]
-        standing.clock = standing.clock.delayed(event.by, now)
+        standing.clock = standing.clock.held(event.by, now)
         return [Deadline(standing.clock.deadline)]
 
     def _voided(self, event: Voided, now: float) -> list[Effect]:
@@ -343,7 +351,9 @@ class Match:
         return Tell(seat, turn)
 
     def _ply_line(self, event: Event, clock_ms: list[int], info: Info | None = None) -> Ply:
-        return Ply(event=event, clock=clock_ms, digest=self.standing.playing.digest.hex(), info=info)
+        standing = self.standing
+        given, standing.noted = sum(standing.clock.given) - standing.noted, sum(standing.clock.given)
+        return Ply(event=event, clock=clock_ms, digest=standing.playing.digest.hex(), given=given, info=info)
 
     def _too_early(self, event: Played, now: float) -> list[Effect]:
         return [Tell(event.seat, telling.too_early(self.id, event.ply))]
@@ -363,7 +373,8 @@ _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float],
     (Phase.WAITING, Returned): Match._returned,
     (Phase.WAITING, Forfeited): Match._nothing,
     (Phase.WAITING, Expired): Match._too_long,
-    (Phase.WAITING, Delayed): Match._delayed,
+    (Phase.WAITING, Delayed): Match._nothing,
+    (Phase.WAITING, Held): Match._held,
     (Phase.WAITING, Voided): Match._voided,
     (Phase.PLAYING, Readied): Match._nothing,
     (Phase.PLAYING, Played): Match._played,
@@ -373,6 +384,7 @@ _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float],
     (Phase.PLAYING, Forfeited): Match._forfeited,
     (Phase.PLAYING, Expired): Match._expired,
     (Phase.PLAYING, Delayed): Match._delayed,
+    (Phase.PLAYING, Held): Match._held,
     (Phase.PLAYING, Voided): Match._voided,
     (Phase.OVER, Readied): Match._nothing,
     (Phase.OVER, Played): Match._too_late,
@@ -382,6 +394,7 @@ _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float],
     (Phase.OVER, Forfeited): Match._nothing,
     (Phase.OVER, Expired): Match._nothing,
     (Phase.OVER, Delayed): Match._nothing,
+    (Phase.OVER, Held): Match._nothing,
     (Phase.OVER, Voided): Match._nothing,
 }
 """Which event does what in which phase; a `ready` once more, or anything after the end, is no news."""

@@ -52,11 +52,13 @@ class Header(Line, frozen=True, kw_only=True):
 
 
 class Ply(Line, frozen=True, kw_only=True):
-    """An event, what each seat's clock showed after it (ms), and the digest after it."""
+    """An event, what each seat's clock showed after it (ms), the digest after it, and the milliseconds that the seat
+    to move before it had been given back."""
 
     event: Event
     clock: list[int]
     digest: _Hex32
+    given: Annotated[int, Meta(ge=0)] = 0
     info: Info | None = None
 
 

@@ -80,12 +80,15 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | S
     """
     free = []
     for line, course in redo(standing.playing, deal, lines, match):
-        standing.course = course
+        was_to_move, standing.course = standing.playing.to_move, course
         if isinstance(line, Strike):
             standing.strike(line.seat)
             continue
         event = line.event
         standing.clock = replace(standing.clock, banks=tuple(ms / 1000 for ms in line.clock))
+        if line.given and was_to_move is not None:
+            standing.clock = standing.clock.give(was_to_move, line.given)
+            standing.noted += line.given
         if event.out is None and event.seat != CHANCE:
             standing.accept(event, event.move)
             standing.forget(event.seat)

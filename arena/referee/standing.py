@@ -49,6 +49,8 @@ class MatchStanding(Struct, gc=False):
     shown: int = 0
     """How many events watchers have been told of."""
     events: list[Event] = []
+    noted: int = 0
+    """How many of the milliseconds that the clock has given back are in the lines."""
     accepted: dict[int, tuple[int, Any]] = {}
     """By ply, the seat and its move as it was sent."""
 

@@ -22,6 +22,7 @@ class Told(NamedTuple):
     bot: str
     move: str
     left: str = ""
+    back: str = ""
     value: str = ""
     note: str = ""
 
@@ -30,6 +31,7 @@ class Told(NamedTuple):
         parts = (
             f"{self.ply}  {self.bot}: {self.move}",
             self.left and f"{self.left} s left",
+            self.back and f"{self.back} s given back",
             self.value and f"value {self.value}",
             self.note,
         )
@@ -50,14 +52,15 @@ def _told(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
         return Told(ply, "chance", game.told(event) or _dealt(event.move))
     bot = header.seats[event.seat].bot
     left = f"{line.clock[event.seat] / 1000:.1f}"
+    back = f"{line.given / 1000:g}" if line.given else ""
     if event.out is not None:
-        return Told(ply, bot, f"out: {event.out}", left)
+        return Told(ply, bot, f"out: {event.out}", left, back)
     told = game.told(event)
     move = game.notation(game.decode_move(event.move)) + (f": {told}" if told else "")
     if info is None:
-        return Told(ply, bot, move, left)
+        return Told(ply, bot, move, left, back)
     value = "" if info.value is None else f"{info.value:.7g}"
-    return Told(ply, bot, move, left, value, info.note or "")
+    return Told(ply, bot, move, left, back, value, info.note or "")
 
 
 def _dealt(move: Any) -> str:

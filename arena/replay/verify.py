@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from arena.ratings import ladder
+from arena.referee.clock import most_given
 from arena.referee.closing import is_rated
-from arena.referee.record import Record
+from arena.referee.course import Course
+from arena.referee.record import Ply, Record
 from arena.referee.redo import replay
 from protocol.errors import BadRecord
 from protocol.reasons import VOID
@@ -13,7 +15,7 @@ from protocol.reasons import VOID
 def verify(record: Record) -> None:
     """Referee the match again and compare everything. Raises `BadRecord`, naming the ply where the record is wrong."""
     header, footer = record.header, record.footer
-    *_, (_, course) = replay(record)
+    course = _replayed(record)
     end = f"{header.match}: after ply {record.plies[-1].event.ply if record.plies else 0}"
     if footer.reason == VOID:
         if record.lines and course.over:
@@ -32,6 +34,24 @@ def verify(record: Record) -> None:
         if said != found:
             raise BadRecord(f"{end}: {what} should be {found}, the footer says {said}")
     _verify_ratings(record, end)
+
+
+def _replayed(record: Record) -> Course:
+    """The course in its end. Raises `BadRecord`, also where a seat was given back more time than one may be."""
+    header = record.header
+    given = [0] * len(header.seats)
+    most = most_given(header.clock.bank_ms)
+    lines = replay(record)
+    _, course = next(lines)
+    for line, after in lines:
+        seat = course.to_move
+        if isinstance(line, Ply) and seat is not None:
+            given[seat] += line.given
+            if given[seat] > most:
+                where = f"{header.match}: ply {line.event.ply}"
+                raise BadRecord(f"{where}: seat {seat} was given back {given[seat]} ms so far: at most {most} may be")
+        course = after
+    return course
 
 
 def _verify_ratings(record: Record, end: str) -> None:

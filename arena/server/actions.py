@@ -102,7 +102,7 @@ def _move(lobby: Lobby, session: Session, message: Move) -> None:
         session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
         return
     runner, seat = place
-    runner.receive(Played(seat, message.ply, message.move, message.info, session.round_trip))
+    runner.receive(Played(seat, message.ply, message.move, message.info, session.round_trip, session.waited))
 
 
 def _resign(lobby: Lobby, session: Session, message: Resign) -> None:

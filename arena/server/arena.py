@@ -17,7 +17,6 @@ from arena.referee.rules import rules_of
 from arena.server.actions import everything
 from arena.server.handshake import Handshake
 from arena.server.health import Health
-from arena.server.heartbeat import Heartbeat
 from arena.server.identity import Door
 from arena.server.journal import Journal, JournalFault
 from arena.server.listener import Access, Listener
@@ -77,7 +76,6 @@ class Arena:
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby))
         self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated)
         self._listener = Listener(self._serve, access or Access(), lambda: self.health.reason)
-        self._heartbeat = Heartbeat(self.lobby.delayed)
 
     async def listen(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
@@ -138,7 +136,6 @@ class Arena:
 
     async def close(self, code: int = RESTARTING) -> None:
         """Stop: connections are closed with `code`, matches under way stay in the journal, results are written."""
-        self._heartbeat.stop()
         self.lobby.close()
         await self._listener.close(code)
         self._archive.hurry()

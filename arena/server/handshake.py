@@ -48,7 +48,6 @@ class Handshake:
             log.error("a bot can't be let in: %s", fault)
             _refuse(wire, codec, Unavailable("hello: the arena can't look bots up now: come back later"), RESTARTING)
             return None
-        await wire.ping()
         session = Session(wire, codec, hello, bot, self._act)
         resumed = self._lobby.enter(session) if bot is not None else []
         limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from arena.referee.effects import Delayed
@@ -36,6 +37,7 @@ class Lobby:
             self.leave(older)
             older.close(SUPERSEDED, "superseded by a newer connection of the same bot")
         self._sessions[session.key] = session
+        session.when_late(functools.partial(self._late, session))
         self._known.add(session.key)
         return list(self._playing.get(session.key, ()))
 
@@ -82,10 +84,11 @@ class Lobby:
         if not playing:
             self._playing.pop(bot, None)
 
-    def delayed(self, by: float) -> None:
-        """The arena was late by so many seconds: no match counts them."""
-        for runner in list(self._runners.values()):
-            runner.receive(Delayed(by))
+    def _late(self, session: Session, before: float, written: float) -> None:
+        """What a bot was sent after `before` could be written only at `written`."""
+        if self._sessions.get(session.key) is session:
+            for match, seat in list(self._playing.get(session.key, {}).items()):
+                self._runners[match].receive(Delayed(seat, before, written))
 
     def close(self) -> None:
         """Pair no more, and leave the matches under way to their journals."""

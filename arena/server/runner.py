@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from arena.referee.effects import (
     Deadline,
-    Delayed,
     Effect,
     Expired,
     Finish,
     Forfeited,
+    Held,
     Left,
     MatchEvent,
     Release,
@@ -25,7 +25,6 @@ from arena.referee.effects import (
 from arena.referee.match import Match
 from arena.referee.record import AnyLine, pack
 from arena.referee.result import Ratings, Result
-from arena.server.heartbeat import HEARTBEAT, LATE
 from arena.server.holding import Hold
 from arena.server.journal import JournalFault, MatchJournal
 from arena.server.peer import Peer
@@ -222,7 +221,7 @@ class Runner:
         self._hold = None
         self._held(self, None)
         self._carry_out(hold.effects)
-        self.receive(Delayed(self._loop.time() - hold.since))
+        self.receive(Held(self._loop.time() - hold.since))
         for event in hold.events:
             self.receive(event)
         for seat in hold.lost:
@@ -296,8 +295,6 @@ class Runner:
             return
         if now < self._deadline:
             self._ring_at(self._deadline)
-        elif now - self._due > LATE:
-            self._ring_at(now + 2 * HEARTBEAT)  # the heartbeat will move the deadline
         else:
             self._loop.call_soon(self._look_again, 2)
 

@@ -41,6 +41,8 @@ class Session:
         self.version = hello.version
         self.slots = hello.slots
         self.follow = hello.follow
+        self.round_trip = wire.round_trip
+        """Seconds that a frame needs to the client and back at least, as of now; 0 where nobody knows."""
         self._wire = wire
         self._codec = codec
         self._act = act
@@ -51,9 +53,13 @@ class Session:
         """What the client was asked for: a `ready` or a `move` of a match."""
 
     @property
-    def round_trip(self) -> float:
-        """Seconds that a frame needs to the client and back; 0 before it was measured."""
-        return self._wire.round_trip
+    def waited(self) -> float | None:
+        """Seconds that what the client sent last had lain unread; None where nobody knows."""
+        return self._wire.waited
+
+    def when_late(self, late: Callable[[float, float], None]) -> None:
+        """Call `late(before, written)` when what was sent after `before` could be written only at `written`."""
+        self._wire.late = late
 
     def send(self, message: FromServer) -> None:
         """Send a message; a rejection that the peer should have avoided counts as a bad message."""

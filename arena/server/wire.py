@@ -1,4 +1,4 @@
-"""One WebSocket: frames in and out without waiting, back-pressure, and how long a frame is under way.
+"""One WebSocket: frames in and out without waiting, back-pressure, and how long a frame lay about.
 
 It overrides what websockets does not promise to keep; so the library's version is held in pyproject.toml.
 """
@@ -17,6 +17,7 @@ from websockets.frames import DATA_OPCODES, CloseCode, Opcode
 from websockets.frames import Frame as WebSocketFrame
 from websockets.protocol import State
 
+from arena.server import kernel
 from arena.server.addresses import address_of
 from arena.server.budget import Account, Budget
 from protocol.close_codes import READS_TOO_SLOWLY
@@ -27,6 +28,8 @@ BINARY, TEXT, CONT, PONG, OPEN = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode
 MOST_UNREAD = 4 * 1024 * 1024
 STALLED_AFTER = 20.0
 FAREWELL = 1.0
+LATE = 0.01
+"""Seconds between two ends of the loop's work for one connection that are not worth looking into."""
 PIECE = 512
 """Bytes that are acted on before the clock is looked at: some 80 of the smallest frames, 0.5 ms at most."""
 TURN = 0.001
@@ -54,10 +57,10 @@ class Wire(ServerConnection):
     def __init__(self, *args: Any, budget: Budget, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._stalled: asyncio.TimerHandle | None = None
-        self.round_trip = 0.0
-        """Seconds that a frame needs there and back: the least of the recent pings, 0 before the first."""
-        self._latencies: deque[float] = deque(maxlen=5)
         self._flushing = False
+        self._flushed = self._queued = 0.0
+        self.late: Callable[[float, float], None] | None = None
+        """Told when the loop was held up between a push and its writing: of the writing before, and of this one."""
         self._budget = budget
         self._clock = budget.clock
         self._address = ""
@@ -231,14 +234,30 @@ class Wire(ServerConnection):
             self.protocol.send_text(frame.encode())
         if not self._flushing:
             self._flushing = True
+            self._queued = self.loop.time()
             self.loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         """Write what this turn of the event loop sent. Answers go out together, so a sleeping peer is woken once."""
         self._flushing = False
         self.send_data()
+        before, self._flushed = self._flushed, self.loop.time()
+        if self._flushed - self._queued > LATE and self.late is not None:
+            self.late(before, self._flushed)
         if self.transport.get_write_buffer_size() > MOST_UNREAD:
             self.drop(READS_TOO_SLOWLY, "does not read fast enough")
+
+    @property
+    def round_trip(self) -> float:
+        """Seconds that a frame needs there and back at least; 0 where nobody knows."""
+        return kernel.round_trip(self.transport)
+
+    @property
+    def waited(self) -> float | None:
+        """Seconds that what came in last had lain unread; None where nobody knows. An answer at once has not waited."""
+        if self.loop.time() - self._flushed < LATE:
+            return 0.0
+        return kernel.unread(self.transport)
 
     def drop(self, code: int, reason: str) -> None:
         """Start the closing handshake; a peer that does not finish it within a second is cut off."""
@@ -247,11 +266,6 @@ class Wire(ServerConnection):
         self.protocol.send_close(code, reason)
         self.send_data()
         self.loop.call_later(FAREWELL, self.transport.abort)
-
-    def acknowledge_pings(self, data: bytes) -> None:
-        super().acknowledge_pings(data)
-        self._latencies.append(self.latency)
-        self.round_trip = min(self._latencies)
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -12,6 +12,7 @@ from arena.referee.effects import (
     Delayed,
     Expired,
     Forfeited,
+    Held,
     Left,
     Played,
     Readied,
@@ -134,10 +135,10 @@ def test_the_time_to_be_ready_is_not_up_before_it_is() -> None:
     assert table.deadline == 110
 
 
-def test_a_delay_of_the_arena_moves_the_time_to_be_ready_by_as_much() -> None:
+def test_a_match_that_was_held_gives_as_much_more_time_to_be_ready() -> None:
     table = Table()
     table.open()
-    table.send(Delayed(0.5), after=1)
+    table.send(Held(0.5), after=1)
     assert table.deadline == 110.5
 
 
@@ -363,7 +364,16 @@ def test_whatever_comes_after_the_end_changes_nothing() -> None:
     table = Table().begin()
     table.send(Resigned(0))
     told = [len(messages) for messages in table.told]
-    for event in (Readied(0, b""), Resigned(1), Left(0), Forfeited(1), Expired(), Delayed(1), Voided()):
+    for event in (
+        Readied(0, b""),
+        Resigned(1),
+        Left(0),
+        Forfeited(1),
+        Expired(),
+        Delayed(1, 99, 101),
+        Held(1),
+        Voided(),
+    ):
         assert table.send(event) == []
     table.send(Played(1, 0, A_MOVE))
     assert table.last(1).code == "no_such_match"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from arena.referee.effects import Delayed, Expired, Left, Returned
+import pytest
+
+from arena.referee.effects import Deadline, Delayed, Expired, Held, Left, Resigned, Returned
+from arena.referee.record import write_line
 from arena.referee.standing import Phase
 from referee_table import A_MOVE, Table, ended
+
+pytestmark = pytest.mark.usefixtures("dibs")
 
 
 def test_the_clock_runs_from_the_turn_to_the_move_less_the_round_trip() -> None:
@@ -13,6 +18,7 @@ def test_the_clock_runs_from_the_turn_to_the_move_less_the_round_trip() -> None:
     assert table.last(1).clock == [58540, 60000]
     table.play(A_MOVE, after=3, round_trip=7.0)
     assert table.last(0).clock == [58540, 57600]
+    assert [line.given for line in table.lines[-2:]] == [40, 100]
 
 
 def test_a_seat_that_thinks_too_long_loses_by_timeout() -> None:
@@ -49,11 +55,25 @@ def test_a_seat_may_be_away_while_the_other_thinks() -> None:
     assert table.deadline == 115
 
 
-def test_a_move_that_comes_after_the_deadline_but_before_the_time_is_declared_up_counts() -> None:
+def test_a_move_that_nobody_knows_the_arrival_of_counts_until_the_time_is_declared_up() -> None:
     table = Table(bank=10).begin()
     table.play(A_MOVE, after=11)
     assert table.last(1).clock == [500, 10000]
     assert table.match.standing.phase is Phase.PLAYING
+
+
+def test_a_move_that_arrived_in_time_counts_however_long_it_was_not_read() -> None:
+    table = Table(bank=10).begin()
+    table.play(A_MOVE, after=75, waited=65.0)
+    assert table.last(1).clock == [500, 10000]
+    assert table.lines[-1].given == 100
+
+
+@pytest.mark.parametrize("waited", [0.0, 64.999])
+def test_a_move_that_arrived_after_the_banks_end_is_too_late_though_the_time_was_not_declared_up(waited: float) -> None:
+    table = Table(bank=10).begin()
+    table.play(A_MOVE, after=75, waited=waited)
+    assert ended(table) == ["timeout", "win"]
 
 
 def test_a_time_declared_up_too_early_asks_again_at_the_deadline() -> None:
@@ -63,16 +83,79 @@ def test_a_time_declared_up_too_early_asks_again_at_the_deadline() -> None:
     assert table.deadline == 110
 
 
-def test_the_arenas_own_delay_is_not_charged() -> None:
+def test_a_seat_that_thinks_while_the_arena_is_held_up_gains_nothing() -> None:
+    table = Table(bank=60).begin()
+    table.play(A_MOVE, after=30, waited=0.0)
+    assert table.last(1).clock == [30500, 60000]
+    assert table.lines[-1].given == 0
+
+
+def test_a_move_that_waited_to_be_read_is_given_the_time_back_and_the_record_says_so() -> None:
+    table = Table(bank=60).begin()
+    table.play(A_MOVE, after=5, waited=0.25)
+    assert table.last(1).clock == [55750, 60000]
+    assert table.lines[-1].given == 250
+    assert b'"given":250' in write_line(table.lines[-1])
+    table.play(A_MOVE, after=1, waited=0.0)
+    assert b"given" not in write_line(table.lines[-1])
+
+
+def test_a_turn_that_could_not_be_written_moves_the_deadline() -> None:
+    table = Table(bank=60).begin()
+    table.now += 0.5
+    assert table.send(Delayed(0, 99, 100.5)) == [Deadline(160.5)]
+    table.play(A_MOVE, after=1)
+    assert table.last(1).clock == [59500, 60000]
+    assert table.lines[-1].given == 500
+
+
+def test_what_was_written_late_to_who_is_not_to_move_is_no_matter() -> None:
+    table = Table(bank=60).begin()
+    assert table.send(Delayed(1, 99, 100.5)) == []
+    table.play(A_MOVE, after=1)
+    assert table.lines[-1].given == 0
+
+
+def test_what_a_seat_was_given_back_is_in_the_line_of_whatever_ends_its_turn() -> None:
+    table = Table("dibs", bank=60).begin()
+    table.send(Delayed(0, 99, 100.25), after=1)
+    table.send(Resigned(2))
+    assert (table.lines[-1].event.out, table.lines[-1].given) == ("resigned", 250)
+    table.send(Delayed(0, 100, 101.25), after=1)
+    table.expire()
+    assert (table.lines[-1].event.out, table.lines[-1].given) == ("timeout", 250)
+    assert ended(table) == ["timeout", "win", "resigned"]
+
+
+def test_what_was_given_back_before_a_restart_is_not_given_again() -> None:
+    table = Table("dibs", bank=60).begin()
+    table.send(Delayed(0, 99, 100.25), after=1)
+    table.send(Resigned(1))
+    table.play({"take": 1}, after=3, waited=0.125)
+    table.play({"take": 1}, after=3, waited=9.0)
+    again = Table(header=table.header).resume(table.lines)
+    assert again.match.standing.clock.given == (375, 0, 600)
+    assert again.banks() == table.banks()
+    for seat in (0, 2):
+        again.send(Returned(seat))
+    again.play({"take": 1}, after=3, waited=1.0)
+    again.play({"take": 1}, after=3, waited=1.0)
+    assert [line.given for line in again.lines[-2:]] == [225, 0]
+    again.finish_at_random()
+    assert "resigned" in ended(again)
+
+
+def test_the_clock_stands_while_a_match_is_held() -> None:
     table = Table(bank=10).begin()
-    table.send(Delayed(4), after=5)
+    table.send(Held(4), after=5)
     assert table.deadline == 114
     table.play(A_MOVE, after=1)
     assert table.last(1).clock == [8500, 10000]
+    assert table.lines[-1].given == 0
 
 
-def test_a_turn_told_during_the_delay_gains_nothing_from_it() -> None:
+def test_a_turn_that_began_while_the_match_was_held_gains_nothing() -> None:
     table = Table(bank=10).begin()
-    table.send(Delayed(4), after=1)
+    table.send(Held(4), after=1)
     table.play(A_MOVE, after=1)
     assert table.last(1).clock == [9500, 10000]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.referee.effects import Delayed, Expired, Forfeited, Left, Readied, Resigned, Returned, Voided
+from arena.referee.effects import Delayed, Expired, Forfeited, Held, Left, Readied, Resigned, Returned, Voided
 from arena.referee.match import RETURN_WITHIN, Match
 from arena.referee.record import Begun, Strike, Void
 from arena.referee.standing import Phase
@@ -66,7 +66,8 @@ def test_after_a_restart_a_seat_that_came_and_went_is_waited_for() -> None:
     again.send(Left(0))
     again.send(Returned(1))
     assert again.deadline == 530
-    again.send(Delayed(1))
+    assert again.send(Delayed(0, 499, 501)) == []
+    again.send(Held(1))
     assert again.deadline == 531
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from arena.referee.effects import Delayed, Expired, Forfeited, Left, Played, Readied, Resigned, Returned, Voided
+from arena.referee.effects import Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
 from arena.referee.match import Match
 from protocol.games.base import Game
 from referee_scripts import GAMES, READY, SCRIPTS, STEPS, rehearsed, step
@@ -76,17 +76,20 @@ EVENTS = [
     (waiting, Readied(1, b"\x22" * 16)),
     (waiting, Resigned(1)),
     (waiting, Left(0)),
-    (waiting, Delayed(0.5)),
+    (waiting, Delayed(0, 99, 101)),
+    (waiting, Held(0.5)),
     (waiting, Expired()),
     (waiting, Voided()),
-    (playing, Played(1, 1, A_MOVE, round_trip=0.05)),
+    (playing, Played(1, 1, A_MOVE, round_trip=0.05, waited=0.02)),
+    (playing, Played(0, 0, A_MOVE, waited=0.0)),
     (playing, Played(1, 1, None)),
     (playing, Played(0, 0, A_MOVE)),
     (playing, Resigned(0)),
     (playing, Forfeited(1)),
     (playing, Left(1)),
     (playing, Returned(1)),
-    (playing, Delayed(0.5)),
+    (playing, Delayed(1, 99, 101)),
+    (playing, Held(0.5)),
     (playing, Expired()),
     (playing, Voided()),
     (playing_three, Resigned(1)),

@@ -400,6 +400,18 @@ def test_a_die_that_was_not_rolled_is_refused_naming_the_ply() -> None:
         assert message == f"m-1: ply {at}: dice should be [[{die}]], the record says [[{die % 6 + 1}]]"
 
 
+def test_more_time_given_back_than_may_be_is_refused_naming_the_ply(packed: bytes) -> None:
+    rows = rows_of(packed)
+    mine = [row for row in plies_of(rows) if row["event"]["seat"] == 1]
+    mine[0]["given"], mine[-1]["given"] = 400, 200
+    verify(reading.read(bytes_of(rows), "x"))
+    mine[-1]["given"] = 201
+    ply = mine[-1]["event"]["ply"]
+    assert refusal(bytes_of(rows)) == f"m-1: ply {ply}: seat 1 was given back 601 ms so far: at most 600 may be"
+    mine[-1]["given"] = -1
+    assert "given" in refusal(bytes_of(rows))
+
+
 def test_a_result_that_did_not_happen_is_refused_naming_the_ply() -> None:
     rows = rows_of(with_dice())
     plies_of(rows)[1]["event"]["result"]["left"] += 1

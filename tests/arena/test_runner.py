@@ -12,7 +12,7 @@ import pytest
 import uvloop
 
 from arena.referee import reading
-from arena.referee.effects import Delayed, Effect, Forfeited, Played, Readied, Resigned, Show, Voided
+from arena.referee.effects import Effect, Forfeited, Held, Played, Readied, Resigned, Show, Voided
 from arena.referee.match import Match
 from arena.referee.record import Ply, Void
 from arena.referee.standing import Phase
@@ -215,18 +215,6 @@ async def pipe() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     _, writer = await asyncio.open_connection(sock=there)
     reader.held = held  # type: ignore[attr-defined]
     return reader, writer
-
-
-async def test_a_loop_that_was_held_up_waits_for_the_heartbeat_to_move_the_deadline(tmp_path: Path) -> None:
-    room = Room(tmp_path, bank=0.5, increment=0).begin()
-    time.sleep(0.7)  # noqa: ASYNC251
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert room.match.standing.phase is Phase.PLAYING
-    room.runner.receive(Delayed(0.7))
-    room.play()
-    assert (await room.friends[1].until(Turn)).clock[0] > 0
-    room.runner.stop()
 
 
 async def test_a_connection_that_is_lost_and_comes_back_is_told_where_the_match_stands(tmp_path: Path) -> None:
@@ -607,7 +595,7 @@ async def test_a_journal_that_does_not_follow_from_the_rules_is_refused(tmp_path
 
 async def test_a_deadline_that_moved_is_waited_for(tmp_path: Path) -> None:
     room = Room(tmp_path, bank=0.03, increment=0).begin()
-    room.runner.receive(Delayed(0.03))
+    room.runner.receive(Held(0.03))
     loop = asyncio.get_running_loop()
     began = loop.time()
     await room.end()
