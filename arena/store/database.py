@@ -6,6 +6,7 @@ Nothing is ever written to a file that is not ours.
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ BUSY_MS = 10_000
 MIGRATIONS = Path(__file__).parent / "migrations"
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+_JOURNAL_HEADER_BYTES = 28
 _VERSION_TABLE = """CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 )"""
@@ -67,9 +70,10 @@ def file_of(where: str | Path) -> Path:
 
 
 def revision_of(file: Path) -> str | None:
-    """The schema revision of our database; None where there is no file yet, or an empty one.
+    """The schema revision of our database; None where there is no file yet, an empty one, or one whose making was cut
+    off: `create` completes it.
 
-    Raises `ForeignDatabase` having only read the file's first bytes, and `WrongSchema` for a newer one.
+    Raises `ForeignDatabase` having only read the file, and `WrongSchema` for a newer one.
     """
     try:
         with file.open("rb") as opened:
@@ -78,12 +82,16 @@ def revision_of(file: Path) -> str | None:
         return None
     except OSError as exc:
         raise StoreFailed(f"{file} can't be read: {exc.strerror}") from exc
-    if not header:
+    if not header or _was_empty(file):
         return None
     if not header.startswith(_MAGIC):
         raise ForeignDatabase(f"{file} is not a database: choose another file with --db")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        raise ForeignDatabase(f"{file} is a database, but not Bot Arena's: choose another file with --db")
+        owner, tables = _contents(file)
+        if not owner and not tables:
+            return None
+        if owner != APPLICATION_ID:
+            raise ForeignDatabase(f"{file} is a database, but not Bot Arena's: choose another file with --db")
     engine = connect(file)
     try:
         with failures(file), engine.connect() as connection:
@@ -95,10 +103,31 @@ def revision_of(file: Path) -> str | None:
     return revision
 
 
+def _was_empty(file: Path) -> bool:
+    """Whether a transaction was cut off before which the file was empty: SQLite will take back all that is in it."""
+    try:
+        with file.with_name(f"{file.name}-journal").open("rb") as opened:
+            header = opened.read(_JOURNAL_HEADER_BYTES)
+    except OSError:
+        return False
+    return header.startswith(_JOURNAL_MAGIC) and header[16:20] == bytes(4)
+
+
+def _contents(file: Path) -> tuple[int, int]:
+    """A database's application id and how many tables it has, its write-ahead log included; (-1, -1) if unknown."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            owner = connection.execute("PRAGMA application_id").fetchone()[0]
+            return owner, connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    except sqlite3.Error:
+        return -1, -1
+
+
 def connect(file: Path, *, log: bool = True, checkpoint: bool = True) -> Engine:
     """An engine whose connections wait for locks, sync every commit, and begin as their `begin` option says.
 
-    With `log` the file is written ahead (WAL): readers never wait for the writer. Without `checkpoint` a connection
+    With `log` the file is written ahead (WAL): readers never wait for the writer. Without it, one that is not ours yet
+    is not: what is committed is in the file itself. Without `checkpoint` a connection
     leaves moving pages out of the log to the server that runs on the file.
     """
     engine = create_engine(URL.create("sqlite", database=str(file)))
@@ -111,6 +140,8 @@ def connect(file: Path, *, log: bool = True, checkpoint: bool = True) -> Engine:
         raw.execute("PRAGMA foreign_keys = ON")
         if log:
             raw.execute("PRAGMA journal_mode = WAL")
+        elif raw.execute("PRAGMA application_id").fetchone()[0] == 0:
+            raw.execute("PRAGMA journal_mode = DELETE")
         if not checkpoint:
             raw.execute("PRAGMA wal_autocheckpoint = 0")
 
@@ -127,7 +158,7 @@ def writing(engine: Engine) -> Engine:
 
 
 def create(file: Path) -> None:
-    """Make the tables in a file that is absent or empty, all in one transaction: a file is ours whole or not at all.
+    """Make the tables in a file that is absent, empty or unfinished, in one transaction: it is ours whole or not at all.
 
     Alembic, slow to load, is left out; what its migrations would have written down is written down.
     """
