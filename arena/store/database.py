@@ -158,7 +158,7 @@ def writing(engine: Engine) -> Engine:
 
 
 def create(file: Path) -> None:
-    """Make the tables in a file that is absent, empty or unfinished, in one transaction: it is ours whole or not at all.
+    """Make the tables in a file that is absent, empty or unfinished, all at once: it is ours whole or not at all.
 
     Alembic, slow to load, is left out; what its migrations would have written down is written down.
     """
