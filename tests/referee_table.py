@@ -168,7 +168,7 @@ class Table:
     def resume(self, lines: Iterable[AnyLine]) -> Table:
         """Go on from these lines of a journal."""
         self.lines = list(lines)
-        self.perform(self.match.resume(self.lines[2:], self.now))
+        self.perform(self.match.resume(self.match.recall(self.lines[2:]), self.now))
         return self
 
     def send(self, event: Any, after: float = 0.0) -> list[Effect]:

@@ -60,14 +60,26 @@ async def serve(settings: ServerSettings, data: Path) -> None:
         stack.push_async_callback(arena.close)
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
             load(game)
-        restored = await arena.restore()
+        restoring = arena.restore()
         port = await arena.listen(settings.host, settings.port)
-        log = logging.getLogger("arena")
-        log.info("listening on ws://%s:%d (data in %s)", settings.host, port, data)
-        if restored:
-            log.info("%s from the journal", counted(restored, "match goes on", "matches go on"))
-        await arena.publish_boards()
-        await stop.wait()
+        logging.getLogger("arena").info("listening on ws://%s:%d (data in %s)", settings.host, port, data)
+        going_on = asyncio.create_task(_go_on(arena, restoring))
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait((going_on, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if stop.is_set():
+            going_on.cancel()
+        else:
+            await going_on
+        await stopping
+
+
+async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
+    """Say how many matches go on from the journal, and publish the leaderboards."""
+    count = await restoring
+    if count:
+        matches = counted(count, "match goes on", "matches go on")
+        logging.getLogger("arena").info("%s from the journal", matches)
+    await arena.publish_boards()
 
 
 def _feed(broker: str | None) -> Feed | None:

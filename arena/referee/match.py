@@ -34,12 +34,12 @@ from arena.referee.effects import (
     Write,
 )
 from arena.referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void
-from arena.referee.redo import course_of, restore
+from arena.referee.redo import Recalled, course_of, recall
 from arena.referee.result import Ratings, Result
 from arena.referee.rules import rules_of
 from arena.referee.standing import MatchStanding, Phase, Snapshot
 from protocol.codec import read_info
-from protocol.errors import BadRecord, IllegalMove, MalformedMessage, MalformedMove
+from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
 from protocol.messages import MAX_STRIKES, End, Event, Info, Player, Start, Turn
 from protocol.reasons import DISCONNECTED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
 
@@ -75,20 +75,23 @@ class Match:
             Deadline(self.standing.until),
         ]
 
-    def resume(self, lines: Iterable[AnyLine], now: float) -> list[Effect]:
-        """Bring a new match to where its journal left it. Clocks stand still until every seat is back, or 30 s.
+    def recall(self, lines: Iterable[AnyLine]) -> Recalled:
+        """Bring a new match to where its journal left it, for `resume`: a long one takes a while.
 
         Raises `BadRecord` if the journal does not follow from the rules.
         """
-        lines = list(lines)
+        return recall(self.standing, lines, self._new_course, self.id)
+
+    def resume(self, recalled: Recalled, now: float) -> list[Effect]:
+        """Go on with a match that was recalled. Clocks stand still until every seat is back, or 30 s."""
         self.standing.away = frozenset(range(self.game.seats))
         self.standing.until = now + RETURN_WITHIN
-        begun = next((line for line in lines if isinstance(line, Begun)), None)
-        events = [line for line in lines if isinstance(line, (Ply, Strike))]
-        if events and begun is None:
-            raise BadRecord(f"{self.id}: the journal holds events of a match that had not begun")
-        effects = self._redo(begun, events, now) if begun else []
-        if any(isinstance(line, Void) for line in lines):
+        effects: list[Effect] = [Release(seat) for seat in recalled.free]
+        if recalled.deal is not None:
+            effects.append(self._happened(recalled.deal, now))
+        if recalled.begun:
+            effects += self._catch_up(now)
+        if recalled.called_off:
             _recorded, *finish = self._voided(Voided(), now)
             return [*(effect for effect in effects if type(effect) is Release), *finish]
         return effects if self.standing.phase is Phase.OVER else [*effects, Deadline(self.standing.until)]
@@ -136,17 +139,6 @@ class Match:
     def _new_course(self) -> Course:
         """The match before its first state."""
         return course_of(self.header, self.game, self._seed, self.standing.mixed_in)
-
-    def _redo(self, begun: Begun, lines: list[Ply | Strike], now: float) -> list[Effect]:
-        """Referee again what the journal holds, and what it was about to hold."""
-        standing = self.standing
-        standing.nonces = {seat: bytes.fromhex(nonce) for seat, nonce in enumerate(begun.nonces)}
-        standing.quitting = begun.out
-        deal = standing.begin(self._new_course())
-        effects: list[Effect] = [Release(seat) for seat in restore(standing, deal, lines, self.id)]
-        if deal is not None and not standing.events:
-            effects.append(self._happened(deal, now))
-        return effects + self._catch_up(now)
 
     def _catch_up(self, now: float) -> list[Effect]:
         """What a crash cut off after the last line of the journal: the end, or seats that drop out."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from arena.referee.course import Course
-from arena.referee.record import Header, Ply, Record, Strike
+from arena.referee.record import AnyLine, Begun, Header, Ply, Record, Strike, Void
 from arena.referee.standing import MatchStanding
 from protocol.dice import commitment
 from protocol.errors import BadRecord, BotFault
@@ -71,6 +71,36 @@ def redo(
                 raise BadRecord(f"{where}: the digest does not follow: {changed} was changed")
             followed = True
         yield line, course
+
+
+class Recalled(NamedTuple):
+    """What a journal says besides where the match stands."""
+
+    begun: bool
+    called_off: bool
+    free: Sequence[int] = ()
+    """The seats that dropped out of a match that goes on."""
+    deal: Event | None = None
+    """The deal, where the journal ends before it."""
+
+
+def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[], Course], match: str) -> Recalled:
+    """Bring a new standing to where the lines of a journal leave it; `course` makes the one that has not begun, once
+    the nonces are known. Raises `BadRecord` as `redo` does.
+    """
+    lines = list(lines)
+    begun = next((line for line in lines if isinstance(line, Begun)), None)
+    events = [line for line in lines if isinstance(line, (Ply, Strike))]
+    called_off = any(isinstance(line, Void) for line in lines)
+    if begun is None:
+        if events:
+            raise BadRecord(f"{match}: the journal holds events of a match that had not begun")
+        return Recalled(begun=False, called_off=called_off)
+    standing.nonces = {seat: bytes.fromhex(nonce) for seat, nonce in enumerate(begun.nonces)}
+    standing.quitting = begun.out
+    deal = standing.begin(course())
+    free = restore(standing, deal, events, match)
+    return Recalled(begun=True, called_off=called_off, free=free, deal=None if standing.events else deal)
 
 
 def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | Strike], match: str) -> list[int]:

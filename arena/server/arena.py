@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from arena.referee.match import Match
-from arena.referee.record import Header, RecordedSeat, Secret, header_of
+from arena.referee.record import Header, RecordedSeat, header_of
 from arena.referee.result import Ratings, Result
 from arena.referee.rules import rules_of
 from arena.server.actions import everything
@@ -23,6 +23,7 @@ from arena.server.listener import Access, Listener
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.reporting import Reporter
+from arena.server.restoring import restored
 from arena.server.runner import TRY_AGAIN, Runner
 from arena.server.session import Action
 from arena.server.settling import Settle, Settling, StoreFirst
@@ -33,9 +34,9 @@ from arena.store.times import utc
 from protocol.close_codes import RESTARTING
 from protocol.codec import Codec
 from protocol.dice import SEED_BYTES
-from protocol.errors import ArenaFault, Fault
+from protocol.errors import ArenaFault
 from protocol.games.base import Game
-from protocol.messages import Clock, Player
+from protocol.messages import Clock
 
 if TYPE_CHECKING:
     from arena.feed.feed import Feed
@@ -44,7 +45,7 @@ log = logging.getLogger("arena")
 
 
 class Arena:
-    """One server. `listen`, then `restore` the matches of the journal; `close` leaves matches under way in it.
+    """One server. `restore` the matches of the journal and `listen`; `close` leaves matches under way in it.
 
     `settle` has finished matches stored and told, `actions` says what a lobby does at the messages of clients, and
     `freed` is called when a bot may take a match that it could not take before: it came in, or dropped out of one that
@@ -76,20 +77,17 @@ class Arena:
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby))
         self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated)
         self._listener = Listener(self._serve, access or Access(), lambda: self.health.reason)
+        self._restoring: asyncio.Task[int] | None = None
 
     async def listen(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
         return await self._listener.open(host, port)
 
-    async def restore(self) -> int:
-        """Go on with the matches of the journal; how many there are. A tournament's matches are left to it."""
-        count = 0
-        for match in self._journal.unfinished():
-            try:
-                count += await self._restore(match, self._journal.read(match))
-            except Fault as fault:
-                log.warning("match %s can't go on, its journal is left as it is: %s", match, fault)
-        return count
+    def restore(self) -> asyncio.Task[int]:
+        """Go on with the matches of the journal: how many there are. Until all are back no `hello` is answered."""
+        self._handshake.hold()
+        self._restoring = asyncio.create_task(self._restore())
+        return self._restoring
 
     async def publish_boards(self) -> None:
         """Publish the leaderboard of every game with rated matches: a broker may have forgotten them."""
@@ -98,7 +96,7 @@ class Arena:
 
     def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = ()) -> None:
         """Start a match between bots that are here. Raises `JournalFault`; then there is no match."""
-        match = Match(header, seed, self._players(header), seeks)
+        match = Match(header, seed, self._ratings.players(header), seeks)
         runner = Runner(match, self._journal.begin(match.id), self._settling.begin, self._released, self._held)
         self._add(runner)
         try:
@@ -136,6 +134,8 @@ class Arena:
 
     async def close(self, code: int = RESTARTING) -> None:
         """Stop: connections are closed with `code`, matches under way stay in the journal, results are written."""
+        if self._restoring is not None:
+            self._restoring.cancel()
         self.lobby.close()
         await self._listener.close(code)
         self._archive.hurry()
@@ -155,34 +155,15 @@ class Arena:
         finally:
             self.lobby.leave(session)
 
-    async def _restore(self, match: str, lines: list[Any]) -> bool:
-        if len(lines) < 2 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
-            self._journal.forget(match)  # the process ended before anyone was told of the match
-            return False
-        header = lines[1]
-        if header.tournament is not None:
-            return False
-        if await self._archive.ask(self._archive.store.record, match) is not None:
-            self._journal.forget(match)
-            return False
-        for seat in header.seats:
-            await self._ratings.look_up(seat.bot)
-        resumed = Match(header, bytes.fromhex(lines[0].seed), self._players(header))
-        runner = Runner(resumed, self._journal.proceed(match), self._settling.begin, self._released, self._held)
-        self._add(runner)
-        try:
-            runner.resume(lines[2:])
-        except Fault:
-            self._withdraw(runner)
-            raise
-        return True
-
-    def _players(self, header: Header) -> list[Player]:
-        players = []
-        for seat in header.seats:
-            mu, sigma = self._ratings.of(seat.bot, header.game)
-            players.append(Player(bot=seat.bot, version=seat.version, mu=mu, sigma=sigma))
-        return players
+    async def _restore(self) -> int:
+        matches = await restored(self._journal, self._archive, self._ratings)
+        for match, recalled, journal in matches:
+            runner = Runner(match, journal, self._settling.begin, self._released, self._held)
+            self._add(runner)
+            runner.resume(recalled)
+            await asyncio.sleep(0)
+        self._handshake.open()
+        return len(matches)
 
     def _add(self, runner: Runner) -> None:
         self.lobby.add(runner)

@@ -30,6 +30,16 @@ class Handshake:
         self._lobby = lobby
         self._ratings = ratings
         self._act = act
+        self._opened = asyncio.Event()
+        self._opened.set()
+
+    def hold(self) -> None:
+        """Answer no `hello` until `open`: what there is to tell is not known yet."""
+        self._opened.clear()
+
+    def open(self) -> None:
+        """Answer every `hello`, those that came meanwhile first."""
+        self._opened.set()
 
     async def admit(self, wire: Wire, codec: Codec) -> Session | None:
         """The session of a client that is in the lobby and was welcomed. None: refused, and told why."""
@@ -39,6 +49,10 @@ class Handshake:
         except TimeoutError:
             wire.drop(NO_HELLO, "no hello in time")
             return None
+        if not self._opened.is_set():
+            await self._held(wire)
+            if wire.gone:  # it may be back on another connection, which this one must not replace
+                return None
         try:
             hello, bot, token = await self._identify(codec, frame)
         except BotFault as fault:
@@ -55,6 +69,15 @@ class Handshake:
         if bot is not None:
             self._lobby.resume(session)
         return session
+
+    async def _held(self, wire: Wire) -> None:
+        """Wait until hellos are answered, or the connection is gone."""
+        either = [asyncio.create_task(self._opened.wait()), asyncio.create_task(wire.wait_closed())]
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in either:
+                task.cancel()
 
     async def _identify(self, codec: Codec, frame: Frame) -> tuple[Hello, str | None, str | None]:
         """A first frame's `hello`, its bot, and the bot's token if it was made just now."""

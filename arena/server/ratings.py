@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from arena.ratings.ladder import INITIAL
+from arena.referee.record import Header
 from arena.referee.result import Ratings, Result
 from arena.store.archive import Archive
+from protocol.messages import Player
 from protocol.names import folded
 
 
@@ -18,6 +20,14 @@ class KnownRatings:
     def of(self, bot: str, game: str) -> tuple[float, float]:
         """A bot's mu and sigma; those of a new bot where nothing is known."""
         return self._known.get((folded(bot), game), (INITIAL.mu, INITIAL.sigma))
+
+    def players(self, header: Header) -> list[Player]:
+        """Who sits at a match, with the ratings they bring."""
+        players = []
+        for seat in header.seats:
+            mu, sigma = self.of(seat.bot, header.game)
+            players.append(Player(bot=seat.bot, version=seat.version, mu=mu, sigma=sigma))
+        return players
 
     async def look_up(self, bot: str) -> None:
         """Read a bot's ratings. Raises `StoreFailed`."""

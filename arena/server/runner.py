@@ -23,7 +23,8 @@ from arena.referee.effects import (
     Write,
 )
 from arena.referee.match import Match
-from arena.referee.record import AnyLine, pack
+from arena.referee.record import pack
+from arena.referee.redo import Recalled
 from arena.referee.result import Ratings, Result
 from arena.server.holding import Hold
 from arena.server.journal import JournalFault, MatchJournal
@@ -79,9 +80,9 @@ class Runner:
         self._record(effects)
         self._carry_out(effects)
 
-    def resume(self, lines: list[AnyLine]) -> None:
-        """Go on from a journal. Raises `BadRecord` if it does not follow from the rules."""
-        self._perform(self._match.resume(lines, self._loop.time()))
+    def resume(self, recalled: Recalled) -> None:
+        """Go on with a match that was recalled from its journal."""
+        self._perform(self._match.resume(recalled, self._loop.time()))
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 self.receive(Returned(seat))

@@ -223,6 +223,11 @@ class Wire(ServerConnection):
         else:
             self._unasked += 1
 
+    @property
+    def gone(self) -> bool:
+        """Whether the connection is closed, or about to."""
+        return self.protocol.state is not OPEN
+
     def push(self, frame: Frame) -> None:
         """Send a frame. On a connection that is no longer open nothing happens: its end is told elsewhere."""
         if self.protocol.state is not OPEN:

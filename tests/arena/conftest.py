@@ -73,13 +73,18 @@ class Served:
         self.clients: list[Client] = []
 
     async def start(self) -> None:
+        await self.begin()
+        await self.restoring
+
+    async def begin(self) -> None:
+        """Start, without waiting for the matches of the journal."""
         self.store = Store.open(self.data / "arena.db")
         self.archive = Archive(self.store)
         options = dict(self.options)
         door = StoreDoor(self.archive, registration=options.pop("registration", "open"))
         clock = options.pop("clock", Clock(bank_ms=60_000, increment_ms=0))
         self.arena = Arena(self.archive, Journal(self.data / "journal"), door, clock, **options)
-        await self.arena.restore()
+        self.restoring = self.arena.restore()
         self.port = await self.arena.listen("127.0.0.1", 0)
 
     async def stop(self) -> None:

@@ -203,4 +203,4 @@ def test_the_seed_of_another_match_is_refused() -> None:
     table = Table().begin()
     other = Match(table.header, b"x" * 32, table.match.players)
     with pytest.raises(BadRecord, match="commitment"):
-        other.resume(table.lines[2:], 0.0)
+        other.recall(table.lines[2:])

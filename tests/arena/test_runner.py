@@ -571,7 +571,7 @@ async def test_a_match_goes_on_from_its_journal_with_the_seats_that_are_here_alr
     again = room.made(room.journal.proceed("m-1"))
     early = Friend()
     again.sit(1, early, follow=False)
-    again.resume(room.journal.read("m-1")[2:])
+    again.resume(room.match.recall(room.journal.read("m-1")[2:]))
     assert [type(message) for message in early.told] == [Start, Turn]
     late = Friend()
     again.come_back(0, late, follow=False)
@@ -588,9 +588,9 @@ async def test_a_journal_that_does_not_follow_from_the_rules_is_refused(tmp_path
     room.play()
     room.runner.stop()
     lines = room.journal.read("m-1")[2:]
-    again = room.made(room.journal.proceed("m-1"))
+    room.made(room.journal.proceed("m-1")).stop()
     with pytest.raises(BadRecord):
-        again.resume([*lines, lines[-1]])
+        room.match.recall([*lines, lines[-1]])
 
 
 async def test_a_deadline_that_moved_is_waited_for(tmp_path: Path) -> None:

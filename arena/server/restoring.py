@@ -1,0 +1,66 @@
+"""The matches of the journal, brought back after a restart: refereed again in a thread, while the loop goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import NamedTuple
+
+from arena.referee.match import Match
+from arena.referee.record import AnyLine, Header, Secret
+from arena.referee.redo import Recalled
+from arena.server.journal import Journal, MatchJournal
+from arena.server.ratings import KnownRatings
+from arena.store.archive import Archive
+from protocol.errors import Fault
+from protocol.messages import Player
+
+log = logging.getLogger("arena.server.restoring")
+
+
+class Restored(NamedTuple):
+    """A match that stands where its journal left it."""
+
+    match: Match
+    recalled: Recalled
+    journal: MatchJournal
+
+
+async def restored(journal: Journal, archive: Archive, ratings: KnownRatings) -> list[Restored]:
+    """All matches that can go on. A tournament's are left to it, and what can't be read is left as it is."""
+    found: list[Restored] = []
+    try:
+        for match in journal.unfinished():
+            try:
+                one = await _restored(match, journal, archive, ratings)
+            except Fault as fault:
+                log.warning("match %s can't go on, its journal is left as it is: %s", match, fault)
+            else:
+                found += [one] if one is not None else []
+    except asyncio.CancelledError:
+        for one in found:
+            one.journal.close()
+        raise
+    return found
+
+
+async def _restored(match: str, journal: Journal, archive: Archive, ratings: KnownRatings) -> Restored | None:
+    lines = await asyncio.to_thread(journal.read, match)
+    if len(lines) < 2 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
+        journal.forget(match)  # the process ended before anyone was told of the match
+        return None
+    header = lines[1]
+    if header.tournament is not None:
+        return None
+    if await archive.ask(archive.store.record, match) is not None:
+        journal.forget(match)
+        return None
+    for seat in header.seats:
+        await ratings.look_up(seat.bot)
+    played, recalled = await asyncio.to_thread(_recalled, header, lines[0], lines[2:], ratings.players(header))
+    return Restored(played, recalled, journal.proceed(match))
+
+
+def _recalled(header: Header, secret: Secret, lines: list[AnyLine], players: list[Player]) -> tuple[Match, Recalled]:
+    match = Match(header, bytes.fromhex(secret.seed), players)
+    return match, match.recall(lines)
