@@ -27,6 +27,8 @@ from protocol.messages import (
 from protocol.names import folded
 
 EVERY_MATCH = "*"
+RESIGNING = 0.0013
+"""Seconds that a match takes the arena from seek to store, beside its plies; who resigns has made it for that."""
 
 
 class NotAllowed(BotFault):
@@ -111,6 +113,7 @@ def _resign(lobby: Lobby, session: Session, message: Resign) -> None:
     place = lobby.seat(session, message.match)
     if place is not None:
         runner, seat = place
+        session.charge(RESIGNING)
         runner.receive(Resigned(seat))
 
 

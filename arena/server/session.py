@@ -104,6 +104,10 @@ class Session:
                 self._count()
         return asked
 
+    def charge(self, seconds: float) -> None:
+        """Count work that this client makes elsewhere, or later."""
+        self._wire.charge(seconds)
+
     def close(self, code: int, reason: str) -> None:
         """Close the connection. What the peer sent before it heard of that comes too late."""
         self._closed = True

@@ -31,13 +31,13 @@ FAREWELL = 1.0
 LATE = 0.01
 """Seconds between two ends of the loop's work for one connection that are not worth looking into."""
 PIECE = 512
-"""Bytes that are acted on before the clock is looked at: some 80 of the smallest frames, 0.5 ms at most."""
-TURN = 0.001
+"""Bytes that are acted on before the clock is looked at: some 80 of the smallest frames, half a millisecond."""
+TURN = 0.0005
 """Seconds after which a turn ends, however much there is to do."""
 TAKEN_AT_ONCE = 64 * 1024
 """What the kernel holds of what was received, and with it what waits here at most, in bytes; a frame has 16 KiB."""
-OPENING, GREETING = 0.0005, 0.0005
-"""Seconds of work that a connection makes, and a `hello`, beside what is done at once; measured by turns of both."""
+OPENING, GREETING, READING = 0.0005, 0.001, 0.00005
+"""Seconds of work that are charged for a connection, a `hello` and a turn, beside what is seen to be worked."""
 SENDING = 1e-7
 """Seconds that are charged for a byte of an answer that the arena did not ask for: it costs others' memory and line."""
 log = logging.getLogger("arena.server.wire")
@@ -113,6 +113,10 @@ class Wire(ServerConnection):
         self._go_on()
         await self.wait_closed()
 
+    def charge(self, seconds: float) -> None:
+        """Count work that this client makes elsewhere, or later."""
+        self._account.charge(seconds, self._clock())
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         peer = transport.get_extra_info("peername")
         self._address = address_of(peer[0]) if peer else ""
@@ -175,6 +179,7 @@ class Wire(ServerConnection):
         self._in_line = False
         now = self._clock()
         ends = now + TURN
+        self._account.charge(READING, now)
         while self._unread and now < ends and not (self._first.done() and self._receive is None):
             if ahead and not self._is_awaited(now):
                 break

@@ -1,0 +1,275 @@
+"""What an honest pair of bots feels while others flood the arena: alone, beside one flooder, and beside eight.
+
+A flooder is one connection, or one after the other, that sends as fast as it is read; eight have eight addresses, and
+the flooder of `--beside` that of the pair. For each kind the pair is measured alone, then with flooders.
+Usage: python benchmarks/reliability/floods.py [--seconds 5] [--kinds ping,unseek] [--flooders 1,8] [--beside] [--small]
+Exit status 1 if the pair lost its connection or was refused anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import sys
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import Any
+
+import uvloop
+from rig import (
+    BINARY,
+    CONTINUATION,
+    JSON,
+    MSGPACK,
+    PING,
+    PONG,
+    TEXT,
+    WITHIN,
+    Closed,
+    HonestPair,
+    Raw,
+    Server,
+    attackers,
+    frame,
+    message,
+)
+
+BLOCK = 64 * 1024
+WARM_UP = 1.0
+SMALL = ("ping", "before hello", "unseek")
+
+
+def map_of_errors() -> dict[str, Any]:
+    """A map as large as may be, which is found wrong at its last border."""
+    borders = [[low, low + step] for step in range(1, 11) for low in range(100 - step)]
+    return {
+        "name": "wrong",
+        "territories": [{"name": str(number), "continent": 0, "x": 0, "y": 0} for number in range(100)],
+        "continents": [{"name": "c", "bonus": 0}],
+        "borders": [*borders[:900], [99, 99]],
+    }
+
+
+MESSAGES: dict[str, dict[str, Any]] = {
+    "unseek": {"type": "unseek", "id": "x"},
+    "ready of no match": {"type": "ready", "match": "a"},
+    "seek with a large map": {"type": "seek", "id": "x", "game": "risk-duel", "config": {"map": map_of_errors()}},
+    "seek of a deal": {
+        "type": "seek",
+        "id": "x",
+        "game": "nim",
+        "config": {"heaps": [1000, 1], "take": list(range(985, 1001)), "start": "p-position", "misere": False},
+    },
+    "no message": {"type": "nonsense"},
+}
+FRAMES = {
+    "ping": frame(b"", PING),
+    "large ping": frame(bytes(125), PING),
+    "pong": frame(b"", PONG),
+    "text on msgpack": frame(b"{}", TEXT),
+}
+
+
+async def pump(raw: Raw, data: bytes) -> None:
+    """Send it over and over until the server closes."""
+    reading = asyncio.create_task(raw.discard())
+    block = data * max(1, BLOCK // len(data))
+    with contextlib.suppress(ConnectionError):
+        while not reading.done():
+            await raw.write(block)
+
+
+async def send_messages(port: int, source: str, encoding: str, kind: str) -> None:
+    """As a bot, a message over and over."""
+    raw = await Raw.enter(port, f"flood-{source}", encoding=encoding, source=source, slots=64)
+    await pump(raw, message(encoding, **MESSAGES[kind]))
+
+
+async def send_frames(port: int, source: str, encoding: str, kind: str) -> None:
+    """As a watcher, a frame over and over."""
+    await pump(await Raw.enter(port, encoding=encoding, source=source), FRAMES[kind])
+
+
+async def send_before_hello(port: int, source: str, encoding: str, kind: str) -> None:
+    """As nobody, pings."""
+    raw = await Raw.connect(port, source=source)
+    await raw.upgrade(encoding)
+    await pump(raw, FRAMES["ping"])
+
+
+async def send_parts(port: int, source: str, encoding: str, kind: str) -> None:
+    """As a watcher, a message of empty parts without end."""
+    raw = await Raw.enter(port, encoding=encoding, source=source)
+    await raw.write(frame(b"", TEXT if encoding == JSON else BINARY, fin=False))
+    await pump(raw, frame(b"", CONTINUATION, fin=False))
+
+
+async def watch_again(port: int, source: str, encoding: str, kind: str) -> None:
+    """As a watcher, to watch each match that begins and no more, over and over."""
+    raw = await Raw.enter(port, encoding=encoding, source=source)
+    raw.send(type="watch", match="*")
+    match = (await raw.receive("start"))["match"]
+    pair = message(encoding, type="watch", match=match) + message(encoding, type="unwatch", match=match)
+    await asyncio.wait([asyncio.create_task(pump(raw, pair))], timeout=0.5)
+    raw.close()
+
+
+async def shake_half_a_hand(port: int, source: str, encoding: str, kind: str) -> None:
+    """Half of the handshake of HTTP, then another connection."""
+    raw = await Raw.connect(port, source=source)
+    await raw.write(b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n")
+    raw.close()
+
+
+async def drip(port: int, source: str, encoding: str, kind: str) -> None:
+    """A header of HTTP byte by byte, on fifty connections."""
+
+    async def one() -> None:
+        raw = await Raw.connect(port, source=source)
+        for _ in range(5000):
+            await raw.write(b"a")
+            await asyncio.sleep(0.001)
+
+    await asyncio.gather(*(one() for _ in range(50)))
+
+
+async def storm(port: int, source: str, encoding: str, kind: str) -> None:
+    """A connection to its welcome, then another; twenty at a time."""
+
+    async def one() -> None:
+        (await Raw.enter(port, encoding=encoding, source=source)).close()
+
+    await asyncio.gather(*(one() for _ in range(20)))
+
+
+async def register(port: int, source: str, encoding: str, kind: str, numbers: Any = count()) -> None:  # noqa: B008
+    """A new name, then another; twenty at a time."""
+
+    async def one() -> None:
+        (await Raw.enter(port, f"new-{source}-{next(numbers)}", encoding=encoding, source=source)).close()
+
+    await asyncio.gather(*(one() for _ in range(20)))
+
+
+async def resign(port: int, source: str, encoding: str, kind: str) -> None:
+    """Two bots with all slots seek and resign."""
+
+    async def one(name: str, opponent: str) -> None:
+        raw = await Raw.enter(port, name, encoding=encoding, source=source, slots=64)
+        for number in range(64):
+            raw.send(type="seek", id=str(number), game="nim", opponent=opponent, rated=False)
+        while True:
+            told = await raw.receive("start", "end")
+            if told["type"] == "start":
+                raw.send(type="resign", match=told["match"])
+                raw.send(type="seek", id=told.get("seek", "again"), game="nim", opponent=opponent, rated=False)
+
+    await asyncio.gather(one(f"a-{source}", f"b-{source}"), one(f"b-{source}", f"a-{source}"))
+
+
+async def play_fast(port: int, source: str, encoding: str, kind: str) -> None:
+    """Two bots with all slots play long matches as fast as they can; their moves are asked for, and free."""
+
+    async def one(name: str, opponent: str) -> None:
+        raw = await Raw.enter(port, name, encoding=encoding, source=source, slots=64)
+        for number in range(64):
+            heaps = {"heaps": [500, 500], "take": [1, 2, 3]}
+            raw.send(type="seek", id=str(number), game="nim", config=heaps, opponent=opponent, rated=False)
+        while True:
+            told = await raw.receive("start", "turn")
+            if told["type"] == "start":
+                raw.send(type="ready", match=told["match"])
+            else:
+                raw.send(type="move", match=told["match"], ply=told["ply"], move=told["legal"][0])
+
+    await asyncio.gather(one(f"c-{source}", f"d-{source}"), one(f"d-{source}", f"c-{source}"))
+
+
+Attack = Callable[[int, str, str, str], Awaitable[None]]
+KINDS: dict[str, tuple[Attack, bool]] = {
+    **dict.fromkeys(MESSAGES, (send_messages, True)),
+    **dict.fromkeys(FRAMES, (send_frames, False)),
+    "before hello": (send_before_hello, False),
+    "parts": (send_parts, True),
+    "watch and unwatch": (watch_again, True),
+    "half handshakes": (shake_half_a_hand, False),
+    "dripping headers": (drip, False),
+    "connections": (storm, False),
+    "new names": (register, False),
+    "seek and resign": (resign, True),
+    "fast matches": (play_fast, True),
+}
+"""What is flooded with, how, and whether the two encodings differ."""
+
+
+def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, kind: str) -> None:
+    """A process of flooders, which begin again whenever they were cut off."""
+
+    async def flood(source: str) -> None:
+        while True:
+            with contextlib.suppress(OSError, Closed, asyncio.IncompleteReadError):
+                await KINDS[kind][0](port, source, encoding, kind)
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(flood(f"127.0.0.{1 if beside else 2 + which}") for which in range(flooders)))
+
+    uvloop.run(all_of_them())
+
+
+async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
+    """One kind: a line for the pair alone and for each number of flooders. Whether the pair was left in peace."""
+    name = f"{kind} ({encoding.rpartition('.')[2]})" if KINDS[kind][1] else kind
+    alone = await pair.feel(options.seconds / 2)
+    print(f"{name:32} alone    {alone}", flush=True)
+    unharmed = True
+    for flooders in options.flooders:
+        with attackers(1, attack, server.port, flooders, options.beside, encoding, kind):
+            await asyncio.sleep(WARM_UP)
+            used = server.processor_time()
+            felt = await pair.feel(options.seconds)
+            used = (server.processor_time() - used) / options.seconds
+        times = felt.quantile(0.99) / alone.quantile(0.99)
+        print(f"{'':32} beside {flooders} {felt}, {times:5.1f} times p99, server {used:4.0%}", flush=True)
+        unharmed &= not felt.drops
+        await settled(server)
+    return unharmed
+
+
+async def settled(server: Server) -> None:
+    """Return when the server has worked off what flooders have left behind."""
+    while True:
+        used = server.processor_time()
+        await asyncio.sleep(0.5)
+        if server.processor_time() - used < 0.1:
+            return
+
+
+async def main(options: argparse.Namespace) -> int:
+    unharmed = True
+    with Server() as server:
+        for encoding in (MSGPACK, JSON):
+            async with HonestPair(server.port, encoding=encoding) as pair:
+                for kind in options.kinds:
+                    if encoding == MSGPACK or KINDS[kind][1]:
+                        unharmed &= await asyncio.wait_for(measure(server, pair, options, kind, encoding), 10 * WITHIN)
+    return 0 if unharmed else 1
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--flooders", default="1,8")
+    parser.add_argument("--beside", action="store_true", help="flood from the address of the pair")
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    options.kinds = options.kinds.split(",")
+    options.flooders = [int(number) for number in options.flooders.split(",")]
+    if options.small:
+        options.seconds, options.kinds, options.flooders = 0.5, list(SMALL), [1]
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(read_options())))
