@@ -1,0 +1,189 @@
+"""Whether anybody gains time: a bot thinks while the arena is held up, and what it thought is laid beside its clock.
+
+Puppets send the heaviest requests that are allowed; the server is stopped by a signal, while the bot thinks and while
+its move lies unread; pings are answered late. Thought is from a turn's coming in to a move's going out, by the clock of
+the bot; gained is what its bank did not pay of it; given back is what the record says.
+Usage: python benchmarks/reliability/clock.py [--seconds 20] [--puppets 2] [--small]
+Exit status 1 if more was gained than given back, or more given back than 1 % of the bank.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rig import PING, PONG, Closed, Raw, Server, attackers, frame, message
+
+BANK = 60.0
+MOVES = 10
+"""Of each seat: it takes one at a time from a heap of twice as many."""
+STOPPED = 0.5
+"""Seconds for which the server is stopped."""
+LATE = 0.15
+"""Seconds after which a late pong is sent."""
+HEAVY = {"heaps": [990, 990, 990, 990], "take": [1, 2, 3], "start": "p-position"}
+
+
+class LatePongs(Raw):
+    """A connection that answers pings late."""
+
+    async def _frame(self) -> tuple[int, bytes]:
+        while True:
+            opcode, payload = await super()._frame()
+            if opcode != PING:
+                return opcode, payload
+            asyncio.get_running_loop().call_later(LATE, self.writer.write, frame(payload, PONG))
+
+
+@dataclass
+class Thinker:
+    """The bot that thinks, and what it took."""
+
+    raw: Raw
+    pace: float
+    disturb: Callable[[Callable[[], None]], Awaitable[None]] | None = None
+    """Called in place of every third move with what sends it."""
+    thought: float = 0.0
+
+    async def move(self, told: dict[str, Any]) -> None:
+        began = time.monotonic()
+
+        def send() -> None:
+            self.thought += time.monotonic() - began
+            take_one(self.raw, told)
+
+        await asyncio.sleep(self.pace)
+        if self.disturb is None or told["ply"] // 2 % 3 != 1:
+            send()
+        else:
+            await self.disturb(send)
+
+
+def main() -> int:
+    options = _options()
+    print(f"bank {BANK:g} s, {MOVES} moves of {options.seconds / MOVES:g} s each; in ms")
+    print(f"{'':46}{'thought':>9}{'charged':>9}{'gained':>8}{'given back':>12}")
+    with Server("--clock", f"{BANK:g}+0") as server:
+        fair = [_one(server, options, *scenario) for scenario in _SCENARIOS]
+    return 0 if all(fair) else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=20, help="of thinking in each match")
+    parser.add_argument("--puppets", type=int, default=2, help="processes that flood the server")
+    parser.add_argument("--small", action="store_true", help="a second of thinking")
+    options = parser.parse_args()
+    if options.small:
+        options.seconds = 1.0
+    return options
+
+
+def _one(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
+    """One match; whether nothing was gained but what was given back."""
+    pace = options.seconds / MOVES
+    attack = attackers(options.puppets, flood, server.port) if how == "flood" else contextlib.nullcontext()
+    with attack:
+        match, seat, thought = asyncio.run(_match(server, pace, how))
+    record = server.data / f"{match}.jsonl"
+    command = [sys.executable, "-m", "arena", "replay", "export", match, "--to", str(record)]
+    subprocess.run([*command, "--data", str(server.data)], check=True, stdout=subprocess.DEVNULL)
+    plies = [line for line in map(json.loads, record.read_text().splitlines()) if line["type"] == "ply"]
+    charged = BANK * 1000 - plies[-1]["clock"][seat]
+    given = [sum(line.get("given", 0) for line in plies if line["event"]["seat"] == at) for at in (0, 1)]
+    gained = thought * 1000 - charged
+    fair = gained <= given[seat] + MOVES and max(given) <= BANK * 10  # clocks count in milliseconds
+    line = f"{what:46}{thought * 1000:9.0f}{charged:9.0f}{gained:8.0f}{given[seat]:12}"
+    print(line + ("" if fair else "  NOT FAIR"), flush=True)
+    return fair
+
+
+async def _match(server: Server, pace: float, how: str) -> tuple[str, int, float]:
+    """Play one match; its id, the thinker's seat, and the seconds it thought."""
+    kind = LatePongs if how == "pongs" else Raw
+    thinker = Thinker(await kind.enter(server.port, f"thinker-{how}"), pace)
+    if how in ("thinking", "unread"):
+        thinker.disturb = _stopping(server, early=how == "unread")
+    other = await Raw.enter(server.port, f"other-{how}")
+    for raw in (thinker.raw, other):
+        raw.send(type="seek", id="s", game="nim", config={"heaps": [2 * MOVES]}, rated=False)
+    start, _ = [await raw.receive("start") for raw in (thinker.raw, other)]
+    for raw in (thinker.raw, other):
+        raw.send(type="ready", match=start["match"])
+    answering = asyncio.create_task(_answer(other))
+    while (told := await thinker.raw.receive("turn", "end"))["type"] == "turn":
+        await thinker.move(told)
+    await answering
+    for raw in (thinker.raw, other):
+        raw.close()
+    return start["match"], start["seat"], thinker.thought
+
+
+async def _answer(raw: Raw) -> None:
+    """Move at once, every time."""
+    while (told := await raw.receive("turn", "end"))["type"] == "turn":
+        take_one(raw, told)
+
+
+def take_one(raw: Raw, told: dict[str, Any]) -> None:
+    """Answer a turn."""
+    raw.send(type="move", match=told["match"], ply=told["ply"], move={"heap": 0, "take": 1})
+
+
+def _stopping(server: Server, *, early: bool) -> Callable[[Callable[[], None]], Awaitable[None]]:
+    """Stop the server for a while; the move is sent as that begins, or as it ends."""
+
+    async def disturb(send: Callable[[], None]) -> None:
+        server.process.send_signal(signal.SIGSTOP)
+        if early:
+            send()
+        await asyncio.sleep(STOPPED)
+        if not early:
+            send()
+        server.process.send_signal(signal.SIGCONT)
+
+    return disturb
+
+
+def flood(number: int, port: int) -> None:
+    """One puppet: seeks with costly deals, taken back at once, as fast as they are read; over and over."""
+
+    async def puppet(name: int) -> None:
+        raw = await Raw.enter(port, f"puppet-{number}-{name}", source=f"127.0.1.{1 + number}", slots=64)
+        block = b"".join(
+            message(type="seek", id=str(at), game="nim", config=HEAVY, rated=False) + message(type="unseek", id=str(at))
+            for at in range(64)
+        )
+        reading = asyncio.create_task(raw.discard())
+        while not reading.done():
+            await raw.write(block)
+
+    async def puppets() -> None:
+        name = 0
+        while True:
+            with contextlib.suppress(OSError, Closed):
+                await puppet(name)
+            name += 1
+
+    asyncio.run(puppets())
+
+
+_SCENARIOS = (
+    ("undisturbed", "nothing"),
+    ("puppets flood the server", "flood"),
+    ("the server is stopped, the bot thinks on", "thinking"),
+    ("the server is stopped, the move lies unread", "unread"),
+    ("pings are answered late", "pongs"),
+)
+
+if __name__ == "__main__":
+    sys.exit(main())
