@@ -18,6 +18,7 @@ from arena.referee.result import Result
 from arena.store.archive import Archive
 from arena.store.store import Store
 from arena.tournament.contestants import contestants
+from arena.tournament.environment import Surroundings
 from arena.tournament.plan import Plan
 from arena.tournament.process import BotCrashed
 from arena.tournament.tournament import Tournament
@@ -178,7 +179,13 @@ async def play(
     stopped = None
     try:
         tournament = Tournament(
-            plan, archive, folder, 1, environment=os.environ, hello_within=hello_within, noted=noted.append
+            plan,
+            archive,
+            folder,
+            1,
+            surroundings=Surroundings(variables=os.environ),
+            hello_within=hello_within,
+            noted=noted.append,
         )
         async with asyncio.timeout(WITHIN):
             await tournament.play([])

@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from arena.commands import event_loop
 from arena.commands.holding import held
 from arena.commands.tables import counted
-from arena.commands.tournament_options import Options, read_options
+from arena.commands.tournament_options import Options, read_options, surroundings
 from arena.commands.tournament_report import Report
 from arena.referee.result import Result
 from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.store.store import Store
-from arena.tournament.environment import passed
+from arena.tournament.environment import Surroundings
 from arena.tournament.plan import Plan
 from arena.tournament.tournament import Tournament
 from machine.prctl import keep_private
@@ -34,18 +33,18 @@ def run(options: Options) -> None:
     """Play a tournament, or what is missing of it, and print its table. Raises `Fault`."""
     keep_private()
     entry = read_options(options)
-    environment = passed(os.environ, options.pass_env)
+    around = surroundings(options, os.environ)
     data = options.data
     with held(data, options.db) as where, closing(Store.open(where)) as store:
         plan = entry.plan(*store.open_tournament(entry.key, options.seed))
-        results = _play(plan, store, data, options.jobs or max(1, (os.cpu_count() or 2) - 1), environment)
+        results = _play(plan, store, data, options.jobs or max(1, (os.cpu_count() or 2) - 1), around)
     report = Report(plan, results)
     if options.to_json is not None:
         report.write(options.to_json, entry.arguments)
     report.show(data)
 
 
-def _play(plan: Plan, store: Store, data: Path, jobs: int, environment: Mapping[str, str]) -> list[Result]:
+def _play(plan: Plan, store: Store, data: Path, jobs: int, around: Surroundings) -> list[Result]:
     played = store.tournament_results(plan.id)
     journal = Journal(data / "journal")
     for result in played:
@@ -55,14 +54,12 @@ def _play(plan: Plan, store: Store, data: Path, jobs: int, environment: Mapping[
         before = f"{len(played)} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
         print(f"arena: {before}", file=sys.stderr)
     if len(played) < plan.count:
-        _play_missing(plan, store, data, jobs, environment, played)
+        _play_missing(plan, store, data, jobs, around, played)
         store.finish_tournament(plan.id)
     return store.tournament_results(plan.id)
 
 
-def _play_missing(
-    plan: Plan, store: Store, data: Path, jobs: int, environment: Mapping[str, str], played: list[Result]
-) -> None:
+def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, around: Surroundings, played: list[Result]) -> None:
     logging.basicConfig(level=logging.WARNING, format="arena: %(message)s")
     logging.getLogger("websockets").setLevel(logging.CRITICAL)
     console = Console(stderr=True)
@@ -79,7 +76,7 @@ def _play_missing(
                 archive,
                 data,
                 jobs,
-                environment=environment,
+                surroundings=around,
                 told=lambda result: progress.advance(task),
                 noted=lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True),
             ).play(played)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,11 @@ from msgspec import Struct
 
 from arena.commands import config
 from arena.ratings.pairing import count
+from arena.store.database import file_of
 from arena.tournament.contestants import Contestant, contestants
+from arena.tournament.environment import Surroundings, passed
 from arena.tournament.plan import Plan
+from arena.tournament.sandbox import KINDS, NONE, Sandbox, check_bubblewrap
 from machine.arguments import read_value
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
@@ -24,6 +27,7 @@ from protocol.shown import shown
 FORMATS = ("round-robin", "gauntlet", "swiss")
 BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "weights")
 """Keys of `--set` that are not the game's but the reference bots': each takes those it knows."""
+LEAST_MEMORY_MIB = 64
 MOST_ROUNDS = 100_000
 MOST_MATCHES = 1_000_000
 """A schedule is held in memory."""
@@ -45,6 +49,9 @@ class Options(Struct, frozen=True, kw_only=True):
     data: Path
     to_json: Path | None
     pass_env: Sequence[str] = ()
+    sandbox: str = NONE
+    read: Sequence[Path] = ()
+    memory: int = 2048
 
 
 class Entered(Struct, frozen=True, kw_only=True):
@@ -103,6 +110,24 @@ def _check_numbers(options: Options) -> None:
         raise UsageFault(f"--rounds is {options.rounds}: it is 1 to {MOST_ROUNDS}")
     if options.jobs is not None and not 1 <= options.jobs <= MAX_SLOTS:
         raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MAX_SLOTS}")
+
+
+def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:
+    """What the bots find around them. Raises `UsageFault` for options that don't fit, `ArenaFault` for no sandbox."""
+    variables = passed(environ, options.pass_env)
+    if options.sandbox not in KINDS:
+        raise UsageFault(f"there is no sandbox {options.sandbox!r}: one of {', '.join(KINDS)}")
+    if options.sandbox == NONE:
+        return Surroundings(variables=variables)
+    if options.memory < LEAST_MEMORY_MIB:
+        raise UsageFault(f"--memory is {options.memory}: it is {LEAST_MEMORY_MIB} or more, in MiB")
+    for path in options.read:
+        if not path.exists():
+            raise UsageFault(f"--read {path}: there is no such file or folder")
+    check_bubblewrap()
+    database = file_of(config.database(options.db, options.data))
+    box = Sandbox(data=options.data, database=database, readable=tuple(options.read), memory_mib=options.memory)
+    return Surroundings(variables=variables, sandbox=box)
 
 
 def _check_size(options: Options, entered: int, seats: int) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import socket
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,10 @@ class Arena:
     async def listen(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
         return await self._listener.open(host, port)
+
+    async def take(self, bound: socket.socket, address: str) -> Callable[[], None]:
+        """Take connections also from a socket that listens already, as if from `address`; what is returned ends it."""
+        return await self._listener.take(bound, address)
 
     def restore(self) -> asyncio.Task[int]:
         """Go on with the matches of the journal: how many there are. Until all are back no `hello` is answered."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from http import HTTPStatus
@@ -57,54 +58,72 @@ class Listener:
         self._ailing = ailing
         self._access = access
         self._proxies = Proxies(access.proxies)
-        self._server: Server | None = None
+        self._servers: list[Server] = []
         self._wire: Any = partial(Wire, budget=Budget(asyncio.get_running_loop()))
 
     async def open(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
         try:
-            self._server = await serve(
-                self._serve,
-                host,
-                port,
-                create_connection=self._wire,
-                subprotocols=[Subprotocol(name) for name in CODECS],
-                select_subprotocol=_select,
-                process_request=self._check,
-                compression=None,
-                max_size=MAX_CLIENT_FRAME,
-                ping_interval=PING_EVERY,
-                ping_timeout=PONG_WITHIN,
-                close_timeout=1,
-                server_header=None,
-            )
+            server = await self._serve(None, host=host, port=port)
         except OSError as exc:
             if exc.errno == errno.EADDRINUSE:
                 raise PortFault(f"port {port} on {host} is in use: choose another one, or 0 for a free one") from exc
             raise PortFault(f"{host} port {port} can't be listened on: {exc.strerror or exc}") from exc
-        bound: int = next(iter(self._server.sockets)).getsockname()[1]
+        bound: int = next(iter(server.sockets)).getsockname()[1]
         return bound
+
+    async def take(self, bound: socket.socket, address: str) -> Callable[[], None]:
+        """Take connections also from a socket that listens already, until what is returned is called.
+
+        They count as from `address`, whatever the socket says.
+        """
+        server = await self._serve(address, sock=bound)
+
+        def leave() -> None:
+            server.close(close_connections=False)
+
+        return leave
+
+    async def _serve(self, address: str | None, **where: Any) -> Server:
+        server = await serve(
+            self._converse,
+            **where,
+            create_connection=self._wire,
+            subprotocols=[Subprotocol(name) for name in CODECS],
+            select_subprotocol=_select,
+            process_request=partial(self._check, address),
+            compression=None,
+            max_size=MAX_CLIENT_FRAME,
+            ping_interval=PING_EVERY,
+            ping_timeout=PONG_WITHIN,
+            close_timeout=1,
+            server_header=None,
+        )
+        self._servers.append(server)
+        return server
 
     async def close(self, code: int) -> None:
         """Take no more, and close those there are with `code`."""
-        if self._server is not None:
-            self._server.close(code=code)
-            await self._server.wait_closed()
+        for server in self._servers:
+            server.close(code=code)
+        for server in self._servers:
+            await server.wait_closed()
 
-    async def _serve(self, wire: Any) -> None:
-        assert self._server is not None
-        if len(self._server.connections) > self._access.max_connections:
+    async def _converse(self, wire: Any) -> None:
+        if len(wire.server.connections) > self._access.max_connections:
             wire.drop(TOO_MANY_CONNECTIONS, "too many connections")
             return
         with contextlib.suppress(ConnectionClosed):
             await self._handle(wire, CODECS.get(wire.subprotocol or "", MSGPACK))
 
-    def _check(self, wire: Any, request: Request) -> Response | None:
+    def _check(self, address: str | None, wire: Any, request: Request) -> Response | None:
         """Why a request does not become a connection; None if it may. From now on it is known whose it is."""
         if request.path == HEALTH:
             return _health(wire, self._ailing())
         peer = wire.remote_address
-        if peer:
+        if address is not None:
+            wire.address = address
+        elif peer:
             wire.address = self._proxies.origin(peer[0], request.headers.get_all(FORWARDED_FOR))
         return _unknown_subprotocols(wire, request)
 

@@ -1,9 +1,12 @@
-"""What of the operator's environment reaches the bots: what programs need to run, nothing that could be a secret."""
+"""What bots find around them: of the operator's environment what programs need, nothing that could be a secret."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
+from arena.tournament.sandbox import Sandbox
 from protocol.errors import UsageFault
 
 PASSED = (
@@ -21,6 +24,13 @@ PASSED = (
     "XDG_CACHE_HOME",
 )
 PASSED_BEGINNINGS = ("LC_", "NUMBA_", "OMP_", "PYTHON")
+
+
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """The variables that every bot gets beside what a tournament tells it, and where a stranger's program runs."""
+
+    variables: Mapping[str, str]
+    sandbox: Sandbox | None = None
 
 
 def passed(environ: Mapping[str, str], more: Sequence[str] = ()) -> dict[str, str]:

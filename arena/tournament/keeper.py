@@ -31,7 +31,7 @@ def main() -> None:
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # not SIG_IGN, which the bot would inherit
     try:
-        bot = _start(order)
+        bot = _start(order, tournament)
     except OSError as exc:
         tournament.sendall(FAILED + str(exc.errno).encode())
         return
@@ -48,15 +48,16 @@ def _volunteer() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def _start(order: Order) -> int:
+def _start(order: Order, tournament: socket.socket) -> int:
     """Run the bot; its process id. Its standard input is a socket: a pipe could be opened by others through /proc."""
     theirs, ours = socket.socketpair()
-    with theirs, ours:
+    with theirs, ours, tournament.dup() as line:
         ours.sendall(order.token.encode() + b"\n")
         process = subprocess.Popen(  # noqa: S603 - the operator's own command line
-            order.command,
+            (*order.sandbox, str(line.fileno()), *order.command) if order.sandbox else order.command,
             env=order.environment,
             stdin=theirs.fileno(),
+            pass_fds=[line.fileno()] if order.sandbox else (),
             start_new_session=True,
             preexec_fn=die_with_parent,
         )

@@ -1,7 +1,7 @@
 """What a tournament and the keeper of a bot's process say to each other, over one socket.
 
 The tournament sends an `Order` as a line of JSON, later perhaps `TERMINATE`, and in the end closes its side. The keeper
-answers `STARTED`, or `FAILED` and the number of the system's error.
+answers `STARTED`, or `FAILED` and the number of the system's error. From a sandbox comes `LISTENING` with a socket.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import msgspec
 TERMINATE = b"terminate\n"
 STARTED = b"started\n"
 FAILED = b"failed "
+LISTENING = b"listening\n"
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +20,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     environment: dict[str, str]
     token: str
+    sandbox: tuple[str, ...] = ()
+    """A command that takes a descriptor of the socket to the tournament, and the command to run."""
 
     def line(self) -> bytes:
         """The order as it is sent."""

@@ -8,10 +8,10 @@ import os
 import shlex
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from arena.tournament.orders import FAILED, TERMINATE, Order
+from arena.tournament.orders import FAILED, LISTENING, STARTED, TERMINATE, Order
 from protocol.errors import ArenaFault
 
 LAST_LINES = 8
@@ -28,15 +28,25 @@ class BotCrashed(ArenaFault):
 class BotProcess:
     """One contestant's process, started again when it crashes. Its standard error goes to a file, appended.
 
-    A keeper runs it, which ends as it does, and ends it when this process is gone.
+    A keeper runs it, which ends as it does, and ends it when this process is gone. From its sandbox comes a socket, on
+    which `listen` has the arena listen until what it returns is called.
     """
 
-    def __init__(self, name: str, order: Order, log: Path, crashed: Callable[[BotProcess, str], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        order: Order,
+        log: Path,
+        crashed: Callable[[BotProcess, str], None],
+        listen: Callable[[socket.socket], Awaitable[Callable[[], None]]] | None = None,
+    ) -> None:
         self.name = name
         self.log = log
         self._crashes = 0
         self._order = order
         self._crashed = crashed
+        self._listen = listen
+        self._leave: Callable[[], None] = lambda: None
         self._line: socket.socket | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._waiting: asyncio.Task[None] | None = None
@@ -85,15 +95,15 @@ class BotProcess:
                 raise BotCrashed(f"{self.name} can't be started: {exc.strerror}") from exc
         if self._stopping:
             self._let_go()
-        answer = b""
-        loop = asyncio.get_running_loop()
         with contextlib.suppress(OSError):  # it has ended, which is seen below
-            await loop.sock_sendall(ours, self._order.line())
-            answer = await loop.sock_recv(ours, 64)
-        if answer.startswith(FAILED):
+            await asyncio.get_running_loop().sock_sendall(ours, self._order.line())
+        answer, sockets = await _answer(ours, LISTENING if self._order.sandbox else STARTED)
+        if sockets and self._listen is not None:
+            self._leave = await self._listen(sockets[0])
+        if FAILED in answer:
             await self._process.wait()
             self._hang_up()
-            why = os.strerror(int(answer.removeprefix(FAILED)))
+            why = os.strerror(int(answer.partition(FAILED)[2]))
             raise BotCrashed(f"{self.name} can't be started: {why}: {shlex.join(self._order.command)}")
         self._waiting = asyncio.create_task(self._wait(self._process))
 
@@ -140,6 +150,8 @@ class BotProcess:
                 self._line.send(word)
 
     def _hang_up(self) -> None:
+        self._leave()
+        self._leave = lambda: None
         if self._line is not None:
             self._line.close()
             self._line = None
@@ -149,6 +161,28 @@ class BotProcess:
         if self._line is not None:
             with contextlib.suppress(OSError):
                 self._line.shutdown(socket.SHUT_WR)
+
+
+async def _answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[socket.socket]]:
+    """What comes over a line up to what is wanted, a failure or its end; and the sockets that came with it."""
+    loop = asyncio.get_running_loop()
+    said, sockets = b"", []
+    while wanted not in said and FAILED not in said:
+        readable = asyncio.Event()
+        loop.add_reader(line, readable.set)
+        try:
+            await readable.wait()
+        finally:
+            loop.remove_reader(line)
+        try:
+            more, descriptors, _, _ = socket.recv_fds(line, 64, 1)
+        except OSError:
+            break
+        sockets += [socket.socket(fileno=descriptor) for descriptor in descriptors]
+        if not more:
+            break
+        said += more
+    return said, sockets
 
 
 async def _ended(process: asyncio.subprocess.Process, within: float) -> bool:

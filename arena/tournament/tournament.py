@@ -7,7 +7,8 @@ import json
 import logging
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from arena.ratings.pairing import Pairing
@@ -16,7 +17,9 @@ from arena.server.arena import Arena
 from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.tournament.assigning import assigned
+from arena.tournament.contestants import Contestant
 from arena.tournament.door import FixedDoor
+from arena.tournament.environment import Surroundings
 from arena.tournament.orders import Order
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.process import LEAVE_WITHIN, BotCrashed, BotProcess
@@ -43,7 +46,6 @@ log = logging.getLogger("arena.tournament")
 class Tournament:
     """Plays a plan in an arena of its own. `told(result)` follows the matches, `noted(text)` what else happens.
 
-    `environment` is what every bot finds in its own, beside what a tournament tells it.
     Where nothing goes on because of a bot that is not here for `hello_within` seconds, that bot is ended.
     """
 
@@ -54,7 +56,7 @@ class Tournament:
         data: Path,
         jobs: int,
         *,
-        environment: Mapping[str, str],
+        surroundings: Surroundings,
         hello_within: float = HELLO_WITHIN,
         told: Callable[[Result], None] = lambda result: None,
         noted: Callable[[str], None] = lambda line: None,
@@ -63,7 +65,7 @@ class Tournament:
         self._archive = archive
         self._data = data
         self._jobs = jobs
-        self._environment = environment
+        self._surroundings = surroundings
         self._hello_within = hello_within
         self._told = told
         self._noted = noted
@@ -115,24 +117,32 @@ class Tournament:
         return [match for match in self.plan.schedule(sorted(results, key=place_of)) if match.place not in done]
 
     async def _start_bots(self, port: int, tokens: dict[str, str]) -> None:
-        for contestant in self.plan.contestants:
-            environment = {
-                **self._environment,
-                launch.URL: f"ws://{HOST}:{port}",
-                launch.TOKEN_FD: "0",
-                launch.BOT: contestant.name,
-                launch.GAME: self.plan.rules.name,
-                launch.CONFIG: json.dumps(self.plan.rules.config),
-                launch.SEED: self.plan.derive(f"bot/{contestant.name}").hex(),
-                launch.ASSIGNED: "1",
-            }
-            if contestant.reference:  # an author's bot may keep one match in mind: how many it takes is its own affair
-                environment[launch.SLOTS] = str(self._jobs)
-            log = self.plan.log(self._data, contestant.name)
-            order = Order(command=contestant.command, environment=environment, token=tokens[contestant.name])
-            bot = BotProcess(contestant.name, order, log, self._crashed)
-            self._bots[contestant.name] = bot
+        for number, contestant in enumerate(self.plan.contestants):
+            name = contestant.name
+            order = self._order(contestant, number, port, tokens[name])
+            bot = BotProcess(
+                name, order, self.plan.log(self._data, name), self._crashed, partial(self._arena.take, address=name)
+            )
+            self._bots[name] = bot
             await bot.start()
+
+    def _order(self, contestant: Contestant, number: int, port: int, token: str) -> Order:
+        """How a bot is run: reference bots, which are the arena's own, outside the sandbox."""
+        environment = {
+            **self._surroundings.variables,
+            launch.URL: f"ws://{HOST}:{port}",
+            launch.TOKEN_FD: "0",
+            launch.BOT: contestant.name,
+            launch.GAME: self.plan.rules.name,
+            launch.CONFIG: json.dumps(self.plan.rules.config),
+            launch.SEED: self.plan.derive(f"bot/{contestant.name}").hex(),
+            launch.ASSIGNED: "1",
+        }
+        if contestant.reference:  # an author's bot may keep one match in mind: how many it takes is its own affair
+            environment[launch.SLOTS] = str(self._jobs)
+        elif self._surroundings.sandbox is not None:
+            return self._surroundings.sandbox.order(contestant, number, environment, token)
+        return Order(command=contestant.command, environment=environment, token=token)
 
     async def _close(self, arena: Arena) -> list[BaseException]:
         """End the arena and every bot, whatever goes wrong with one of them: what did."""

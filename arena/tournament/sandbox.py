@@ -1,0 +1,183 @@
+"""A box for each stranger's program, made with bubblewrap: files, network, processes and memory of its own.
+
+What is not bound into it is not there. Its only way out is a port on which the arena listens inside.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from arena.tournament.contestants import Contestant
+from arena.tournament.limits import MIB, SCRATCH_MIB, ResourceLimits
+from arena.tournament.orders import Order
+from protocol import launch
+from protocol.errors import ArenaFault, UsageFault
+
+NONE, BWRAP = "none", "bwrap"
+KINDS = (NONE, BWRAP)
+_FIRST_USER = 61_500
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_SETTINGS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "ssl/certs", "ssl/openssl.cnf")
+_OF_A_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
+_OURS = ("arena", "bots", "machine", "protocol")
+_APART = (
+    *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--hostname", "bot", "--die-with-parent"),
+)
+
+
+class Sandbox(Struct, frozen=True, kw_only=True):
+    """How boxes are made. `data` and `database` are never seen in one; `readable` is, beside what a command names."""
+
+    data: Path
+    database: Path
+    readable: tuple[Path, ...] = ()
+    memory_mib: int = 2048
+
+    def order(self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str) -> Order:
+        """The order to run the tournament's bot of that number in a box, with what a box changes in its environment.
+
+        Raises `UsageFault` if the box would show what it must not.
+        """
+        changed = {"HOME": "/tmp", "TMPDIR": "/tmp", launch.URL: f"ws://127.0.0.1:{launch.PORT}"}  # noqa: S108 - its own
+        kept = {name: value for name, value in environment.items() if name != "XDG_CACHE_HOME"}
+        return Order(
+            command=contestant.command,
+            environment={**kept, **changed},
+            token=token,
+            sandbox=self._words(contestant.name, contestant.command, number),
+        )
+
+    def _words(self, name: str, command: Sequence[str], number: int) -> tuple[str, ...]:
+        inside = Path.cwd()
+        shown = {*(Path(os.path.abspath(path)) for path in self.readable), *_named(command)}
+        for path in shown:
+            self._check(name, path)
+        bound = _outermost({*_settings(), *_prefixes(command[0]), *_arena(), *shown})
+        words = ["bwrap", *_namespaces(), *_APART, "--proc", "/proc", "--dev", "/dev"]
+        words += [*_scratch("/dev/shm"), *_scratch("/tmp"), *_system()]  # noqa: S108 - in the box
+        for path in bound:
+            words += [*_parents(path), "--ro-bind", str(path), str(path)]
+        for path in self._covered(bound):
+            words += ["--perms", "0000", "--size", "4096", "--tmpfs", str(path)]
+        if not any(inside.is_relative_to(path) for path in bound):
+            words += [*_parents(inside), "--perms", "0755", "--dir", str(inside)]
+        words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(inside)]
+        limits = ResourceLimits(memory=self.memory_mib * MIB, user=_user(number) if os.geteuid() == 0 else None)
+        words += [sys.executable, "-P", "-m", "arena.tournament.boxed", msgspec.json.encode(limits).decode()]
+        return tuple(words)
+
+    def _covered(self, bound: Sequence[Path]) -> Iterator[Path]:
+        """Where the data folder lies in what is bound, under whatever name."""
+        data = self.data.resolve()
+        for path in bound:
+            if data.is_relative_to(path.resolve()):
+                yield path / data.relative_to(path.resolve())
+
+    def _check(self, name: str, path: Path) -> None:
+        """Whether a bot may see a path."""
+        place, data, database = path.resolve(), self.data.resolve(), self.database.resolve()
+        if place.is_relative_to(data):
+            raise UsageFault(f"{name}: {path} lies in the data folder, which bots don't see in a sandbox")
+        if database.is_relative_to(place) and not database.is_relative_to(data):
+            raise UsageFault(f"{name} would see the database {self.database} in {path}: keep one of them elsewhere")
+        if Path.home().resolve().is_relative_to(place) or place == Path("/tmp"):  # noqa: S108
+            raise UsageFault(f"{name} would see all of {path}: give it a folder of its own")
+
+
+def check_bubblewrap() -> None:
+    """Raises `UsageFault` where there is no bubblewrap, `ArenaFault` where it can't make boxes."""
+    if shutil.which("bwrap") is None:
+        raise UsageFault("--sandbox bwrap needs bubblewrap: apt-get install bubblewrap, or dnf install bubblewrap")
+    command = ["bwrap", *_namespaces(), *_APART, "--ro-bind", "/", "/", "true"]
+    tried = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - all of it is said here
+    if tried.returncode:
+        said = tried.stderr.strip().splitlines()
+        raise ArenaFault(
+            f"bubblewrap can't make a sandbox here: {said[0] if said else f'exit code {tried.returncode}'}; "
+            "it takes version 0.8 and user namespaces (in a container often forbidden), or root"
+        )
+
+
+def _namespaces() -> tuple[str, ...]:
+    """Root needs no namespace of users: each bot becomes a user of its own instead."""
+    return () if os.geteuid() == 0 else ("--unshare-user", "--disable-userns")
+
+
+def _user(number: int) -> int:
+    """The number of a user that nobody has, as a bot's own."""
+    taken = {entry.pw_uid for entry in pwd.getpwall()}
+    free = (user for user in range(_FIRST_USER, 2 * _FIRST_USER) if user not in taken)
+    return next(user for place, user in enumerate(free) if place == number)
+
+
+def _scratch(place: str) -> list[str]:
+    return ["--perms", "1777", "--size", str(SCRATCH_MIB * MIB), "--tmpfs", place]
+
+
+def _system() -> Iterator[str]:
+    """The system's programs and libraries, with the links of a merged /usr as links."""
+    for name in _SYSTEM:
+        path = Path(name)
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), name)
+        elif path.is_dir():
+            yield from ("--ro-bind", name, name)
+
+
+def _settings() -> Iterator[Path]:
+    return (path for path in (Path("/etc", name) for name in _SETTINGS) if path.exists())
+
+
+def _prefixes(program: str) -> Iterator[Path]:
+    """Where a program lies and its libraries beside it, wherever its links lead."""
+    found = shutil.which(program)
+    path = Path(found).absolute() if found else None
+    while path is not None:
+        if path.parent.name == "bin":
+            yield from (part for part in (path.parents[1] / name for name in _OF_A_PREFIX) if part.exists())
+        else:
+            yield path
+        path = path.parent / path.readlink() if path.is_symlink() else None
+
+
+def _arena() -> Iterator[Path]:
+    """This Python, with which a box begins, and this project's packages, which a bot may use."""
+    for prefix in {sys.prefix, sys.base_prefix}:
+        yield from (part for part in (Path(prefix, name) for name in _OF_A_PREFIX) if part.exists())
+    yield from (Path(__file__).parents[2] / package for package in _OURS)
+
+
+def _named(command: Sequence[str]) -> Iterator[Path]:
+    """The folders that the words of a command name, and those of the files that they name."""
+    for word in command[1:]:
+        path = Path(os.path.abspath(word))
+        if path.is_dir():
+            yield path
+        elif path.exists():
+            yield path.parent
+
+
+def _outermost(paths: set[Path]) -> list[Path]:
+    """Without the system's own, and without what lies in another one."""
+    plain = sorted({Path(os.path.normpath(path)) for path in paths})
+    outer: list[Path] = []
+    for path in plain:
+        if not any(path.is_relative_to(other) for other in (*map(Path, _SYSTEM), *outer)):
+            outer.append(path)
+    return outer
+
+
+def _parents(path: Path) -> Iterator[str]:
+    """Folders on the way that anyone may pass, whatever they are outside."""
+    for parent in reversed(path.parents[:-1]):
+        yield from ("--perms", "0755", "--dir", str(parent))

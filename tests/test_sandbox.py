@@ -1,0 +1,232 @@
+"""What a stranger's program gets hold of in a tournament, without a sandbox and in one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.tournament.contestants import Contestant
+from arena.tournament.sandbox import Sandbox
+from commands import FAULTY, REPOSITORY, call, descendants, ends, passing, run, started
+from hostile_bot import TAKES
+from protocol.errors import UsageFault
+
+HOSTILE = Path(__file__).with_name("hostile_bot.py")
+
+
+def works() -> bool:
+    """Whether bubblewrap can make a sandbox on this machine."""
+    if shutil.which("bwrap") is None:
+        if os.environ.get("CI"):
+            pytest.fail("bubblewrap is not installed")
+        return False
+    users = () if os.geteuid() == 0 else ("--unshare-user", "--disable-userns")
+    tried = subprocess.run(["bwrap", *users, "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "true"])
+    return tried.returncode == 0
+
+
+boxed = pytest.mark.skipif(not works(), reason="there is no bubblewrap here, or it is not permitted")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of the bot's own, with the program in it, that any user may read."""
+    tmp_path.chmod(0o755)
+    folder = tmp_path / "bots" / "hostile"
+    folder.mkdir(parents=True)
+    for source in (HOSTILE, FAULTY):
+        shutil.copy(source, folder)
+        (folder / source.name).chmod(0o644)
+    return folder
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port that is none of the bot's business."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def took(folder: Path, port: int, *options: str, take: list[str]) -> dict[str, Any]:
+    """What the hostile bot got in a tournament with a rival and a reference bot, in which all of them play on."""
+    data = folder.parent / "data"
+    diary = folder.parent / "diary"
+    diary.write_text("dear diary")
+    hunt = {
+        "others": ["rival", "random"],
+        "data": str(data),
+        "file": str(diary),
+        "port": port,
+        "take": take,
+    }
+    rival = f"rival={sys.executable} {folder / FAULTY.name} steady"
+    words = ["random", rival, f"hostile={sys.executable} {folder / HOSTILE.name}", "--game", "nim", "--seed", "3"]
+    written = folder.parent / "out.json"
+    words += ["--data", str(data), "--json", str(written), "--pass-env", "HUNT", *options]
+    done = run("arena", "tournament", *words, HUNT=json.dumps(hunt), ARENA_MQTT="mqtt://me:Open-Sesame@host")
+    assert done.returncode == 0, done.stderr
+    content = json.loads(written.read_text())
+    assert {match["reason"] for match in content["matches"]} == {"win"}
+    log = data / "tournaments" / content["tournament"] / "hostile.log"
+    found: dict[str, Any] = json.loads(log.read_text().splitlines()[0])
+    return found
+
+
+def test_without_a_sandbox_environments_hold_no_secrets_and_files_do(folder: Path, port: int) -> None:
+    got = took(folder, port, take=["secrets", "own secrets", "tokens", "seed", "port"])
+    secrets = got.pop("secrets")
+    assert got == {"own secrets": [], "tokens": [], "seed": [["3"]], "port": True}
+    assert secrets == [] or os.geteuid() == 0, "only root looks into the tournament's process"
+
+
+@boxed
+def test_in_a_sandbox_there_is_nothing_to_be_had_but_the_arena(folder: Path, port: int) -> None:
+    got = took(folder, port, "--sandbox", "bwrap", "--memory", "1024", take=list(TAKES))
+    assert got.pop("processes") < 300
+    assert got.pop("scratch") <= 64
+    assert got.pop("memory") == "OSError: [Errno 12] Cannot allocate memory"
+    data = folder.parent / "data"
+    assert got == {
+        "secrets": [],
+        "own secrets": [],
+        "others": [],
+        "tokens": [],
+        "seed": "OperationalError: unable to open database file",
+        "journals": f"FileNotFoundError: [Errno 2] No such file or directory: '{data}/journal'",
+        "file": f"FileNotFoundError: [Errno 2] No such file or directory: '{folder.parent}/diary'",
+        "write": f"OSError: [Errno 30] Read-only file system: '{folder}/hostile-was-here'",
+        "port": "ConnectionRefusedError: [Errno 111] Connection refused",
+        "arena": True,
+        "outside": "OSError: [Errno 101] Network is unreachable",
+    }
+
+
+@boxed
+def test_a_bot_that_dies_in_its_sandbox_plays_on_in_another_until_it_died_too_often(
+    folder: Path, tmp_path: Path
+) -> None:
+    words = ["random", f"once={sys.executable} {folder / FAULTY.name} crashing", "--game", "nim", "--rounds", "5"]
+    done = run("arena", "tournament", *words, "--data", str(tmp_path / "data"), "--sandbox", "bwrap", "--jobs", "1")
+    assert done.returncode == 1
+    assert done.stderr.count("once ended with exit code 1; its last words, in ") == 3
+    assert re.fullmatch(r"  RuntimeError: no idea at ply \d", done.stderr.splitlines()[-1])
+
+
+@boxed
+def test_with_a_tournament_that_is_killed_its_sandboxes_are_gone(folder: Path, tmp_path: Path) -> None:
+    halted = folder / "halted"
+    os.mkfifo(halted)
+    halted.chmod(0o666)
+    words = ["random", f"halting={sys.executable} {folder / FAULTY.name} halting", "--game", "nim", "--rounds", "3"]
+    words += ["--clock", "60", "--jobs", "1", "--data", str(tmp_path / "data"), "--sandbox", "bwrap"]
+    environ = {"ARENA_HALTED": str(halted)}
+    with started("arena", "tournament", *words, *passing(environ), **environ) as process:
+        os.close(os.open(halted, os.O_RDONLY))
+        family = descendants(process.pid)
+        process.kill()
+    assert len(family) >= 5, "two keepers, a reference bot, and a sandbox of two or more"
+    assert all(ends(pid) for pid in family)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--sandbox", "docker"], "there is no sandbox 'docker': one of none, bwrap"),
+        (["--sandbox", "bwrap", "--memory", "1"], "--memory is 1: it is 64 or more, in MiB"),
+        (["--sandbox", "bwrap", "--read", "/no/such"], "--read /no/such: there is no such file or folder"),
+    ],
+)
+def test_options_of_a_sandbox_that_can_not_be_are_told_in_one_line(tmp_path: Path, words: list[str], says: str) -> None:
+    bots = ["random", "mine=sh mine.sh", "--game", "nim", "--data", str(tmp_path / "data")]
+    assert call("arena", "tournament", *bots, *words) == (2, "", f"arena: {says}\n")
+
+
+def test_without_bubblewrap_there_is_no_sandbox(tmp_path: Path) -> None:
+    bots = ["random", f"mine={sys.executable} mine.py", "--game", "nim", "--data", str(tmp_path / "data")]
+    says = "arena: --sandbox bwrap needs bubblewrap: apt-get install bubblewrap, or dnf install bubblewrap\n"
+    assert call("arena", "tournament", *bots, "--sandbox", "bwrap", PATH=str(tmp_path)) == (2, "", says)
+
+
+def test_where_bubblewrap_may_not_the_tournament_does_not_begin(tmp_path: Path) -> None:
+    bwrap = tmp_path / "bwrap"
+    bwrap.write_text("#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n")
+    bwrap.chmod(0o755)
+    bots = ["random", f"mine={sys.executable} mine.py", "--game", "nim", "--data", str(tmp_path / "data")]
+    says = (
+        "arena: bubblewrap can't make a sandbox here: bwrap: No permissions to create a new namespace; "
+        "it takes version 0.8 and user namespaces (in a container often forbidden), or root\n"
+    )
+    assert call("arena", "tournament", *bots, "--sandbox", "bwrap", PATH=str(tmp_path)) == (1, "", says)
+    assert not (tmp_path / "data").exists()
+
+
+# What is bound into a sandbox
+
+
+def bound(words: Sequence[str]) -> set[str]:
+    """The paths of the file system that a sandbox shows, but those of the system and of this Python."""
+    shown = {source for flag, source in pairwise(words) if flag == "--ro-bind"}
+    ours = (sys.prefix, sys.base_prefix, str(REPOSITORY), "/usr", "/etc")
+    return {path for path in shown if not path.startswith(ours)}
+
+
+@pytest.fixture
+def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home, with the folder of a class in it: two bots, the data folder, a database apart."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("class/ann", "class/bob", "class/data", "class/models"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("class/ann/bot.py", "class/bob/bot.py", "class/bot.py", "bot.py", "class/data/bot.py"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path / "class")
+    return tmp_path / "class"
+
+
+def words_for(*command: str, data: str = "data", database: str = "data/arena.db", read: str | None = None) -> list[str]:
+    """The words of a sandbox for a command."""
+    readable = () if read is None else (Path(read),)
+    box = Sandbox(data=Path(data), database=Path(database), readable=readable)
+    return list(box.order(Contestant("mine", command), 0, {}, "").sandbox)
+
+
+def test_a_sandbox_shows_the_folders_that_the_command_names_and_no_others(ground: Path) -> None:
+    assert bound(words_for("sh", "ann/bot.py", "--fast")) == {f"{ground}/ann"}
+    assert bound(words_for("sh", "ann", read="models")) == {f"{ground}/ann", f"{ground}/models"}
+
+
+def test_a_sandbox_covers_the_data_folder_under_each_of_its_names(ground: Path) -> None:
+    (ground.parent / "link").symlink_to(ground)
+    for place in (ground, ground.parent / "link"):
+        words = words_for("sh", f"{place}/bot.py")
+        assert bound(words) == {str(place)}
+        assert ("--tmpfs", f"{place}/data") in set(pairwise(words))
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["sh", "../bot.py"], "mine would see all of {home}: give it a folder of its own"),
+        (["sh", "/"], "mine would see all of /: give it a folder of its own"),
+        (["sh", "data/bot.py"], "mine: {home}/class/data lies in the data folder, which bots don't see in a sandbox"),
+    ],
+)
+def test_a_sandbox_that_would_show_too_much_is_refused(ground: Path, command: list[str], says: str) -> None:
+    with pytest.raises(UsageFault) as caught:
+        words_for(*command)
+    assert str(caught.value) == says.format(home=ground.parent)
+
+
+def test_a_database_in_a_folder_that_a_bot_sees_is_refused(ground: Path) -> None:
+    with pytest.raises(UsageFault, match=r"mine would see the database bob/arena.db in .*/bob: keep one of them else"):
+        words_for("sh", "bob/bot.py", database="bob/arena.db")
