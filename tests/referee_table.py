@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from arena.ratings import ladder
 from arena.referee import reading
 from arena.referee import record as records
@@ -125,16 +127,18 @@ def header(
     clock = Clock(bank_ms=round(bank * 1000), increment_ms=round(increment * 1000))
     from protocol.games import load
 
-    return header_of(
+    rules = load(game, config)
+    made = header_of(
         match=match,
         game=game,
-        config=load(game, config).config,
+        config=rules.config,
         seats=[RecordedSeat(bot=bot, version="1") for bot in bots],
         seed=SEED,
-        rated=rated,
+        pool=rules.pool if rated else None,
         clock=clock,
         started="2026-01-01T00:00:00.000Z",
     )
+    return msgspec.structs.replace(made, rated=rated)
 
 
 class Table:
@@ -241,10 +245,10 @@ class Table:
     def packed(self) -> bytes:
         result = self.match.result("2026-01-01T00:01:00.000Z")
         ratings = None
-        if result.rated:
+        if result.pool is not None:
             ranks = [seat.rank for seat in result.seats]
             versions = [seat.version for seat in result.seats]
-            ratings = ladder.rate(result.game, [ladder.Standing()] * len(ranks), versions, ranks)
+            ratings = ladder.rate(result.pool, [ladder.Standing()] * len(ranks), versions, ranks)
         lines = [line for line in map(write_line, self.lines) if public(line)]
         return records.pack(lines, self.match.footer(result, ratings))
 

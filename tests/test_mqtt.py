@@ -44,7 +44,7 @@ class Listener:
 
     def matches_on_board(self) -> list[int]:
         """How many matches each bot of the newest leaderboard has played."""
-        board = self.last("leaderboard/nim")
+        board = self.last("leaderboard/nim/classic")
         return [] if board is None else [row["played"] for row in board["rows"]]
 
 
@@ -91,13 +91,13 @@ async def test_who_comes_after_all_is_over_gets_the_last_leaderboard(broker: Any
     async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
         await play_fifty(arena)
     async with listening(broker.port) as listener:
-        await listener.until(lambda it: it.last("status") and it.last("leaderboard/nim"))
+        await listener.until(lambda it: it.last("status") and it.last("leaderboard/nim/classic"))
     assert listener.last("status") == {"online": False}
-    assert {row["bot"] for row in listener.last("leaderboard/nim")["rows"]} == {"perfect", "random"}
+    assert {row["bot"] for row in listener.last("leaderboard/nim/classic")["rows"]} == {"perfect", "random"}
     assert listener.matches_on_board() == [50, 50]
     (documented,) = re.findall(r"^```json\n(.*)\n```", (REPOSITORY / "docs" / "mqtt.md").read_text(), re.M)
-    assert listener.last("leaderboard/nim")["rows"][0].keys() == json.loads(documented)["rows"][0].keys()
-    assert listener.heard.keys() == {"club/arena/status", "club/arena/leaderboard/nim"}
+    assert listener.last("leaderboard/nim/classic")["rows"][0].keys() == json.loads(documented)["rows"][0].keys()
+    assert listener.heard.keys() == {"club/arena/status", "club/arena/leaderboard/nim/classic"}
 
 
 async def test_a_server_that_is_killed_is_reported_offline_by_its_last_will(broker: Any, tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ async def test_an_arena_that_starts_again_knows_its_leaderboard(broker: Any, tmp
     async with serving(tmp_path / "data") as arena:
         await asyncio.gather(play(arena, "perfect", 2), play(arena, "random", 2))
     async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")), listening(broker.port) as listener:
-        await listener.until(lambda it: it.last("leaderboard/nim"))
-    assert {row["bot"]: row["played"] for row in listener.last("leaderboard/nim")["rows"]} == {
+        await listener.until(lambda it: it.last("leaderboard/nim/classic"))
+    assert {row["bot"]: row["played"] for row in listener.last("leaderboard/nim/classic")["rows"]} == {
         "perfect": 2,
         "random": 2,
     }

@@ -48,10 +48,10 @@ def digests(content: dict[str, Any]) -> dict[str, str]:
     return {match["match"]: match["digest"] for match in content["matches"]}
 
 
-def ratings(folder: Path, game: str = "nim") -> list[tuple[str, float, float]]:
+def ratings(folder: Path, pool: str = "nim/classic") -> list[tuple[str, float, float]]:
     store = Store.open(folder / "arena.db", create=False)
     try:
-        return [(row.bot, row.mu, row.sigma) for row in store.leaderboard(game)]
+        return [(row.bot, row.mu, row.sigma) for row in store.leaderboard(pool)]
     finally:
         store.close()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from arena.store import database
 from arena.store.lock import lock
 from arena.store.store import Store
+from arena.store.store import upgrade as upgrade_file
 from protocol.errors import ArenaFault
 
 
@@ -19,7 +20,7 @@ class Unsound(ArenaFault):
 def upgrade(where: str, data: Path) -> None:
     """Bring the database's schema up to date."""
     with _alone(where, data) as file:
-        before, after = database.upgrade(file)
+        before, after = upgrade_file(file)
     print(f"{file} has schema {after}" + ("" if before == after else f", upgraded from {before}"))
 
 

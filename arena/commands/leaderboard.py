@@ -6,26 +6,27 @@ from contextlib import closing
 
 from arena.commands.documents import print_document
 from arena.commands.tables import table
+from arena.ratings.ladder import game_of
 from arena.store.reading import LeaderboardRow
 from arena.store.store import Store
 from protocol.games import game_class
 
 
 def leaderboard(where: str, game: str | None, *, to_json: bool) -> None:
-    """Print the leaderboard of a game, or of every game with rated matches."""
+    """Print the leaderboards of a game, or of every game with rated matches: one for each pool."""
     if game is not None:
         game_class(game)
     with closing(Store.open(where, create=False)) as store:
-        boards = [(name, store.leaderboard(name)) for name in ([game] if game else store.games())]
+        boards = [(pool, store.leaderboard(pool)) for pool in store.pools(game)]
     if to_json:
-        print_document([{"game": name, "rows": rows} for name, rows in boards])
+        print_document([{"game": game_of(pool), "pool": pool, "rows": rows} for pool, rows in boards])
     elif not boards:
         print("no rated matches yet")
     else:
-        print("\n\n".join(_board(name, rows) for name, rows in boards))
+        print("\n\n".join(_board(pool, rows) for pool, rows in boards))
 
 
-def _board(game: str, rows: list[LeaderboardRow]) -> str:
+def _board(pool: str, rows: list[LeaderboardRow]) -> str:
     headers = ("#", "bot", "score", "mu", "sigma", "played", "won", "drawn", "lost", "")
     cells = [
         (
@@ -37,7 +38,7 @@ def _board(game: str, rows: list[LeaderboardRow]) -> str:
         )
         for place, row in enumerate(rows, 1)
     ]
-    lines = [f"{game}, by score = mu - 3 sigma", table(headers, cells, elastic=1)]
+    lines = [f"{pool}, by score = mu - 3 sigma", table(headers, cells, elastic=1)]
     if any(row.few for row in rows):
         lines.append("* too few matches to say much")
     return "\n".join(lines)

@@ -61,11 +61,11 @@ class Feed:
         """A match is over."""
         self._add(f"match/{end.match}/end", end, qos=1)
 
-    def leaderboard(self, game: str, rows: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:
-        """The newest leaderboard of a game; it replaces one that still waits, and the broker retains it."""
-        payload = msgspec.json.encode({"game": game, "rows": rows})
-        self._boards[game] = Message(f"{self.broker.prefix}/leaderboard/{game}", payload, 1, True)
-        self._stale[game] = None
+    def leaderboard(self, pool: str, rows: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:
+        """The newest leaderboard of a pool; it replaces one that still waits, and the broker retains it."""
+        payload = msgspec.json.encode({"game": pool.partition("/")[0], "pool": pool, "rows": rows})
+        self._boards[pool] = Message(f"{self.broker.prefix}/leaderboard/{pool}", payload, 1, True)
+        self._stale[pool] = None
         self._wake.set()
 
     def _add(self, topic: str, content: msgspec.Struct, qos: int) -> None:

@@ -1,6 +1,7 @@
 """The ladder: results to ratings. Pure; the only module that imports trueskill. docs/ladder.md explains the choices.
 
-Every game is a rating pool of its own. Its constants never change, so a record's ratings can be computed again.
+Every preset of a game is a rating pool of its own. A game's constants never change, so a record's ratings can be
+computed again.
 """
 
 from __future__ import annotations
@@ -64,20 +65,26 @@ def announced(standing: Standing, version: str) -> Standing:
     return standing._replace(sigma=min(SIGMA, math.hypot(standing.sigma, BUMP)), version=version)
 
 
-def rate(game: str, standings: Sequence[Standing], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
+def game_of(pool: str) -> str:
+    """The game of a pool: `nim` of `nim/classic`."""
+    return pool.partition("/")[0]
+
+
+def rate(pool: str, standings: Sequence[Standing], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
     """The ratings of the seats before and after a match, in seat order, with every number that was used.
 
     `sigma_before` already holds what a new version added. Raises `UnknownGame`.
     """
     came = [announced(standing, version) for standing, version in zip(standings, versions, strict=True)]
     before = [Rating(standing.mu, standing.sigma) for standing in came]
-    return stated(game, _seat_ratings(before, _updated(before, ranks, BETA, TAU, game_class(game).draw_probability)))
+    draw_probability = game_class(game_of(pool)).draw_probability
+    return stated(pool, _seat_ratings(before, _updated(before, ranks, BETA, TAU, draw_probability)))
 
 
-def stated(game: str, seats: tuple[SeatRating, ...]) -> Ratings:
-    """Seats' ratings with the constants of the game's pool beside them. Raises `UnknownGame`."""
-    draw_probability = game_class(game).draw_probability
-    return Ratings(pool=game, mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=draw_probability, seats=seats)
+def stated(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
+    """Seats' ratings with the constants of the pool's game beside them. Raises `UnknownGame`."""
+    draw_probability = game_class(game_of(pool)).draw_probability
+    return Ratings(pool=pool, mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=draw_probability, seats=seats)
 
 
 def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
@@ -86,11 +93,11 @@ def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
     return _seat_ratings(before, _updated(before, ranks, ratings.beta, ratings.tau, ratings.draw_probability))
 
 
-def check(game: str, ratings: Ratings, ranks: Sequence[int]) -> None:
-    """Compare recorded ratings with the game's constants and the computation. Raises `BadRecord` naming the number."""
-    pool = stated(game, ())
+def check(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
+    """Compare recorded ratings with the pool's constants and the computation. Raises `BadRecord` naming the number."""
+    constants = stated(pool, ())
     for name in ("pool", "mu", "sigma", "beta", "tau", "draw_probability"):
-        said, right = getattr(ratings, name), getattr(pool, name)
+        said, right = getattr(ratings, name), getattr(constants, name)
         if said != right:
             raise BadRecord(f"the ratings' {name} should be {right}, the record says {said}")
     if len(ratings.seats) != len(ranks):

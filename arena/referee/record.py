@@ -45,6 +45,8 @@ class Header(Line, frozen=True, kw_only=True):
     seats: list[RecordedSeat]
     commitment: _Hex32
     rated: bool
+    pool: str | None = None
+    """Where it is rated. Headers of before there was a pool for each preset have none."""
     clock: Clock
     started: str
     tournament: str | None = None
@@ -142,13 +144,13 @@ def header_of(
     config: dict[str, Any],
     seats: Sequence[RecordedSeat],
     seed: bytes,
-    rated: bool,
+    pool: str | None,
     clock: Clock,
     started: str,
     tournament: str | None = None,
     place: int | None = None,
 ) -> Header:
-    """The header of a match that this version is about to referee."""
+    """The header of a match that this version is about to referee; it is rated where a `pool` is given."""
     return Header(
         format=FORMAT,
         version=VERSION,
@@ -157,7 +159,8 @@ def header_of(
         config=config,
         seats=list(seats),
         commitment=commitment(match, seed).hex(),
-        rated=rated,
+        rated=pool is not None,
+        pool=pool,
         clock=clock,
         started=started,
         tournament=tournament,

@@ -17,12 +17,16 @@ class SeatResult(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """A finished match. Times are UTC in ISO 8601; `digest` is the last of the chain, 64 hex digits."""
+    """A finished match. Times are UTC in ISO 8601; `digest` is the last of the chain, 64 hex digits.
+
+    `pool` is where it is rated, None where it is not.
+    """
 
     match: str
     game: str
     config: dict[str, Any]
     rated: bool
+    pool: str | None = None
     seats: tuple[SeatResult, ...]
     reason: str
     plies: int

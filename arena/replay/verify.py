@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from arena.ratings import ladder
 from arena.referee.clock import most_given
-from arena.referee.closing import is_rated
+from arena.referee.closing import pool_of
 from arena.referee.course import Course
 from arena.referee.record import Ply, Record
 from arena.referee.redo import replay
 from protocol.errors import BadRecord
-from protocol.reasons import VOID
+from protocol.games.base import Game
+from protocol.reasons import NO_SHOW, VOID
+from protocol.shown import shown
 
 
 def verify(record: Record) -> None:
@@ -33,7 +37,7 @@ def verify(record: Record) -> None:
     ):
         if said != found:
             raise BadRecord(f"{end}: {what} should be {found}, the footer says {said}")
-    _verify_ratings(record, end)
+    _verify_ratings(record, course.game, end)
 
 
 def _replayed(record: Record) -> Course:
@@ -54,16 +58,21 @@ def _replayed(record: Record) -> Course:
     return course
 
 
-def _verify_ratings(record: Record, end: str) -> None:
+def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
     header, footer, ratings = record.header, record.footer, record.footer.ratings
-    rated = is_rated(header, footer.reason, footer.reasons)
+    pool = pool_of(header, game, footer.reason)
+    if header.pool is not None and header.pool not in game.pools:
+        raise BadRecord(f"{header.match}: the header's pool {shown(header.pool)} is none in which its config is rated")
     if ratings is None:
-        if rated:
+        before_pools = header.pool is None and NO_SHOW in footer.reasons  # it was unrated then
+        if pool is not None and not before_pools:
             raise BadRecord(f"{end}: the match is rated, but the footer has no ratings")
         return
-    if not rated:
+    if pool is None:
         raise BadRecord(f"{end}: the match is not rated, but the footer has ratings")
+    if header.pool is None and ratings.pool == header.game:
+        pool = header.game
     try:
-        ladder.check(header.game, ratings, footer.ranks)
+        ladder.check(pool, ratings, footer.ranks)
     except BadRecord as exc:
         raise BadRecord(f"{end}: {exc}") from exc

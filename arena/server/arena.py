@@ -119,18 +119,18 @@ class Arena:
         bots: Sequence[str],
         seed: bytes,
         *,
-        rated: bool,
+        pool: str | None,
         tournament: str | None = None,
         place: int | None = None,
     ) -> Header:
-        """The header of a match between `bots` in seat order, with the versions they announced."""
+        """The header of a match between `bots` in seat order, with their versions; rated where a `pool` is given."""
         return header_of(
             match=match,
             game=game.name,
             config=game.config,
             seats=[RecordedSeat(bot=bot, version=self.lobby.version(bot)) for bot in bots],
             seed=seed,
-            rated=rated,
+            pool=pool,
             clock=self._clock,
             started=utc(),
             tournament=tournament,
@@ -188,7 +188,8 @@ class Arena:
         seed = secrets.token_bytes(SEED_BYTES)
         bots = [sought.bot for sought in seated]
         kind = seated[0].kind
-        header = self.header(match, rules_of(kind.game, kind.config), bots, seed, rated=kind.rated)
+        rules = rules_of(kind.game, kind.config)  # held here, so that the match finds them
+        header = self.header(match, rules, bots, seed, pool=kind.pool if kind.rated else None)
         try:
             self.begin(header, seed, [sought.id for sought in seated])
         except ArenaFault as fault:
@@ -222,4 +223,4 @@ class Arena:
     def _rated(self, result: Result, ratings: Ratings) -> None:
         self._ratings.learn(result, ratings)
         if self._reporter is not None:
-            self._reporter.rated(result.game)
+            self._reporter.rated(ratings.pool)

@@ -14,7 +14,7 @@ from protocol.names import folded
 
 
 class Lobby:
-    """The arena's memory of the present. `begin` starts a match of paired seeks; `rating_of(bot, game)`: mu, sigma.
+    """The arena's memory of the present. `begin` starts a match of paired seeks; `rating_of(bot, pool)`: mu, sigma.
 
     While `held` says so no match begins.
     """

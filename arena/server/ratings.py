@@ -5,6 +5,7 @@ from __future__ import annotations
 from arena.ratings.ladder import INITIAL
 from arena.referee.record import Header
 from arena.referee.result import Ratings, Result
+from arena.referee.rules import rules_of
 from arena.store.archive import Archive
 from protocol.messages import Player
 from protocol.names import folded
@@ -17,27 +18,28 @@ class KnownRatings:
         self._archive = archive
         self._known: dict[tuple[str, str], tuple[float, float]] = {}
 
-    def of(self, bot: str, game: str) -> tuple[float, float]:
-        """A bot's mu and sigma; those of a new bot where nothing is known."""
-        return self._known.get((folded(bot), game), (INITIAL.mu, INITIAL.sigma))
+    def of(self, bot: str, pool: str | None) -> tuple[float, float]:
+        """A bot's mu and sigma in a pool; those of a new bot where nothing is known, or nothing is rated."""
+        return self._known.get((folded(bot), pool or ""), (INITIAL.mu, INITIAL.sigma))
 
     def players(self, header: Header) -> list[Player]:
-        """Who sits at a match, with the ratings they bring."""
+        """Who sits at a match, with the ratings they bring in its pool. Raises `UnknownGame` or `BadConfig`."""
+        pool = header.pool or rules_of(header.game, header.config).pool
         players = []
         for seat in header.seats:
-            mu, sigma = self.of(seat.bot, header.game)
+            mu, sigma = self.of(seat.bot, pool)
             players.append(Player(bot=seat.bot, version=seat.version, mu=mu, sigma=sigma))
         return players
 
     async def look_up(self, bot: str) -> None:
         """Read a bot's ratings. Raises `StoreFailed`."""
-        for game, standing in (await self._archive.ask(self._archive.store.standings, bot)).items():
-            self._put(bot, game, standing.mu, standing.sigma)
+        for pool, standing in (await self._archive.ask(self._archive.store.standings, bot)).items():
+            self._put(bot, pool, standing.mu, standing.sigma)
 
     def learn(self, result: Result, ratings: Ratings) -> None:
         """Know what a match changed."""
         for seat, rating in zip(result.seats, ratings.seats, strict=True):
             self._put(seat.bot, ratings.pool, rating.mu_after, rating.sigma_after)
 
-    def _put(self, bot: str, game: str, mu: float, sigma: float) -> None:
-        self._known[folded(bot), game] = (mu, sigma)
+    def _put(self, bot: str, pool: str, mu: float, sigma: float) -> None:
+        self._known[folded(bot), pool] = (mu, sigma)

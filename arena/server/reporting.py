@@ -43,35 +43,35 @@ class Reporter:
         elif isinstance(message, End):
             self._feed.ended(message)
 
-    def rated(self, game: str) -> None:
-        """Publish a game's leaderboard soon, as it has changed."""
-        if game not in self._due:
-            self._due[game] = self._loop.call_later(BOARD_EVERY, self._publish_soon, game)
+    def rated(self, pool: str) -> None:
+        """Publish a pool's leaderboard soon, as it has changed."""
+        if pool not in self._due:
+            self._due[pool] = self._loop.call_later(BOARD_EVERY, self._publish_soon, pool)
 
     async def publish_boards(self) -> None:
-        """Publish the leaderboard of every game with rated matches: a broker may have forgotten them."""
-        for game in await self._archive.ask(self._archive.store.games):
-            await self._publish(game)
+        """Publish the leaderboard of every pool with rated matches: a broker may have forgotten them."""
+        for pool in await self._archive.ask(self._archive.store.pools):
+            await self._publish(pool)
 
     async def close(self) -> None:
         """Publish the leaderboards that are due, now."""
         if self._tasks:
             await asyncio.wait(self._tasks)
         while self._due:
-            game, timer = self._due.popitem()
+            pool, timer = self._due.popitem()
             timer.cancel()
-            await self._publish(game)
+            await self._publish(pool)
 
-    def _publish_soon(self, game: str) -> None:
-        del self._due[game]
-        task = asyncio.create_task(self._publish(game))
+    def _publish_soon(self, pool: str) -> None:
+        del self._due[pool]
+        task = asyncio.create_task(self._publish(pool))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _publish(self, game: str) -> None:
+    async def _publish(self, pool: str) -> None:
         try:
-            rows = await self._archive.ask(self._archive.store.leaderboard, game)
+            rows = await self._archive.ask(self._archive.store.leaderboard, pool)
         except Fault as fault:
-            log.error("the leaderboard of %s can't be read, and is not published: %s", game, fault)
+            log.error("the leaderboard of %s can't be read, and is not published: %s", pool, fault)
             return
-        self._feed.leaderboard(game, rows)
+        self._feed.leaderboard(pool, rows)

@@ -21,13 +21,13 @@ AT_ONCE = 64
 """Seeks that are compared before the loop goes on: a millisecond or two."""
 
 Begin = Callable[[Sequence[Sought]], None]
-RatingOf = Callable[[str, str], tuple[float, float]]
+RatingOf = Callable[[str, str | None], tuple[float, float]]
 
 
 class Seeks:
     """The seeks in force, looked at now and then until `close`.
 
-    `begin` starts a match of seeks that fit; `rating_of(bot, game)`: mu, sigma; `present`: how many bots are here.
+    `begin` starts a match of seeks that fit; `rating_of(bot, pool)`: mu, sigma; `present`: how many bots are here.
     While `held` says so, all of them wait.
     """
 
@@ -51,7 +51,7 @@ class Seeks:
     def add(self, session: Session, message: Seek, game: Game[Any, Any]) -> None:
         """Put a bot's seek in force."""
         assert session.bot is not None
-        rated = message.rated and message.opponent is None and game.preset is not None
+        rated = message.rated and message.opponent is None and game.pool is not None
         opponent = None if message.opponent is None else folded(message.opponent)
         kind = kind_of(game, rated=rated)
         sought = Sought(session, session.bot, message.id, kind, opponent, self._loop.time())
@@ -149,7 +149,7 @@ class Seeks:
 
     def _near(self, kind: Kind) -> Iterator[list[str]]:
         """The bots with open seeks of a kind by rating, in parts that are small enough to be compared at once."""
-        bots = sorted(self._waiting.open(kind), key=lambda bot: self._rating_of(bot, kind.game))
+        bots = sorted(self._waiting.open(kind), key=lambda bot: self._rating_of(bot, kind.pool))
         parts = -(-len(bots) // AT_ONCE)
         return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
 
@@ -159,7 +159,7 @@ class Seeks:
         seekers = []
         waiting = self._waiting.open(kind)
         for bot in bots:
-            mu, sigma = self._rating_of(bot, kind.game)
+            mu, sigma = self._rating_of(bot, kind.pool)
             seekers += [
                 pairing.Seeker(bot, mu, sigma, sought.since, sought, kind, seats=kind.seats, patience=patience)
                 for sought in islice(waiting.get(bot, {}).values(), AT_ONCE // len(bots))

@@ -25,6 +25,8 @@ class Kind:
     """The config in msgpack. The rules themselves would take up to sixty times as much memory."""
     rated: bool
     seats: int
+    pool: str | None
+    """Where matches under this config are rated, if they are."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -39,7 +41,7 @@ _kinds: WeakValueDictionary[tuple[str, bytes, bool], Kind] = WeakValueDictionary
 def kind_of(game: Game[Any, Any], *, rated: bool) -> Kind:
     """The kind of the matches under these rules."""
     key = (game.name, _pack(game.config), rated)
-    return _kinds.setdefault(key, Kind(*key, game.seats))
+    return _kinds.setdefault(key, Kind(*key, game.seats, game.pool))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

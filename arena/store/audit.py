@@ -54,8 +54,8 @@ def _again(connection: Connection) -> tuple[Tallies, dict[tuple[int, int], SeatR
     """All matches rated once more, and the seats, by match number and seat, whose stored ratings differ."""
     tallies: Tallies = {}
     wrong: dict[tuple[int, int], SeatRating] = {}
-    for number, result, rows in reading.rated(connection):
-        rated = finishing.rate(tallies, result, [row.bot for row in rows])
+    for number, pool, result, rows in reading.rated(connection):
+        rated = finishing.rate(tallies, pool, result, [row.bot for row in rows])
         for row, rating in zip(rows, rated.seats, strict=True):
             if not all(_same(getattr(row, name), getattr(rating, name)) for name in _NUMBERS):
                 wrong[number, row.seat] = rating

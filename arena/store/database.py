@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -180,8 +180,11 @@ def create(file: Path) -> None:
         engine.dispose()
 
 
-def upgrade(file: Path) -> tuple[str, str]:
-    """Bring a file up to date. Returns its revisions before and after. Raises `NoDatabase`, `ForeignDatabase`, …"""
+def upgrade(file: Path, then: Callable[[Connection], object]) -> tuple[str, str]:
+    """Bring a file up to date. Returns its revisions before and after. Raises `NoDatabase`, `ForeignDatabase`, …
+
+    `then` is done in the same transaction, if there was anything to do.
+    """
     before = revision_of(file)
     if before is None:
         raise NoDatabase(f"there is no database {file}: start `arena serve` or `arena tournament` first")
@@ -189,14 +192,14 @@ def upgrade(file: Path) -> tuple[str, str]:
         engine = connect(file)
         try:
             with failures(file):
-                migrate(engine)
+                migrate(engine, then)
         finally:
             engine.dispose()
     return before, REVISIONS[-1]
 
 
-def migrate(engine: Engine) -> None:
-    """Run the migrations that a database of ours lacks, in one transaction."""
+def migrate(engine: Engine, then: Callable[[Connection], object] = lambda connection: None) -> None:
+    """Run the migrations that a database of ours lacks, and `then`, in one transaction."""
     from alembic import command
     from alembic.config import Config
 
@@ -205,6 +208,7 @@ def migrate(engine: Engine) -> None:
     with writing(engine).begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+        then(connection)
 
 
 @contextmanager

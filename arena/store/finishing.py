@@ -56,7 +56,7 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
             continue
         ids = [rows[folded(seat.bot)] for seat in result.seats]
         after = ChainMap({}, tallies)
-        rated = rate(after, result, ids) if result.rated else None
+        rated = None if result.pool is None else rate(after, result.pool, result, ids)
         try:
             record = close(rated)
         except Exception:
@@ -73,12 +73,12 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
     return [known[finished.result.match] for finished in batch]
 
 
-def rate(tallies: Tallies, result: Result, ids: Sequence[int]) -> Ratings:
-    """Rate a match and enter it in the tallies. `ids` are the bots' rows in seat order."""
-    places = [(bot, result.game) for bot in ids]
+def rate(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Ratings:
+    """Rate a match in a pool and enter it in the tallies. `ids` are the bots' rows in seat order."""
+    places = [(bot, pool) for bot in ids]
     before = [tallies.get(place, Tally()) for place in places]
     ranks = [seat.rank for seat in result.seats]
-    rated = ladder.rate(result.game, [tally.standing for tally in before], [s.version for s in result.seats], ranks)
+    rated = ladder.rate(pool, [tally.standing for tally in before], [s.version for s in result.seats], ranks)
     for place, tally, seat, rating in zip(places, before, result.seats, rated.seats, strict=True):
         shared = ranks.count(seat.rank) > 1
         tallies[place] = Tally(
@@ -102,7 +102,7 @@ def put(connection: Connection, tallies: Tallies) -> None:
     rows = [
         {
             "bot": bot,
-            "game": game,
+            "pool": pool,
             "mu": tally.standing.mu,
             "sigma": tally.standing.sigma,
             "matches": tally.standing.matches,
@@ -111,18 +111,18 @@ def put(connection: Connection, tallies: Tallies) -> None:
             "losses": tally.losses,
             "version": tally.standing.version,
         }
-        for (bot, game), tally in tallies.items()
+        for (bot, pool), tally in tallies.items()
     ]
     statement = insert(ratings)
-    changed = {name: statement.excluded[name] for name in rows[0] if name not in ("bot", "game")}
-    connection.execute(statement.on_conflict_do_update(index_elements=["bot", "game"], set_=changed), rows)
+    changed = {name: statement.excluded[name] for name in rows[0] if name not in ("bot", "pool")}
+    connection.execute(statement.on_conflict_do_update(index_elements=["bot", "pool"], set_=changed), rows)
 
 
 def tallies_of(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
     """The stored standings of these bots in every pool, or of all."""
     query = select(ratings) if ids is None else select(ratings).where(ratings.c.bot.in_(ids))
     return {
-        (row.bot, row.game): Tally(
+        (row.bot, row.pool): Tally(
             Standing(row.mu, row.sigma, row.matches, row.version), row.wins, row.draws, row.losses
         )
         for row in connection.execute(query)
@@ -164,7 +164,6 @@ def _match_row(number: int, result: Result) -> dict[str, Any]:
         "id": result.match,
         "game": result.game,
         "config": canonical(result.config).decode(),
-        "rated": result.rated,
         "reason": result.reason,
         "plies": result.plies,
         "digest": result.digest,
@@ -172,6 +171,7 @@ def _match_row(number: int, result: Result) -> dict[str, Any]:
         "finished": result.finished,
         "tournament": result.tournament,
         "place": result.place,
+        "pool": result.pool,
     }
 
 

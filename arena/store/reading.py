@@ -34,9 +34,9 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     version: str
 
 
-def leaderboard(connection: Connection, game: str) -> list[LeaderboardRow]:
+def leaderboard(connection: Connection, pool: str) -> list[LeaderboardRow]:
     """The rated bots of a pool, best first."""
-    query = select(bots.c.name, ratings).join(bots, bots.c.id == ratings.c.bot).where(ratings.c.game == game)
+    query = select(bots.c.name, ratings).join(bots, bots.c.id == ratings.c.bot).where(ratings.c.pool == pool)
     rows = [
         LeaderboardRow(
             bot=row.name,
@@ -74,9 +74,11 @@ def results(connection: Connection, numbers: Select[tuple[int]] | None = None) -
         yield number, result
 
 
-def rated(connection: Connection) -> Iterator[tuple[int, Result, list[Any]]]:
-    """Every rated match in rating order: its number, its result and the rows of its seats."""
-    yield from _sat(connection, select(matches.c.number).where(matches.c.rated))
+def rated(connection: Connection) -> Iterator[tuple[int, str, Result, list[Any]]]:
+    """Every rated match in rating order: its number, its pool, its result and the rows of its seats."""
+    for number, result, rows in _sat(connection, select(matches.c.number).where(matches.c.pool.is_not(None))):
+        assert result.pool is not None
+        yield number, result.pool, result, rows
 
 
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:
@@ -85,7 +87,7 @@ def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings 
     for at in range(0, len(ids), MOST_ASKED_AT_ONCE):
         some = select(matches.c.number).where(matches.c.id.in_(ids[at : at + MOST_ASKED_AT_ONCE]))
         for _, result, rows in _sat(connection, some):
-            found[result.match] = ladder.stated(result.game, seat_ratings(rows)) if result.rated else None
+            found[result.match] = None if result.pool is None else ladder.stated(result.pool, seat_ratings(rows))
     return found
 
 
@@ -126,7 +128,8 @@ def _result(rows: Sequence[Any]) -> Result:
         match=row.id,
         game=row.game,
         config=config,
-        rated=row.rated,
+        rated=row.pool is not None,
+        pool=row.pool,
         seats=tuple(
             SeatResult(bot=seat.name, version=seat.version, rank=seat.rank, reason=seat.seat_reason) for seat in rows
         ),

@@ -55,7 +55,6 @@ matches = Table(
     Column("id", String(40), nullable=False, unique=True),
     Column("game", String(64), nullable=False),
     Column("config", Text, nullable=False, comment="canonical JSON"),
-    Column("rated", Boolean, nullable=False),
     Column("reason", String(32), nullable=False),
     Column("plies", Integer, nullable=False),
     Column("digest", String(64), nullable=False),
@@ -63,8 +62,10 @@ matches = Table(
     Column("finished", String(32), nullable=False),
     Column("tournament", String(40)),
     Column("place", Integer),
+    Column("pool", String(128), comment="where it is rated; null: it is not"),
     UniqueConstraint("tournament", "place", name="one_match_a_place"),
     Index("matches_by_game", "game", "number"),
+    Index("matches_by_finish", "finished"),
 )
 
 seats = Table(
@@ -87,7 +88,7 @@ ratings = Table(
     "ratings",
     metadata,
     Column("bot", ForeignKey("bots.id"), primary_key=True),
-    Column("game", String(64), primary_key=True, comment="the pool"),
+    Column("pool", String(128), primary_key=True),
     Column("mu", Float, nullable=False),
     Column("sigma", Float, nullable=False),
     Column("matches", Integer, nullable=False),

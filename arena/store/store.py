@@ -15,6 +15,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Engine, select, update
 from sqlalchemy.dialects.sqlite import insert
 
+from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from arena.referee.result import Ratings, Result
 from arena.store import audit, database, finishing, reading
@@ -39,6 +40,14 @@ class Registered(Struct, frozen=True, kw_only=True):
     token_hash: str | None
     revoked: bool
     created: str
+
+
+def upgrade(file: Path) -> tuple[str, str]:
+    """Bring a file's schema up to date, and its ratings with it; the revisions before and after.
+
+    Raises `NoDatabase`, `ForeignDatabase`, `WrongSchema` or `StoreFailed`; then nothing has changed.
+    """
+    return database.upgrade(file, audit.rebuild)
 
 
 class Store:
@@ -143,21 +152,22 @@ class Store:
                 raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
 
     def standings(self, bot: str) -> dict[str, Standing]:
-        """A bot's place in the pool of every game of which it has played a rated match."""
+        """A bot's place in every pool in which it has played."""
         query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == folded(bot))
         with self._reading() as connection:
             rows = connection.execute(query).all()
-        return {row.game: Standing(row.mu, row.sigma, row.matches, row.version) for row in rows}
+        return {row.pool: Standing(row.mu, row.sigma, row.matches, row.version) for row in rows}
 
-    def leaderboard(self, game: str) -> list[LeaderboardRow]:
-        """The rated bots of a game, by mu − 3 sigma."""
+    def leaderboard(self, pool: str) -> list[LeaderboardRow]:
+        """The bots of a pool, by mu − 3 sigma."""
         with self._reading() as connection:
-            return reading.leaderboard(connection, game)
+            return reading.leaderboard(connection, pool)
 
-    def games(self) -> list[str]:
-        """The games with rated matches."""
+    def pools(self, game: str | None = None) -> list[str]:
+        """The pools with rated matches, or those of a game."""
         with self._reading() as connection:
-            return list(connection.execute(select(ratings.c.game).distinct().order_by(ratings.c.game)).scalars())
+            found = connection.execute(select(ratings.c.pool).distinct().order_by(ratings.c.pool)).scalars()
+            return [pool for pool in found if game in (None, ladder.game_of(pool))]
 
     def matches(
         self,

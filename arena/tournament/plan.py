@@ -49,7 +49,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def rated(self) -> bool:
         """Whether the matches are: where they play a preset, however it is dealt."""
-        return self.rules.preset is not None
+        return self.rules.pool is not None
 
     def log(self, data: Path, bot: str) -> Path:
         """Where in the data folder a bot's standard output and error go."""

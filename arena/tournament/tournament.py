@@ -191,7 +191,7 @@ class Tournament:
             game,
             match.seats,
             seed,
-            rated=self.plan.rated,
+            pool=self.plan.rules.pool,
             tournament=self.plan.id,
             place=match.place,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
@@ -135,7 +136,7 @@ class Game(Rules[S, M], WireForm[S, M], Drawing[S, M]):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """The configs on which matches are rated."""
     draw_probability: ClassVar[float]
-    """How often equal players draw; fixed for the game's rating pool."""
+    """How often equal players draw; fixed for the game's rating pools."""
 
     def offer(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         """What a `turn` carries: moves that can be sent as they are and, where they are not all, `options`."""
@@ -144,10 +145,35 @@ class Game(Rules[S, M], WireForm[S, M], Drawing[S, M]):
     @property
     def preset(self) -> str | None:
         """The name of the preset that this config is, if it is one."""
-        for name, preset in self.presets.items():
-            if type(self)(preset).config == self.config:
-                return name
-        return None
+        return next((name for name, (config, _) in _presets(type(self)).items() if config == self.config), None)
+
+    @property
+    def pool(self) -> str | None:
+        """The rating pool of this config, `game/preset`; None where it is no preset."""
+        preset = self.preset
+        return None if preset is None else f"{self.name}/{preset}"
+
+    @property
+    def pools(self) -> list[str]:
+        """The pools in which a match under this config may be rated: its own, or those whose presets deal it."""
+        if self.pool is not None:
+            return [self.pool]
+        found = []
+        for name, (config, drawn) in _presets(type(self)).items():
+            if drawn and all(self.config[key] == value for key, value in config.items() if key not in drawn):
+                found.append(f"{self.name}/{name}")
+        return found
+
+
+@functools.cache
+def _presets(game: type[Game[Any, Any]]) -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
+    """The presets of a game, each with its whole config and the keys that a deal of it changes."""
+    found = {}
+    for name, preset in game.presets.items():
+        made = game(preset)
+        dealt = made.dealt(Dice(b"", 0))
+        found[name] = made.config, frozenset(key for key in made.config if dealt[key] != made.config[key])
+    return found
 
 
 class _NoDice(Dice):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from arena.referee.closing import is_rated
+from arena.referee.closing import pool_of
 from arena.referee.effects import Resigned
 from arena.referee.record import FORMAT, Header, RecordedSeat, header_of
 from arena.referee.result import Result, SeatResult
 from protocol import VERSION
 from protocol.dice import commitment
+from protocol.games import load
 from protocol.messages import Clock
 from referee_table import A_MOVE, SEED, Table
 
@@ -25,7 +27,7 @@ def tournament_header() -> Header:
         config=CONFIG,
         seats=SEATS,
         seed=SEED,
-        rated=True,
+        pool="nim/classic",
         clock=CLOCK,
         started="2026-01-01T00:00:00.000Z",
         tournament="spring",
@@ -43,6 +45,7 @@ def test_a_header_says_what_was_fixed_before_the_first_event() -> None:
         seats=SEATS,
         commitment=commitment("m-9", SEED).hex(),
         rated=True,
+        pool="nim/classic",
         clock=CLOCK,
         started="2026-01-01T00:00:00.000Z",
         tournament="spring",
@@ -59,6 +62,7 @@ def test_a_result_says_what_was_played_by_whom_and_how_it_ended() -> None:
         game="nim",
         config=CONFIG,
         rated=True,
+        pool="nim/classic",
         seats=(
             SeatResult(bot="ann", version="1", rank=1, reason="win"),
             SeatResult(bot="bob", version="1", rank=2, reason="resigned"),
@@ -74,14 +78,25 @@ def test_a_result_says_what_was_played_by_whom_and_how_it_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "reasons", "rated"),
+    ("reason", "pool"),
+    [("win", "nim/classic"), ("timeout", "nim/classic"), ("no_show", "nim/classic"), ("void", None)],
+)
+def test_a_match_is_rated_in_the_pool_of_its_header_unless_it_was_called_off(reason: str, pool: str | None) -> None:
+    header = tournament_header()
+    assert pool_of(header, load("nim"), reason) == pool
+    assert pool_of(replace(header, rated=False, pool=None), load("nim"), reason) is None
+
+
+@pytest.mark.parametrize(
+    ("game", "config", "pool"),
     [
-        ("win", ["win", "win"], True),
-        ("timeout", ["win", "timeout"], True),
-        ("void", ["void", "void"], False),
-        ("no_show", ["win", "no_show"], False),
-        ("resigned", ["no_show", "resigned", "win"], False),
+        ("nim", {"preset": "sticks"}, "nim/sticks"),
+        ("risk-campaign", {"deal": "0f" * 16}, "risk-campaign/grid"),
+        ("nim", {"heaps": [9]}, "nim"),
     ],
 )
-def test_what_was_called_off_or_not_shown_up_for_is_not_rated(reason: str, reasons: list[str], rated: bool) -> None:
-    assert is_rated(tournament_header(), reason, reasons) is rated
+def test_a_header_of_before_the_pools_is_rated_where_its_config_belongs(
+    game: str, config: dict[str, object], pool: str
+) -> None:
+    old = replace(tournament_header(), game=game, pool=None)
+    assert pool_of(old, load(game, config), "win") == pool

@@ -56,6 +56,7 @@ def finish(
         game=game,
         config={},
         rated=rated,
+        pool=f"{game}/classic" if rated else None,
         seats=seats,
         reason="win",
         plies=9,
@@ -74,7 +75,7 @@ def test_the_leaderboard_is_readable_on_80_columns(arena: Arena, played: Path) -
     code, out, _ = arena("leaderboard")
     assert code == 0
     assert widest(out) <= 80
-    assert out.splitlines()[0] == "nim, by score = mu - 3 sigma"
+    assert out.splitlines()[0] == "nim/classic, by score = mu - 3 sigma"
     assert out.splitlines()[2].split()[:2] == ["1", "ann"]
     assert "too few" not in out
 
@@ -92,7 +93,7 @@ def test_the_leaderboard_as_json_has_stable_names(arena: Arena, played: Path) ->
     code, out, _ = arena("leaderboard", "--json")
     (board,) = json.loads(out)
     assert code == 0
-    assert board["game"] == "nim"
+    assert (board["game"], board["pool"]) == ("nim", "nim/classic")
     names = ["bot", "mu", "sigma", "score", "played", "wins", "draws", "losses", "few", "version"]
     assert list(board["rows"][0]) == names
     assert board["rows"][0]["played"] == 12

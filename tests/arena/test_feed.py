@@ -179,7 +179,7 @@ async def test_a_subscriber_hears_start_turn_end_and_leaderboard(broker: Any) ->
         feed.started(start("m-1"))
         feed.turned(turn("m-1"))
         feed.ended(end("m-1"))
-        feed.leaderboard("nim", [{"bot": "ann", "mu": 25.0}])
+        feed.leaderboard("nim/classic", [{"bot": "ann", "mu": 25.0}])
         news = await heard(client, lambda news: len(news) == 5)
     assert news["test/status"] == {"online": True}
     assert news["test/match/m-1/start"]["type"] == "start"
@@ -187,17 +187,21 @@ async def test_a_subscriber_hears_start_turn_end_and_leaderboard(broker: Any) ->
     assert news["test/match/m-1/turn"]["ply"] == 0
     assert news["test/match/m-1/turn"].keys().isdisjoint({"legal", "options"})
     assert news["test/match/m-1/end"]["ranks"] == [1, 2]
-    assert news["test/leaderboard/nim"] == {"game": "nim", "rows": [{"bot": "ann", "mu": 25.0}]}
+    assert news["test/leaderboard/nim/classic"] == {
+        "game": "nim",
+        "pool": "nim/classic",
+        "rows": [{"bot": "ann", "mu": 25.0}],
+    }
 
 
 async def test_leaderboard_and_status_are_retained_for_who_comes_late(broker: Any) -> None:
     async with publishing(broker.url()) as feed:
-        feed.leaderboard("nim", [{"bot": "ann"}])
-        feed.leaderboard("nim", [{"bot": "bob"}])
+        feed.leaderboard("nim/classic", [{"bot": "ann"}])
+        feed.leaderboard("nim/classic", [{"bot": "bob"}])
     async with subscribed(broker.port) as client:
         news = await heard(client, lambda news: len(news) == 2)
     assert news == {
-        "test/leaderboard/nim": {"game": "nim", "rows": [{"bot": "bob"}]},
+        "test/leaderboard/nim/classic": {"game": "nim", "pool": "nim/classic", "rows": [{"bot": "bob"}]},
         "test/status": {"online": False},
     }
 
@@ -229,7 +233,7 @@ async def test_ends_survive_a_broker_that_is_killed_and_comes_back(broker: Any) 
         async with subscribed(broker.port) as client:
             for i in range(25):
                 feed.ended(end(f"m-{i}"))
-            feed.leaderboard("nim", [])
+            feed.leaderboard("nim/classic", [])
             await heard(client, lambda news: sum("/end" in topic for topic in news) == 25)
             broker.kill()
             with pytest.raises(aiomqtt.MqttError):
@@ -240,7 +244,9 @@ async def test_ends_survive_a_broker_that_is_killed_and_comes_back(broker: Any) 
         async with subscribed(broker.port) as client:
             news = await heard(client, lambda news: sum("/end" in topic for topic in news) == 25 and len(news) == 27)
     assert news["test/match/m-49/end"]["reason"] == "win"
-    assert news["test/leaderboard/nim"] == {"game": "nim", "rows": []}, "a restarted broker forgot it"
+    assert news["test/leaderboard/nim/classic"] == {"game": "nim", "pool": "nim/classic", "rows": []}, (
+        "a restarted broker forgot it"
+    )
     assert news["test/status"] == {"online": True}
 
 

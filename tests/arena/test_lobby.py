@@ -22,6 +22,7 @@ def won(match: str, winner: str, loser: str) -> Result:
         game="nim",
         config={},
         rated=True,
+        pool="nim/classic",
         seats=tuple(seats),
         reason="win",
         plies=1,

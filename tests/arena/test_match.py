@@ -106,7 +106,7 @@ def test_a_deal_is_told_as_ply_0_with_the_first_turn_at_ply_1() -> None:
     ended(table.finish_at_random())
 
 
-def test_a_seat_that_is_not_ready_in_time_loses_unrated() -> None:
+def test_a_seat_that_is_not_ready_in_time_loses() -> None:
     table = Table(rated=True)
     table.open()
     table.send(Readied(1, b""))
@@ -114,8 +114,7 @@ def test_a_seat_that_is_not_ready_in_time_loses_unrated() -> None:
     table.expire()
     assert ended(table) == ["no_show", "win"]
     result = table.match.result("x")
-    assert result.reason == "no_show"
-    assert not result.rated
+    assert (result.reason, result.pool) == ("no_show", "nim/classic")
     assert [seat.rank for seat in result.seats] == [2, 1]
 
 

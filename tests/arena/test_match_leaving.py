@@ -174,7 +174,7 @@ def test_of_three_seats_one_that_does_not_show_up_leaves_the_others_to_play(abse
     assert table.last(first).events[0].out == "no_show"
     assert table.last(absent).reason == "no_show"
     assert ended(table.finish_at_random())[absent] == "no_show"
-    assert not table.match.result("x").rated
+    assert table.match.result("x").pool == "dibs/classic"
 
 
 def test_of_three_seats_one_that_resigns_early_leaves_the_others_their_time_to_be_ready() -> None:

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from arena.referee import reading
 from arena.referee import record as records
-from arena.referee.effects import Resigned, Voided
+from arena.referee.effects import Readied, Resigned, Voided
 from arena.replay.verify import verify
 from protocol.errors import BadRecord
-from referee_table import Table
+from referee_table import Table, header
 
 pytestmark = pytest.mark.usefixtures("dibs")
 
@@ -100,6 +101,36 @@ def test_fields_that_a_later_version_adds_are_ignored(packed: bytes) -> None:
     rows[0]["room"] = "b"
     rows[-1]["weather"] = "fine"
     verify(reading.read(bytes_of(rows), "x"))
+
+
+def test_a_record_of_before_the_pools_verifies() -> None:
+    rows = rows_of(Table("nim", {"preset": "classic"}, rated=True).begin().finish_at_random().packed())
+    assert (rows[0].pop("pool"), rows[-1]["ratings"]["pool"]) == ("nim/classic", "nim/classic")
+    verify(reading.read(bytes_of(rows), "a match that an update of the arena interrupted"))
+    rows[-1]["ratings"]["pool"] = "nim"
+    verify(reading.read(bytes_of(rows), "x"))
+    rows[-1]["ratings"]["pool"] = "nim/sticks"
+    assert "the ratings' pool should be nim/classic, the record says nim/sticks" in refusal(bytes_of(rows))
+
+
+def test_only_before_the_pools_a_match_that_somebody_did_not_come_to_was_unrated() -> None:
+    table = Table("nim", {"preset": "classic"}, rated=True)
+    table.open()
+    table.send(Readied(0, b""))
+    table.expire()
+    rows = rows_of(table.packed())
+    del rows[-1]["ratings"]
+    assert "the match is rated, but the footer has no ratings" in refusal(bytes_of(rows))
+    del rows[0]["pool"]
+    verify(reading.read(bytes_of(rows), "x"))
+
+
+def test_a_deal_of_a_preset_is_rated_in_its_pool_and_in_no_other() -> None:
+    paired = header("risk-campaign", {"preset": "grid", "deal": "0f" * 16}, rated=True)
+    rows = rows_of(Table(header=replace(paired, pool="risk-campaign/grid")).begin().finish_at_random().packed())
+    verify(reading.read(bytes_of(rows), "x"))
+    change_pool("risk-campaign/paper")(rows)
+    assert "the header's pool 'risk-campaign/paper' is none in which" in refusal(bytes_of(rows))
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -321,6 +352,13 @@ def move_the_strike(rows: Rows) -> None:
     rows.insert(4, rows.pop(2))
 
 
+def change_pool(pool: str) -> Callable[[Rows], None]:
+    def change(rows: Rows) -> None:
+        rows[0]["pool"] = rows[-1]["ratings"]["pool"] = pool
+
+    return change
+
+
 def drop_ratings(rows: Rows) -> None:
     del rows[-1]["ratings"]
 
@@ -357,6 +395,7 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("sigma before", change_rating("sigma_before"), "sigma_before"),
     ("beta", change_constant("beta", 5.0), "the ratings' beta should be "),
     ("the pool", change_constant("pool", "grundy"), "the ratings' pool should be nim"),
+    ("the pool of the header", change_pool("nim/classic"), "the header's pool 'nim/classic' is none in which"),
     ("the ratings' seats", change_constant("seats", []), "the footer has 0 ratings, the header 2 seats"),
     ("no ratings", drop_ratings, "the match is rated, but the footer has no ratings"),
     ("the config", change_config, "m-1: ply 0: "),

@@ -31,7 +31,7 @@ async def test_a_match_is_played_rated_and_recorded(serve: Any) -> None:
     record = reading.read(served.store.record(end["match"]), "record")
     verify(record)
     assert record.footer.seed == end["seed"]
-    assert [row.bot for row in served.store.leaderboard("nim")] == [
+    assert [row.bot for row in served.store.leaderboard("nim/classic")] == [
         seat["bot"] for seat in sorted(end["seats"], key=lambda seat: seat["rank"])
     ]
 
@@ -190,16 +190,15 @@ async def test_after_a_restart_start_tells_the_ratings_that_the_seats_bring(serv
     assert {seat["mu"] for seat in again["seats"]} == {seat["mu_after"] for seat in end["seats"]}
 
 
-async def test_a_seat_that_never_gets_ready_is_a_no_show_and_nobody_is_rated(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_seat_that_never_gets_ready_has_lost(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(referee, "READY_WITHIN", 0.2)
     served = await serve()
     first, _, start, _ = await served.pair()
     await first.ready(start)
     end = await first.expect("end")
     assert (end["reason"], end["ranks"]) == ("no_show", [1, 2])
-    assert "mu_after" not in end["seats"][0]
+    here, absent = end["seats"]
+    assert here["mu_after"] > here["mu_before"] == absent["mu_before"] > absent["mu_after"]
 
 
 async def test_a_bot_that_is_out_of_time_loses(serve: Any) -> None:

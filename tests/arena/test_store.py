@@ -23,7 +23,7 @@ from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed, Store
 from arena.store.finishing import Finished
 from arena.store.lock import Locked, lock
 from arena.store.schema import APPLICATION_ID, REVISIONS
-from arena.store.store import NameInUse, Store
+from arena.store.store import NameInUse, Store, upgrade
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import ArenaFault, UsageFault
 
@@ -40,7 +40,7 @@ def result(
     bots: Sequence[str] = ("ann", "bob"),
     ranks: Sequence[int] = (1, 2),
     *,
-    game: str = "nim",
+    pool: str = "nim/classic",
     rated: bool = True,
     version: str = "1",
     tournament: str | None = None,
@@ -51,9 +51,10 @@ def result(
     )
     return Result(
         match=match,
-        game=game,
+        game=ladder.game_of(pool),
         config={"heaps": [3, 5, 7]},
         rated=rated,
+        pool=pool if rated else None,
         seats=seats,
         reason="win",
         plies=7,
@@ -76,8 +77,8 @@ def season(store: Store, count: int = 30) -> None:
         pair = (names[number % 4], names[(number * 3 + 1) % 4])
         bots = pair if pair[0] != pair[1] else ("ann", "cid")
         ranks = ((1, 2), (2, 1), (1, 1))[number % 3]
-        game = "tictactoe" if number % 3 == 2 else "nim"
-        store.finish([finished(result(f"m{number}", bots, ranks, game=game, version=str(number // 10)))])
+        pool = "tictactoe/classic" if number % 3 == 2 else "nim/classic"
+        store.finish([finished(result(f"m{number}", bots, ranks, pool=pool, version=str(number // 10)))])
 
 
 def altered(store: Store, statement: str) -> None:
@@ -89,8 +90,8 @@ def altered(store: Store, statement: str) -> None:
 
 def test_a_rated_match_moves_both_standings(store: Store) -> None:
     (ratings,) = store.finish([finished(result("m1"))])
-    assert ratings == ladder.rate("nim", [Standing(), Standing()], ["1", "1"], [1, 2])
-    assert store.standings("ANN") == {"nim": Standing(*ratings_after(ratings, 0), 1, "1")}
+    assert ratings == ladder.rate("nim/classic", [Standing(), Standing()], ["1", "1"], [1, 2])
+    assert store.standings("ANN") == {"nim/classic": Standing(*ratings_after(ratings, 0), 1, "1")}
     assert store.standings("nobody") == {}
 
 
@@ -109,7 +110,7 @@ def test_the_record_is_closed_with_the_ratings_and_kept(store: Store) -> None:
 def test_an_unrated_match_leaves_the_standings(store: Store) -> None:
     assert store.finish([finished(result("m1", rated=False))]) == [None]
     assert store.standings("ann") == {}
-    assert store.leaderboard("nim") == []
+    assert store.leaderboard("nim/classic") == []
 
 
 def test_a_match_is_stored_and_rated_once(store: Store) -> None:
@@ -154,10 +155,10 @@ def broken(match: str) -> Finished:
 
 
 def test_a_match_whose_record_can_not_be_made_leaves_nothing_and_takes_nothing_with_it(store: Store) -> None:
-    alone = ladder.rate("nim", [Standing(), Standing()], ["1", "1"], [1, 2])
+    alone = ladder.rate("nim/classic", [Standing(), Standing()], ["1", "1"], [1, 2])
     assert store.finish([finished(result("m1")), broken("m2"), finished(result("m3"))]) == [alone]
     assert [one.match for one in store.matches()] == ["m1"]
-    assert store.standings("ann")["nim"].matches == 1
+    assert store.standings("ann")["nim/classic"].matches == 1
     with pytest.raises(RuntimeError, match="no record"):
         store.finish([broken("m2"), finished(result("m3"))])
     assert [one.match for one in store.matches()] == ["m1"]
@@ -175,7 +176,7 @@ def test_two_matches_on_one_place_of_a_tournament_are_refused_in_one_line(store:
 def test_a_new_version_is_remembered_and_raises_sigma_once(store: Store) -> None:
     for number in range(12):
         store.finish([finished(result(f"m{number}", version="1"))])
-    settled = store.standings("ann")["nim"]
+    settled = store.standings("ann")["nim/classic"]
     (changed,) = store.finish([finished(result("n1", version="2"))])
     (again,) = store.finish([finished(result("n2", version="2"))])
     assert changed is not None
@@ -186,20 +187,20 @@ def test_a_new_version_is_remembered_and_raises_sigma_once(store: Store) -> None
 
 def test_the_leaderboard_sorts_by_the_conservative_score_and_counts(store: Store) -> None:
     for number in range(11):
-        store.finish([finished(result(f"m{number}", ranks=(1, 2) if number else (1, 1), game="tictactoe"))])
-    store.finish([finished(result("x", ("Eve", "ann"), (2, 1), game="tictactoe"))])
-    rows = store.leaderboard("tictactoe")
+        store.finish([finished(result(f"m{number}", ranks=(1, 2) if number else (1, 1), pool="tictactoe/classic"))])
+    store.finish([finished(result("x", ("Eve", "ann"), (2, 1), pool="tictactoe/classic"))])
+    rows = store.leaderboard("tictactoe/classic")
     assert [row.bot for row in rows] == ["ann", "Eve", "bob"] or [row.bot for row in rows] == ["ann", "bob", "Eve"]
     assert [row.score for row in rows] == sorted((row.score for row in rows), reverse=True)
     ann = rows[0]
     assert (ann.played, ann.wins, ann.draws, ann.losses, ann.few) == (12, 11, 1, 0, False)
     assert ann.score == ladder.conservative(ann.mu, ann.sigma)
     assert {row.bot: row.few for row in rows} == {"ann": False, "bob": False, "Eve": True}
-    assert store.games() == ["tictactoe"]
+    assert store.pools() == ["tictactoe/classic"]
 
 
 def test_matches_are_found_by_bot_game_and_tournament_newest_first(store: Store) -> None:
-    store.finish([finished(result("m1")), finished(result("m2", ("cid", "ann"), game="grundy"))])
+    store.finish([finished(result("m1")), finished(result("m2", ("cid", "ann"), pool="grundy/large"))])
     store.finish([finished(result("m3", ("cid", "bob"), tournament="t1", place=0))])
     assert [found.match for found in store.matches()] == ["m3", "m2", "m1"]
     assert [found.match for found in store.matches(bot="ANN")] == ["m2", "m1"]
@@ -216,10 +217,10 @@ def test_a_result_comes_back_as_it_was_stored(store: Store) -> None:
 
 def test_rebuilding_gives_the_same_numbers(store: Store) -> None:
     season(store)
-    before = {game: store.leaderboard(game) for game in store.games()}
+    before = {pool: store.leaderboard(pool) for pool in store.pools()}
     assert store.check() == []
     assert store.rebuild_ratings() == 0
-    assert {game: store.leaderboard(game) for game in store.games()} == before
+    assert {pool: store.leaderboard(pool) for pool in store.pools()} == before
 
 
 @pytest.mark.parametrize(
@@ -227,19 +228,19 @@ def test_rebuilding_gives_the_same_numbers(store: Store) -> None:
     [
         ("UPDATE seats SET mu_after = mu_after + 1 WHERE match = 3 AND seat = 1", "match m2, seat 1: the rating"),
         ("UPDATE seats SET sigma_before = NULL WHERE match = 3 AND seat = 0", "match m2, seat 0: the rating"),
-        ("UPDATE ratings SET sigma = sigma / 2 WHERE bot = 1 AND game = 'nim'", "1 standings are not"),
-        ("UPDATE ratings SET wins = wins + 1 WHERE bot = 1 AND game = 'nim'", "1 standings are not"),
-        ("DELETE FROM ratings WHERE bot = 1 AND game = 'nim'", "1 standings are not"),
+        ("UPDATE ratings SET sigma = sigma / 2 WHERE bot = 1 AND pool = 'nim/classic'", "1 standings are not"),
+        ("UPDATE ratings SET wins = wins + 1 WHERE bot = 1 AND pool = 'nim/classic'", "1 standings are not"),
+        ("DELETE FROM ratings WHERE bot = 1 AND pool = 'nim/classic'", "1 standings are not"),
     ],
 )
 def test_changed_ratings_are_reported_and_rebuilt(store: Store, damage: str, complaint: str) -> None:
     season(store)
-    before = {game: store.leaderboard(game) for game in store.games()}
+    before = {pool: store.leaderboard(pool) for pool in store.pools()}
     altered(store, damage)
     (found,) = store.check()
     assert found.startswith(complaint)
     assert store.rebuild_ratings() == 1
-    assert {game: store.leaderboard(game) for game in store.games()} == before
+    assert {pool: store.leaderboard(pool) for pool in store.pools()} == before
     assert store.check() == []
 
 
@@ -336,7 +337,7 @@ def test_a_bot_that_only_played_in_tournaments_may_be_registered_and_keeps_its_r
     assert [bot.token_hash for bot in store.bots()] == [None, None]
     store.add_bot("Ann", "a" * 64)
     assert store.bot("ann") is not None
-    assert store.standings("ann")["nim"].matches == 1
+    assert store.standings("ann")["nim/classic"].matches == 1
     assert [bot.name for bot in store.bots()] == ["Ann", "bob"]
 
 
@@ -485,7 +486,7 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
     monkeypatch.setattr(database, "MIGRATIONS", later)
     for module in ("store", "database"):
         monkeypatch.setattr(f"arena.store.{module}.REVISIONS", (*REVISIONS, "9999"))
-    assert database.upgrade(store.file) == (REVISIONS[-1], "9999")
+    assert upgrade(store.file) == (REVISIONS[-1], "9999")
     assert "nickname" in str(tables(store.file)["bots"])
     upgraded = Store.open(store.file)
     assert [found.match for found in upgraded.matches()] == ["m1"]
@@ -494,9 +495,9 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
 
 
 def test_a_database_up_to_date_is_not_upgraded(store: Store) -> None:
-    assert database.upgrade(store.file) == (REVISIONS[-1], REVISIONS[-1])
+    assert upgrade(store.file) == (REVISIONS[-1], REVISIONS[-1])
     with pytest.raises(NoDatabase):
-        database.upgrade(store.file.parent / "other.db")
+        upgrade(store.file.parent / "other.db")
 
 
 @pytest.mark.parametrize("where", ["postgresql://user:secret@host/db", "sqlite://", "sqlite+pysqlite:///x.db"])
@@ -596,5 +597,5 @@ def test_what_was_written_as_the_database_was_removed_does_not_count(store: Stor
     with pytest.raises(StoreUnavailable, match="was removed"):
         store.finish([Finished(result("m1"), close)])
     elsewhere.rename(store.file)
-    assert store.finish([finished(result("m1"))]) == [ladder.rate("nim", [Standing()] * 2, ["1", "1"], [1, 2])]
+    assert store.finish([finished(result("m1"))]) == [ladder.rate("nim/classic", [Standing()] * 2, ["1", "1"], [1, 2])]
     assert len(store.matches()) == 1

@@ -90,7 +90,7 @@ def make(name: str, golden: Golden) -> bytes:
         config=game.config,
         seats=[RecordedSeat(bot=bot) for bot in ("ann", "bob", "cas", "dan")[: golden.seats]],
         seed=seed,
-        rated=False,
+        pool=None,
         clock=Clock(bank_ms=5000, increment_ms=100),
         started="2026-01-01T00:00:00.000Z",
     )

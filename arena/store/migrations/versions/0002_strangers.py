@@ -1,9 +1,15 @@
-"""What is known of bots that strangers bring: when they last came in, and whether the operator approved them."""
+"""A rating pool for each preset, and what is known of bots that strangers bring."""
 
 from __future__ import annotations
 
+import functools
+import json
+
 import sqlalchemy as sa
 from alembic import op
+
+from protocol.errors import BotFault
+from protocol.games import load
 
 revision = "0002"
 down_revision = "0001"
@@ -14,3 +20,48 @@ depends_on = None
 def upgrade() -> None:
     op.add_column("bots", sa.Column("seen", sa.String(length=32), nullable=True))
     op.add_column("bots", sa.Column("approved", sa.Boolean(), server_default=sa.text("0"), nullable=False))
+    op.add_column("matches", sa.Column("pool", sa.String(length=128), nullable=True))
+    op.create_index("matches_by_finish", "matches", ["finished"])
+    _find_pools()
+    op.drop_column("matches", "rated")
+    op.drop_table("ratings")
+    _create_ratings()
+
+
+def _find_pools() -> None:
+    """Enter the pool of every rated match."""
+    connection = op.get_bind()
+    rated = connection.execute(sa.text("SELECT number, game, config FROM matches WHERE rated"))
+    found = [{"number": number, "pool": _pool(game, config)} for number, game, config in rated]
+    if found:
+        connection.execute(sa.text("UPDATE matches SET pool = :pool WHERE number = :number"), found)
+
+
+@functools.lru_cache(maxsize=256)
+def _pool(game: str, config: str) -> str:
+    """The preset's; that of the game alone for what is no preset any more."""
+    try:
+        return next(iter(load(game, json.loads(config)).pools), game)
+    except (BotFault, ValueError):
+        return game
+
+
+def _create_ratings() -> None:
+    """Empty: they are computed again from the results, by whoever runs the migrations."""
+    op.create_table(
+        "ratings",
+        sa.Column("bot", sa.Integer(), nullable=False),
+        sa.Column("pool", sa.String(length=128), nullable=False),
+        sa.Column("mu", sa.Float(), nullable=False),
+        sa.Column("sigma", sa.Float(), nullable=False),
+        sa.Column("matches", sa.Integer(), nullable=False),
+        sa.Column("wins", sa.Integer(), nullable=False),
+        sa.Column("draws", sa.Integer(), nullable=False),
+        sa.Column("losses", sa.Integer(), nullable=False),
+        sa.Column("version", sa.String(length=64), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["bot"],
+            ["bots.id"],
+        ),
+        sa.PrimaryKeyConstraint("bot", "pool"),
+    )

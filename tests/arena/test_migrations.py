@@ -1,0 +1,95 @@
+"""Databases of earlier versions, brought up to date: what is kept, what is computed again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.config import Config
+
+from arena.ratings import ladder
+from arena.ratings.ladder import Standing
+from arena.store import audit, database
+from arena.store.database import StoreFailed
+from arena.store.schema import APPLICATION_ID, REVISIONS
+from arena.store.store import Store, upgrade
+from protocol.games import load
+
+TIME = "2026-01-01T00:00:00.000Z"
+MATCHES: list[tuple[str, dict[str, Any], bool]] = [
+    ("nim", {"preset": "classic"}, True),
+    ("nim", {"preset": "sticks"}, True),
+    ("nim", {"preset": "classic"}, True),
+    ("nim", {"preset": "classic"}, False),
+    ("risk-campaign", {"deal": "0f" * 16}, True),
+    ("nim", {"heaps": [9]}, True),
+]
+"""In order: the game, the config, and whether it was rated. `ann` won them all."""
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Path:
+    """A database of the first schema, in which a game's matches were rated in one pool."""
+    file = tmp_path / "arena.db"
+    with sqlite3.connect(file) as marked:
+        marked.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    marked.close()
+    config = Config()
+    config.set_main_option("script_location", str(database.MIGRATIONS))
+    engine = database.connect(file)
+    with database.writing(engine).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        for at, name in enumerate(("ann", "bob"), 1):
+            row = (at, name, name, "a" * 64, 0, TIME)
+            connection.exec_driver_sql("INSERT INTO bots VALUES (?, ?, ?, ?, ?, ?)", row)
+            rating = (at, "nim", 25.0, 3.0, 4, 4, 0, 0, "1")
+            connection.exec_driver_sql("INSERT INTO ratings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rating)
+        for number, (game, given, rated) in enumerate(MATCHES, 1):
+            config_text = json.dumps(load(game, given).config, sort_keys=True, separators=(",", ":"))
+            row = (number, f"m{number}", game, config_text, rated, "win", 9, "ab" * 32, TIME, TIME, None, None)
+            connection.exec_driver_sql(f"INSERT INTO matches VALUES ({', '.join('?' * 12)})", row)
+            for seat in (0, 1):
+                row = (number, seat, seat + 1, "1", seat + 1, "win", *([20.0, 3.0, 21.0, 2.0] if rated else [None] * 4))
+                connection.exec_driver_sql("INSERT INTO seats VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            connection.exec_driver_sql("INSERT INTO records VALUES (?, ?)", (number, b"record"))
+    engine.dispose()
+    return file
+
+
+def test_every_rated_match_is_rated_again_in_the_pool_of_its_preset(first: Path) -> None:
+    assert upgrade(first) == ("0001", REVISIONS[-1])
+    with closing(Store.open(first)) as store:
+        assert [(found.match, found.pool, found.rated) for found in reversed(store.matches())] == [
+            ("m1", "nim/classic", True),
+            ("m2", "nim/sticks", True),
+            ("m3", "nim/classic", True),
+            ("m4", None, False),
+            ("m5", "risk-campaign/grid", True),
+            ("m6", "nim", True),
+        ]
+        assert store.pools() == ["nim", "nim/classic", "nim/sticks", "risk-campaign/grid"]
+        assert store.pools("nim") == ["nim", "nim/classic", "nim/sticks"]
+        once = ladder.rate("nim/sticks", [Standing(), Standing()], ["1", "1"], [1, 2]).seats[0]
+        assert store.standings("ann")["nim/sticks"] == Standing(once.mu_after, once.sigma_after, 1, "1")
+        assert [row.played for row in store.leaderboard("nim/classic")] == [2, 2]
+        assert store.record("m1") == b"record"
+        assert [bot.name for bot in store.bots()] == ["ann", "bob"]
+        assert store.check() == []
+
+
+def test_an_upgrade_that_fails_leaves_the_file_as_it_was(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(connection: object) -> int:
+        raise StoreFailed("no more room")
+
+    monkeypatch.setattr(audit, "rebuild", fail)
+    with pytest.raises(StoreFailed, match="no more room"):
+        upgrade(first)
+    assert database.revision_of(first) == "0001"
+    with closing(sqlite3.connect(first)) as left:
+        assert left.execute("SELECT count(*) FROM ratings WHERE game = 'nim'").fetchone() == (2,)
