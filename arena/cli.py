@@ -245,11 +245,15 @@ def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
 
 
 @db_app.command("check")
-def db_check(db: Database = None, data: Data = None) -> None:
-    """Whether the file, its references and its ratings are sound."""
+def db_check(
+    quick: Annotated[bool, typer.Option("--quick", help="Referee no match again.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Whether all adds up: the file, its rows, every result with its record, the ratings."""
     from arena.commands.db import check
 
-    check(_database(db, data))
+    check(_database(db, data), quick=quick)
 
 
 def _database(flag: str | None, data: Path | None) -> str:

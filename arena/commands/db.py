@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
+from rich.console import Console
+from rich.progress import Progress
+
+from arena.commands.tables import counted
+from arena.referee import reading
+from arena.referee.result import Result, SeatRating
+from arena.replay.agreement import differences
+from arena.replay.verify import verify
 from arena.store import database
 from arena.store.lock import lock
 from arena.store.store import Store
 from arena.store.store import upgrade as upgrade_file
-from protocol.errors import ArenaFault
+from protocol.errors import ArenaFault, BadRecord
+from protocol.shown import printable
 
 
 class Unsound(ArenaFault):
@@ -31,15 +42,37 @@ def rebuild_ratings(where: str, data: Path) -> None:
     print(f"ratings computed again from the results: {count} rows were different")
 
 
-def check(where: str) -> None:
-    """Report what does not add up. Raises `Unsound` if anything does not."""
-    with closing(Store.open(where, create=False)) as store:
-        complaints = store.check()
-        for line in complaints:
-            print(line)
-        if complaints:
-            raise Unsound(f"{store.file} does not add up: {len(complaints)} complaints")
-        print(f"{store.file} is sound: the file, its references, and every rating follows from the results")
+def check(where: str, *, quick: bool = False) -> None:
+    """Report what does not add up. Raises `Unsound` if anything does not. A `quick` look referees no match again."""
+    look = partial(_look, quick=quick)
+    with closing(Store.open(where, create=False)) as store, _progress() as progress:
+        complaints = store.check(look, progress)
+    for line in complaints:
+        print(printable(line))
+    if complaints:
+        raise Unsound(f"{store.file} does not add up: {counted(len(complaints), 'complaint', 'complaints')}")
+    records = "agrees with its record" if quick else "agrees with its record, which verifies"
+    print(f"{store.file} is sound: the file, its rows, every result {records}, and the ratings follow")
+
+
+def _look(result: Result, ratings: Sequence[SeatRating], body: bytes, *, quick: bool) -> Iterator[str]:
+    """What is wrong with a record and what is stored beside it."""
+    try:
+        record = reading.read(body, "the record")
+        if not quick:
+            verify(record)
+    except BadRecord as fault:
+        yield str(fault).removeprefix(f"{result.match}: ")
+        return
+    yield from differences(record, result, ratings)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Shows how far a check is, on a terminal."""
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("matches", total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
 
 
 @contextmanager

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from arena.ratings import ladder
 from arena.referee.result import SeatRating
 from arena.store import finishing, reading
 from arena.store.finishing import Tallies, Tally
-from arena.store.schema import matches, ratings, records, seats
+from arena.store.schema import matches, ratings, seats
 
 _NUMBERS = ("mu_before", "sigma_before", "mu_after", "sigma_after")
 
@@ -31,23 +33,15 @@ def rebuild(connection: Connection) -> int:
     return len(wrong) + stale
 
 
-def complaints(connection: Connection) -> list[str]:
-    """What is wrong with the database, a line each; empty when all is well."""
-    found = [f"the file is damaged: {row[0]}" for row in connection.exec_driver_sql("PRAGMA integrity_check")]
-    if found == ["the file is damaged: ok"]:
-        found = []
-    for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-        found.append(f"table {row[0]}, row {row[1]}: refers to a row of {row[2]} that is not there")
-    missing = select(matches.c.id).where(matches.c.number.not_in(select(records.c.match)))
-    found += [f"match {match} has no record" for match in connection.execute(missing).scalars()]
+def complaints(connection: Connection) -> Iterator[str]:
+    """Which ratings are not what follows from the results, a line each."""
     tallies, wrong = _again(connection)
     names = {row.number: row.id for row in connection.execute(select(matches.c.number, matches.c.id))} if wrong else {}
     for number, seat in wrong:
-        found.append(f"match {names[number]}, seat {seat}: the rating is not what follows from the results")
+        yield f"match {names[number]}, seat {seat}: the rating is not what follows from the results"
     stale = _stale(connection, tallies)
     if stale:
-        found.append(f"{stale} standings are not what follows from the results: run `arena db rebuild-ratings`")
-    return found
+        yield f"{stale} standings are not what follows from the results: run `arena db rebuild-ratings`"
 
 
 def _again(connection: Connection) -> tuple[Tallies, dict[tuple[int, int], SeatRating]]:

@@ -70,13 +70,13 @@ def chosen(bot: str | None, game: str | None, tournament: str | None, limit: int
 
 def results(connection: Connection, numbers: Select[tuple[int]] | None = None) -> Iterator[tuple[int, Result]]:
     """Results with their numbers, oldest first; all of them, or those chosen."""
-    for number, result, _ in _sat(connection, numbers):
+    for number, result, _ in with_seats(connection, numbers):
         yield number, result
 
 
 def rated(connection: Connection) -> Iterator[tuple[int, str, Result, list[Any]]]:
     """Every rated match in rating order: its number, its pool, its result and the rows of its seats."""
-    for number, result, rows in _sat(connection, select(matches.c.number).where(matches.c.pool.is_not(None))):
+    for number, result, rows in with_seats(connection, select(matches.c.number).where(matches.c.pool.is_not(None))):
         assert result.pool is not None
         yield number, result.pool, result, rows
 
@@ -86,7 +86,7 @@ def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings 
     found: dict[str, Ratings | None] = {}
     for at in range(0, len(ids), MOST_ASKED_AT_ONCE):
         some = select(matches.c.number).where(matches.c.id.in_(ids[at : at + MOST_ASKED_AT_ONCE]))
-        for _, result, rows in _sat(connection, some):
+        for _, result, rows in with_seats(connection, some):
             found[result.match] = None if result.pool is None else ladder.stated(result.pool, seat_ratings(rows))
     return found
 
@@ -104,7 +104,8 @@ def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
     )
 
 
-def _sat(connection: Connection, numbers: Select[tuple[int]] | None) -> Iterator[tuple[int, Result, list[Any]]]:
+def with_seats(connection: Connection, numbers: Select[tuple[int]] | None) -> Iterator[tuple[int, Result, list[Any]]]:
+    """Numbers, results and the rows of their seats, oldest first."""
     query = (
         select(matches, seats, seats.c.reason.label("seat_reason"), bots.c.name)
         .join(seats, seats.c.match == matches.c.number)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from sqlalchemy import (
     Boolean,
     Column,
@@ -104,3 +106,8 @@ records = Table(
     Column("match", ForeignKey("matches.number"), primary_key=True),
     Column("data", LargeBinary, nullable=False, comment="the closed record, gzip"),
 )
+
+
+def tournament_id(arguments: str, seed: str) -> str:
+    """The name of the tournament with these arguments (canonical JSON) under a seed."""
+    return "t" + hashlib.sha256(f"{arguments}\n{seed}".encode()).hexdigest()[:10]

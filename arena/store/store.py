@@ -5,9 +5,8 @@ One thread writes. Reading is possible from any thread and from other processes 
 
 from __future__ import annotations
 
-import hashlib
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,12 +17,13 @@ from sqlalchemy.dialects.sqlite import insert
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from arena.referee.result import Ratings, Result
-from arena.store import audit, database, finishing, reading
+from arena.store import audit, checking, database, finishing, reading
+from arena.store.checking import Look
 from arena.store.database import NoDatabase, WrongSchema
 from arena.store.finishing import Finished
 from arena.store.presence import Presence
 from arena.store.reading import LeaderboardRow
-from arena.store.schema import REVISIONS, bots, matches, ratings, records, tournaments
+from arena.store.schema import REVISIONS, bots, matches, ratings, records, tournament_id, tournaments
 from arena.store.times import utc
 from protocol.errors import UsageFault
 from protocol.names import folded
@@ -202,7 +202,7 @@ class Store:
                 if unfinished is not None:
                     return unfinished.id, unfinished.seed
                 seed = secrets.token_hex(8)
-            name = "t" + hashlib.sha256(f"{arguments}\n{seed}".encode()).hexdigest()[:10]
+            name = tournament_id(arguments, seed)
             row = {"id": name, "arguments": arguments, "seed": seed, "started": utc()}
             connection.execute(insert(tournaments).values(row).on_conflict_do_nothing())
         return name, seed
@@ -223,7 +223,11 @@ class Store:
         with self._writing() as connection:
             return audit.rebuild(connection)
 
-    def check(self) -> list[str]:
-        """What is wrong with the file, its references or its ratings, a line each; empty when all is well."""
+    def check(
+        self,
+        look: Look = lambda result, ratings, record: (),
+        progress: Callable[[int, int], None] = lambda done, of: None,
+    ) -> list[str]:
+        """What is wrong, a line each; `look` says what is with a result beside its record. Empty when all is well."""
         with self._reading() as connection:
-            return audit.complaints(connection)
+            return list(checking.complaints(connection, look, progress))

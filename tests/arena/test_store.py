@@ -546,7 +546,7 @@ def test_a_damaged_row_is_one_line(store: Store) -> None:
     store.finish([finished(result("m1"))])
     altered(store, "UPDATE matches SET config = '{'")
     with pytest.raises(StoreFailed, match="match m1 is damaged: its config is not JSON"):
-        store.check()
+        store.matches()
 
 
 def test_a_second_holder_of_a_data_folder_is_refused_naming_the_first(tmp_path: Path) -> None:

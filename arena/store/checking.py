@@ -1,0 +1,145 @@
+"""Whether a database adds up: its file, its rows one by one, what they say of each other, and its ratings.
+
+Damage of any kind is a line and never an error: what can't be read is said to be so, and the rest is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
+
+from arena.referee.result import Result, SeatRating
+from arena.store import audit, reading
+from arena.store.schema import bots, matches, metadata, records, tournament_id, tournaments
+from protocol.digest import canonical
+from protocol.names import folded, is_bot_name
+
+Look = Callable[[Result, tuple[SeatRating, ...], bytes], Iterable[str]]
+"""What is wrong with a result, its ratings and its record beside each other."""
+AT_ONCE = 32
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def complaints(connection: Connection, look: Look, progress: Callable[[int, int], None]) -> Iterator[str]:
+    """What is wrong, a line each. `look` compares, `progress` is told how many matches of how many were looked at."""
+    for what, part in (
+        ("the file", _file(connection)),
+        ("the bots", _bots(connection)),
+        ("the tournaments", _tournaments(connection)),
+        ("the order of the matches", _numbers(connection)),
+        ("the matches", _matches(connection, look, progress)),
+        ("the ratings", audit.complaints(connection)),
+    ):
+        yield from _safely(what, part)
+
+
+def _safely(what: str, part: Iterable[str]) -> Iterator[str]:
+    try:
+        yield from part
+    except Exception as exc:  # what damaged rows make of the code that reads them has no end
+        yield f"{what} can't be read: {_line(exc)}"
+
+
+def _line(exc: Exception) -> str:
+    return str(getattr(exc, "orig", exc)).partition("\n")[0] or type(exc).__name__
+
+
+def _file(connection: Connection) -> Iterator[str]:
+    for row in connection.exec_driver_sql("PRAGMA integrity_check"):
+        if row[0] != "ok":
+            yield f"the file is damaged: {row[0]}"
+    for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        yield f"table {row[0]}, row {row[1]}: refers to a row of {row[2]} that is not there"
+    for table in metadata.sorted_tables:
+        for column in table.columns:
+            if isinstance(column.type, Boolean):
+                query = select(func.count()).select_from(table).where(type_coerce(column, Integer).not_in((0, 1)))
+                if count := connection.execute(query).scalar_one():
+                    yield f"table {table.name}: {column.name} is neither 0 nor 1 in {count} rows"
+
+
+def _bots(connection: Connection) -> Iterator[str]:
+    numbers = connection.execute(select(bots.c.id).order_by(bots.c.id)).scalars().all()
+    for number in numbers:
+        yield from _safely(f"bot number {number}", _bot(connection, number))
+
+
+def _bot(connection: Connection, number: int) -> Iterator[str]:
+    row = connection.execute(select(bots).where(bots.c.id == number)).one()
+    if not is_bot_name(row.name):
+        yield f"bot number {number}: {row.name!r} is no name"
+    if row.key != folded(row.name):
+        yield f"bot {row.name}: it is looked up as {row.key!r}"
+    if row.token_hash is not None and not _HASH.fullmatch(row.token_hash):
+        yield f"bot {row.name}: its token's hash is not 64 hex digits"
+    if row.token_hash is not None and row.revoked:
+        yield f"bot {row.name}: it is revoked and has a token"
+    for name in ("created", "seen"):
+        if (time := getattr(row, name)) is not None and not _TIME.fullmatch(time):
+            yield f"bot {row.name}: {name} is {time!r}, which is no time"
+
+
+def _tournaments(connection: Connection) -> Iterator[str]:
+    for row in connection.execute(select(tournaments)):
+        if row.id != tournament_id(row.arguments, row.seed):
+            yield f"tournament {row.id}: its id does not follow from its arguments and seed"
+        for time in (row.started, row.finished):
+            if time is not None and not _TIME.fullmatch(time):
+                yield f"tournament {row.id}: {time!r} is no time"
+
+
+def _numbers(connection: Connection) -> Iterator[str]:
+    column = matches.c.number
+    count, first, last = connection.execute(select(func.count(), func.min(column), func.max(column))).one()
+    if count and (first, last) != (1, count):
+        yield f"there are {count} matches, but their numbers go from {first} to {last}: some are missing"
+
+
+def _matches(connection: Connection, look: Look, progress: Callable[[int, int], None]) -> Iterator[str]:
+    numbers = connection.execute(select(matches.c.number).order_by(matches.c.number)).scalars().all()
+    for at in range(0, len(numbers), AT_ONCE):
+        some = numbers[at : at + AT_ONCE]
+        try:
+            found = _stored(connection, some)
+        except Exception:  # one of them is damaged: each alone
+            found = {}
+        for number in some:
+            yield from _safely(f"match number {number}", _match(connection, number, found, look))
+        progress(at + len(some), len(numbers))
+
+
+def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[Result, list[Any], bytes | None]]:
+    """Results, the rows of their seats, and records, by number."""
+    query = select(records.c.match, records.c.data).where(records.c.match.in_(numbers))
+    bodies = {row.match: row.data for row in connection.execute(query)}
+    chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
+    return {
+        number: (result, rows, bodies.get(number)) for number, result, rows in reading.with_seats(connection, chosen)
+    }
+
+
+def _match(
+    connection: Connection, number: int, found: dict[int, tuple[Result, list[Any], bytes | None]], look: Look
+) -> Iterator[str]:
+    stored = found.get(number) or _stored(connection, [number]).get(number)
+    if stored is None:
+        yield f"match number {number} has no seats"
+        return
+    result, rows, body = stored
+    if (config := canonical(result.config).decode()) != rows[0].config:
+        yield f"match {result.match}: its config is not written as {config}"
+    if [row.seat for row in rows] != list(range(len(rows))):
+        yield f"match {result.match}: its seats are {', '.join(str(row.seat) for row in rows)}"
+    ratings = reading.seat_ratings(rows)
+    if not result.rated and any(value is not None for rating in ratings for value in msgspec.structs.astuple(rating)):
+        yield f"match {result.match}: it is not rated, yet its seats have ratings"
+    if body is None:
+        yield f"match {result.match} has no record"
+        return
+    for complaint in look(result, ratings if result.rated else (), body):
+        yield f"match {result.match}: {complaint}"

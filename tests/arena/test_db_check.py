@@ -1,0 +1,183 @@
+"""`arena db check` on databases damaged in one place: every kind of damage is a line, and never a traceback."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from arena.referee.effects import Resigned
+from arena.referee.record import Footer, pack, public, write_line
+from arena.referee.result import Ratings
+from arena.store.finishing import Finished
+from arena.store.store import Store
+from commands import Done, call
+from referee_table import Table
+
+Check = Callable[..., Done]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with three rated matches and an unrated one, a token and a tournament."""
+    file = tmp_path_factory.mktemp("sound") / "arena.db"
+    store = Store.open(file)
+    for number in range(4):
+        table = Table(match=f"m-{number}", rated=number < 3).begin()
+        if number == 1:
+            table.send(Resigned(0))
+        store.finish([finished(table.finish_at_random())])
+    store.add_bot("eve", "ab" * 32)
+    store.finish_tournament(store.open_tournament('{"game":"nim"}', None)[0])
+    store.close()
+    return file
+
+
+def finished(table: Table) -> Finished:
+    """The match of a table as the arena stores it."""
+    result = table.match.result("2026-01-01T00:01:00.000Z")
+    lines = [line for line in map(write_line, table.lines) if public(line)]
+
+    def close(ratings: Ratings | None) -> bytes:
+        footer: Footer = table.match.footer(result, ratings)
+        return pack(lines, footer)
+
+    return Finished(result, close)
+
+
+@pytest.fixture
+def file(sound: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(sound, tmp_path / "arena.db"))
+
+
+@pytest.fixture
+def check(file: Path) -> Check:
+    """Run `arena db check` with these words on the copy."""
+    return partial(call, "arena", "db", "check", "--db", str(file))
+
+
+def alter(file: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def test_a_sound_database_is_said_to_be_sound(check: Check, file: Path) -> None:
+    said = f"{file} is sound: the file, its rows, every result agrees with its record"
+    assert check() == (0, f"{said}, which verifies, and the ratings follow\n", "")
+    assert check("--quick") == (0, f"{said}, and the ratings follow\n", "")
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        ("UPDATE matches SET plies = plies + 1 WHERE number = 2", "match m-1: plies is 1, the record says 0"),
+        (
+            "UPDATE matches SET reason = 'timeout' WHERE number = 2",
+            "match m-1: reason is 'timeout', the record says 're",
+        ),
+        ("UPDATE matches SET digest = replace(digest, 'a', 'b') WHERE number = 2", "match m-1: digest is "),
+        ("UPDATE matches SET finished = '2026' WHERE number = 2", "match m-1: finished is '2026', the record says "),
+        ("UPDATE matches SET game = 'grundy' WHERE number = 2", "match m-1: game is 'grundy', the record says 'nim'"),
+        ("UPDATE matches SET id = 'm-7' WHERE number = 2", "match m-7: match is 'm-7', the record says 'm-1'"),
+        ("UPDATE matches SET tournament = 't' WHERE number = 2", "match m-1: tournament is 't', the record says None"),
+        (
+            "UPDATE matches SET config = '{' WHERE number = 2",
+            "match number 2 can't be read: match m-1 is damaged: its c",
+        ),
+        ("UPDATE matches SET config = config || ' ' WHERE number = 2", "match m-1: its config is not written as {"),
+        ("UPDATE matches SET pool = NULL WHERE number = 2", "match m-1: it is not rated, yet its seats have ratings"),
+        (
+            "UPDATE matches SET pool = 'nim/wide' WHERE number = 2",
+            "match m-1: pool is 'nim/wide', the record says 'nim/c",
+        ),
+        ("UPDATE bots SET approved = 7 WHERE id = 3", "table bots: approved is neither 0 nor 1 in 1 rows"),
+        ("UPDATE matches SET plies = 'many' WHERE number = 2", "match m-1: plies is 'many', the record says 0"),
+        ("UPDATE matches SET id = x'ff' WHERE number = 2", "match "),
+        (
+            "UPDATE matches SET reason = CAST(x'ff' AS TEXT) WHERE number = 2",
+            "match number 2 can't be read: Could not ",
+        ),
+        ("UPDATE seats SET rank = 1 WHERE match = 2 AND seat = 0", "match m-1: seat 0: rank is 1, the record says 2"),
+        ("UPDATE seats SET reason = 'win' WHERE match = 2 AND seat = 0", "match m-1: seat 0: reason is 'win', the rec"),
+        ("UPDATE seats SET version = '2' WHERE match = 4 AND seat = 0", "match m-3: seat 0: version is '2', the recor"),
+        (
+            "UPDATE seats SET bot = 3 WHERE match = 4 AND seat = 0",
+            "match m-3: seat 0: bot is 'eve', the record says 'a",
+        ),
+        ("UPDATE seats SET seat = 5 WHERE match = 4 AND seat = 1", "match m-3: its seats are 0, 5"),
+        ("UPDATE seats SET mu_before = 1 WHERE match = 4", "match m-3: it is not rated, yet its seats have ratings"),
+        ("UPDATE seats SET mu_after = mu_after + 1 WHERE match = 3", "match m-2: seat 0: mu_after is "),
+        ("UPDATE seats SET mu_after = NULL WHERE match = 3", "match m-2: seat 0: mu_after is None, the record says "),
+        ("DELETE FROM seats WHERE match = 2 AND seat = 1", "match m-1: there are 1 seats, the record has 2"),
+        ("DELETE FROM seats WHERE match = 2", "match number 2 has no seats"),
+        ("DELETE FROM records WHERE match = 2", "match m-1 has no record"),
+        ("UPDATE records SET data = x'1f8b00' WHERE match = 2", "match m-1: the record is cut short: "),
+        ("UPDATE records SET data = NULL WHERE match = 2", ""),
+        (
+            "UPDATE records SET data = (SELECT data FROM records WHERE match = 1) WHERE match = 2",
+            "match m-1: match is ",
+        ),
+        ("UPDATE ratings SET mu = mu + 1 WHERE bot = 1", "1 standings are not what follows from the results"),
+        ("UPDATE ratings SET version = 'x' WHERE bot = 1", "1 standings are not what follows from the results"),
+        ("UPDATE ratings SET mu = 'good' WHERE bot = 1", ""),
+        ("UPDATE bots SET name = 'an ant' WHERE id = 1", "bot number 1: 'an ant' is no name"),
+        ("UPDATE bots SET key = 'ANN' WHERE id = 1", "bot ann: it is looked up as 'ANN'"),
+        ("UPDATE bots SET token_hash = 'abc' WHERE id = 3", "bot eve: its token's hash is not 64 hex digits"),
+        ("UPDATE bots SET revoked = 1 WHERE id = 3", "bot eve: it is revoked and has a token"),
+        ("UPDATE bots SET revoked = 9 WHERE id = 3", "table bots: revoked is neither 0 nor 1 in 1 rows"),
+        ("UPDATE bots SET created = 'then' WHERE id = 3", "bot eve: created is 'then', which is no time"),
+        ("UPDATE tournaments SET seed = '1'", "tournament t"),
+        ("UPDATE tournaments SET finished = 'soon'", "tournament t"),
+        ("UPDATE matches SET number = 9 WHERE number = 4", "there are 4 matches, but their numbers go from 1 to 9"),
+    ],
+)
+def test_damage_is_found_and_told_in_lines(check: Check, file: Path, damage: str, complaint: str) -> None:
+    try:
+        alter(file, damage)
+    except sqlite3.IntegrityError:  # then SQLite keeps it from happening
+        return
+    code, out, err = check("--quick")
+    assert code == 1
+    assert any(line.startswith(complaint) for line in out.splitlines()), out
+    assert err.startswith(f"arena: {file} does not add up: ")
+    assert err.count("\n") == 1
+
+
+def test_a_match_that_is_gone_without_a_trace_leaves_a_gap(check: Check, file: Path) -> None:
+    alter(file, *(f"DELETE FROM {table} WHERE match = 4" for table in ("seats", "records")))
+    alter(file, "DELETE FROM matches WHERE number = 4", "UPDATE matches SET number = 4 WHERE number = 3")
+    assert "there are 3 matches, but their numbers go from 1 to 4: some are missing" in check()[1]
+
+
+def test_a_record_that_was_changed_together_with_its_row_does_not_verify(check: Check, file: Path) -> None:
+    with closing(Store.open(file)) as store:
+        text = store.record("m-1")
+    assert text is not None
+    changed = gzip.compress(gzip.decompress(text).replace(b'"reason":"resigned"', b'"reason":"timeout"'))
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE records SET data = ? WHERE match = 2", (changed,))
+        connection.execute("UPDATE matches SET reason = 'timeout' WHERE number = 2")
+        connection.commit()
+    assert check("--quick")[0] == 0
+    code, out, _ = check()
+    assert (code, out.count("\n")) == (1, 1)
+    assert out.startswith("match m-1: after ply 0: reason should be resigned, the footer says timeout"), out
+
+
+def test_every_page_that_is_overwritten_is_told_in_lines(check: Check, file: Path) -> None:
+    """Damage that no statement makes: whole pages of zeros."""
+    whole = file.read_bytes()
+    for page in range(1, len(whole) // 4096):
+        file.write_bytes(whole[: page * 4096] + bytes(4096) + whole[(page + 1) * 4096 :])
+        code, _, err = check("--quick")
+        assert code == 1
+        assert err.startswith("arena: ")
+        assert err.count("\n") == 1
