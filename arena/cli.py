@@ -123,6 +123,20 @@ def tournament(
 
 
 @app.command()
+def doctor(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What starts the bot.")],
+    game: Annotated[str, typer.Option(help="The game to play, where the bot does not seek another.")] = "nim",
+    only: Annotated[list[str] | None, typer.Option(metavar="CASE", help="Only this case of the course.")] = None,
+    log: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the bot's output goes.")] = None,
+    to_json: Json = False,
+) -> None:
+    """Show how a bot bears what happens on a network; exit code 1 if it does not."""
+    from arena.commands import doctor as doctors
+
+    doctors.examine(command, game, only or (), log, to_json=to_json)
+
+
+@app.command()
 def leaderboard(game: Game = None, to_json: Json = False, db: Database = None, data: Data = None) -> None:
     """Who stands where, by mu - 3 sigma."""
     from arena.commands import leaderboard as command

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 import sys
 import time
@@ -105,6 +106,21 @@ class Seeking(Steady):
             self.send(type="seek", id="next", game=os.environ["ARENA_GAME"])
         if message["type"] == "error":
             print(f"told: {message['message']} ({message['code']})", flush=True)
+        super().receive(message)
+
+
+class Forgetful(Seeking):
+    """Comes back at once from whatever happened, with a new token; fails at what it was not told of."""
+
+    def send(self, **message: Any) -> None:
+        if message["type"] == "hello":
+            message["token"] = secrets.token_hex(16)
+        super().send(**message)
+
+    def receive(self, message: dict[str, Any]) -> None:
+        known = message["type"] in ("welcome", "start", "turn", "end", "error", "unseeked")
+        if not known and (message["type"] != "rejected" or "strikes_left" in message):
+            raise RuntimeError(f"what is {message['type']}?")
         super().receive(message)
 
 

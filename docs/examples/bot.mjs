@@ -13,12 +13,12 @@ const game = process.env.ARENA_GAME ?? "nim";
 let matchesLeft = Number(process.env.ARENA_MATCHES ?? Infinity);
 const token = process.env.ARENA_TOKEN ?? handedToken() ?? savedToken(`.arena-token-${bot}`);
 const hopeless = [4000, 4001, 4003]; // close codes; after any other one, coming back may help
-const silence = 10000; // ms; a connection may be dead without anybody having closed it
+const silence = 5000; // ms; a connection may be dead without anybody having closed it
 
 let socket;
 let wait = 100;
 let seats = new Map(); // match -> my seat
-const turns = new Map(); // match -> the turn that was answered last
+const answers = new Map(); // match -> my last move and the turn that it answers
 
 // A tournament hands the token over on a file descriptor, standard input: other programs cannot read it there.
 function handedToken() {
@@ -43,8 +43,9 @@ function choose(turn) {
   return turn.legal[Math.floor(Math.random() * turn.legal.length)];
 }
 
-function answer(turn) {
-  send({ type: "move", match: turn.match, ply: turn.ply, move: choose(turn) });
+function answer(turn, move = choose(turn)) {
+  answers.set(turn.match, { turn, move });
+  send({ type: "move", match: turn.match, ply: turn.ply, move });
 }
 
 const on = {
@@ -58,17 +59,17 @@ const on = {
     send({ type: "ready", match, nonce: randomBytes(16).toString("hex") });
   },
   turn(turn) {
-    turns.set(turn.match, turn);
-    answer(turn);
+    const last = answers.get(turn.match);
+    answer(turn, last?.turn.ply === turn.ply ? last.move : undefined); // told again: the same once more
   },
   rejected({ match, ply, message, strikes_left }) {
     console.error(`${bot}: move rejected at ply ${ply} of ${match}: ${message}`);
-    if (strikes_left > 0) answer(turns.get(match));
+    if (strikes_left > 0) answer(answers.get(match).turn);
   },
   end({ match, ranks, reason }) {
     console.log(`${bot}: ${ranks[seats.get(match)] === 1 ? "won" : "did not win"} ${match} (${reason})`);
     seats.delete(match);
-    turns.delete(match);
+    answers.delete(match);
     matchesLeft -= 1;
     if (matchesLeft > 0) seek();
     else socket.close(1000);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -70,3 +71,13 @@ async def test_the_javascript_bot_plays_rated_matches(node: tuple[str, Path], po
     assert (javascript.returncode, err.decode()) == (0, "")
     assert len(out.decode().splitlines()) == 3
     assert told.decode().count("against nodette (win), rating ") == 3
+
+
+@pytest.mark.ci
+def test_the_javascript_bot_passes_the_course_of_faults(node: tuple[str, Path], tmp_path: Path) -> None:
+    program, folder = node
+    log = tmp_path / "bot.log"
+    done = run("arena", "doctor", "--json", "--log", str(log), "--", program, str(folder / "bot.mjs"))
+    assert (done.returncode, done.stderr) == (0, "")
+    cases = json.loads(done.stdout)["cases"]
+    assert [case for case in cases if case["verdict"] != "ok"] == []

@@ -1,0 +1,103 @@
+"""`arena doctor`: a bot plays through a course of faults; per fault, what it did and what it should do."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import wrap
+
+from arena.commands import event_loop
+from arena.commands.tables import WIDTH
+from arena.doctor.cases import COURSE, MUST, OK, SHOULD, Case
+from arena.doctor.course import Examined
+from arena.doctor.course import examine as examine_bot
+from protocol.errors import UsageFault
+from protocol.games import game_class
+from protocol.shown import among, printable
+
+_DOCUMENT = "docs/protocol.md"
+_INDENT = 8
+
+
+def examine(command: Sequence[str], game: str, only: Sequence[str], log: Path | None, *, to_json: bool) -> None:
+    """Examine the bot that `command` starts, and print what came of each case.
+
+    Raises `SystemExit` (1) if there is something that must be mended, `Fault` where nothing can be examined.
+    """
+    game_class(game)
+    cases = _chosen(only)
+    log = log or _new_log()
+    if not to_json:
+        print(f"{printable(' '.join(command))}\nwhat it says goes to {log}\n", flush=True)
+    examined = event_loop.run(_examine(command, game, log, cases, aloud=not to_json))
+    if to_json:
+        shown = {"command": list(command), "log": str(log), "cases": [_as_json(one) for one in examined]}
+        print(json.dumps(shown, indent=2))
+    else:
+        print(_summary(examined))
+    if any(one.finding.verdict == MUST for one in examined):
+        raise SystemExit(1)
+
+
+def _chosen(only: Sequence[str]) -> list[Case]:
+    names = [case.name for case in COURSE]
+    for name in only:
+        if name not in names:
+            raise UsageFault(f"there is no case {name!r}: {among(names)}")
+    return [case for case in COURSE if not only or case.name in only]
+
+
+def _new_log() -> Path:
+    handle, name = tempfile.mkstemp(prefix="arena-doctor-", suffix=".log")
+    os.close(handle)
+    return Path(name)
+
+
+async def _examine(
+    command: Sequence[str], game: str, log: Path, cases: Sequence[Case], *, aloud: bool
+) -> list[Examined]:
+    examined = []
+    async for one in examine_bot(command, game, log, cases):
+        examined.append(one)
+        if aloud:
+            print(_told(one), flush=True)
+    return examined
+
+
+def _told(one: Examined) -> str:
+    """A case in a few lines: the verdict, what was done, what the bot did and should do, and where that is said."""
+    case, finding = one.case, one.finding
+    lines = [f"{finding.verdict:<{_INDENT}}{case.done} ({case.name}, {one.seconds:.1f} s)"]
+    lines += _wrapped("did", printable(finding.did))
+    lines += _wrapped("should", case.should)
+    if finding.verdict != OK:
+        lines += _wrapped("see", f"{_DOCUMENT}#{case.see}")
+    return "\n".join(lines)
+
+
+def _wrapped(word: str, text: str) -> list[str]:
+    first = f"{'':{_INDENT}}{word + ':':<{_INDENT}}"
+    indent = " " * len(first)
+    return wrap(text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _summary(examined: Sequence[Examined]) -> str:
+    verdicts = [one.finding.verdict for one in examined]
+    count = {verdict: verdicts.count(verdict) for verdict in (OK, SHOULD, MUST)}
+    return f"\n{count[OK]} of {len(examined)} well, {count[SHOULD]} should be better, {count[MUST]} must be mended"
+
+
+def _as_json(one: Examined) -> dict[str, object]:
+    case, finding = one.case, one.finding
+    return {
+        "case": case.name,
+        "done": case.done,
+        "verdict": finding.verdict,
+        "did": finding.did,
+        "should": case.should,
+        "see": f"{_DOCUMENT}#{case.see}",
+        "seconds": round(one.seconds, 3),
+    }

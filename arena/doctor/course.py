@@ -1,0 +1,59 @@
+"""A bot's way through the course, case by case, in a room of its own that is cleared away in the end."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from arena.doctor.cable import Cable
+from arena.doctor.cases import MUST, Case, Finding
+from arena.doctor.examination import Examination, Failed
+from arena.doctor.patient import Patient
+from arena.doctor.premises import Premises
+from arena.doctor.relay import Relay
+
+
+class Examined(NamedTuple):
+    """A case, what came of it, and the seconds that it took."""
+
+    case: Case
+    finding: Finding
+    seconds: float
+
+
+async def examine(command: Sequence[str], game: str, log: Path, cases: Sequence[Case]) -> AsyncIterator[Examined]:
+    """Play the cases to a bot. Raises `ArenaFault` where it can't be started, or there is no room for it."""
+    async with contextlib.AsyncExitStack() as stack:
+        data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
+        premises = Premises(Path(data))
+        stack.push_async_callback(premises.stop)
+        await premises.start()
+        relay = Relay(premises.port)
+        stack.push_async_callback(relay.close)
+        cable = Cable(await relay.open())
+        stack.push_async_callback(cable.close)
+        patient = Patient(command, await cable.open(), game, log, relay.wake)
+        exam = Examination(game, premises, relay, cable, patient)
+        stack.push_async_callback(exam.close)
+        await exam.renew()
+        for case in cases:
+            begun = time.monotonic()
+            finding = await _examine(exam, case)
+            yield Examined(case, finding, time.monotonic() - begun)
+
+
+async def _examine(exam: Examination, case: Case) -> Finding:
+    try:
+        finding = await case.examine(exam)
+        await exam.settle()
+    except Failed as fault:
+        finding = Finding(MUST, str(fault))
+        with contextlib.suppress(Failed):
+            await exam.settle()
+    if finding.verdict == MUST and exam.patient.ended is None:
+        await exam.renew()
+    return finding

@@ -1,0 +1,109 @@
+"""`arena doctor`: good bots pass the course, and what a bad one does is found out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.doctor.cases import COURSE
+from commands import FAULTY, REPOSITORY, call, run
+
+MINE = REPOSITORY / "docs" / "examples" / "mine.py"
+QUICK = ("match", "next", "unknown", "twice", "rejected", "cut-turn", "cut-move", "cut-other", "cut-ready", "restart")
+
+
+def examined(tmp_path: Path, *command: str, only: tuple[str, ...] = ()) -> tuple[int, dict[str, Any]]:
+    """The exit code, and what came of each case by its name. The bot's tokens are kept in `tmp_path`."""
+    chosen = [word for name in only for word in ("--only", name)]
+    log = tmp_path / "bot.log"
+    done = run("arena", "doctor", "--json", "--log", str(log), *chosen, "--", *command, XDG_CONFIG_HOME=str(tmp_path))
+    assert done.stderr == ""
+    told = json.loads(done.stdout)
+    assert told["log"] == str(log)
+    return done.returncode, {case["case"]: case for case in told["cases"]}
+
+
+def faults(cases: dict[str, Any]) -> dict[str, str]:
+    """What is not as it should be."""
+    return {name: case["did"] for name, case in cases.items() if case["verdict"] != "ok"}
+
+
+def test_the_client_library_passes_the_whole_course(tmp_path: Path) -> None:
+    code, cases = examined(tmp_path, sys.executable, "-m", "bots", "run", "random")
+    assert (faults(cases), code) == ({}, 0)
+    assert list(cases) == [case.name for case in COURSE]
+
+
+def test_the_bot_of_five_lines_passes(tmp_path: Path) -> None:
+    code, cases = examined(tmp_path, sys.executable, str(MINE), only=QUICK)
+    assert (faults(cases), code) == ({}, 0)
+
+
+def test_a_match_of_three_is_played_too(tmp_path: Path) -> None:
+    bot = (sys.executable, str(MINE), "--game", "risk-campaign", "--config", "players=3")
+    code, cases = examined(tmp_path, *bot, only=("match", "cut-other"))
+    assert (faults(cases), code) == ({}, 0)
+
+
+def test_a_bot_that_waits_for_matches_is_given_some(tmp_path: Path) -> None:
+    code, cases = examined(tmp_path, sys.executable, str(FAULTY), "steady", only=("match", "next"))
+    assert (faults(cases), code) == ({}, 0)
+    assert cases["next"]["did"].startswith("seeks nothing")
+
+
+def test_a_bot_that_forgets_who_it_is_is_found_out(tmp_path: Path) -> None:
+    only = ("match", "unknown", "rejected", "cut-turn", "cut-other", "restart", "superseded")
+    code, cases = examined(tmp_path, sys.executable, str(FAULTY), "forgetful", only=only)
+    assert code == 1
+    token, ended = "came back without its token, or with another one", "ended: its process ended with exit code 1"
+    assert faults(cases) == {
+        "unknown": ended,
+        "rejected": ended,
+        "cut-turn": token,
+        "cut-other": token,
+        "restart": token,
+        "superseded": "came back: two that both do so throw each other out for ever",
+    }
+    assert cases["cut-turn"]["see"] == "docs/protocol.md#losing-and-regaining-the-connection"
+    assert "RuntimeError: what is weather?" in (tmp_path / "bot.log").read_text()
+
+
+def test_what_came_of_a_case_is_told_within_80_columns(tmp_path: Path) -> None:
+    bot = (sys.executable, str(FAULTY), "stillborn")
+    done = run("arena", "doctor", "--log", str(tmp_path / "log"), "--only", "match", "--", *bot)
+    assert (done.returncode, done.stderr) == (1, "")
+    lines = done.stdout.splitlines()
+    assert lines[1] == f"what it says goes to {tmp_path / 'log'}"
+    assert lines[3].startswith("must    a match (match, ")
+    assert lines[4:] == [
+        "        did:    ended: its process ended with exit code 1",
+        "        should: be ready, and answer each turn with a legal move",
+        "        see:    docs/protocol.md#a-match",
+        "",
+        "0 of 1 well, 0 should be better, 1 must be mended",
+    ]
+    assert all(len(line) <= 80 for line in lines[3:])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--only", "flood", "--", "true"), "arena: there is no case 'flood': one of match, next, "),
+        (("--game", "go", "--", "true"), "arena: there is no game 'go': one of nim, "),
+        (("--", "/nowhere/bot"), "arena: patient can't be started: No such file or directory: /nowhere/bot\n"),
+    ],
+)
+def test_what_cannot_be_examined_is_one_line(words: tuple[str, ...], says: str) -> None:
+    done = call("arena", "doctor", "--only", "match", *words)
+    assert done.err.startswith(says)
+    assert done.err.count("\n") == 1
+
+
+def test_every_place_that_the_doctor_names_is_in_the_document() -> None:
+    text = (REPOSITORY / "docs" / "protocol.md").read_text()
+    headings = {line.lstrip("# ").lower().replace(" ", "-") for line in text.splitlines() if line.startswith("#")}
+    assert {case.see for case in COURSE} <= headings
