@@ -9,7 +9,7 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain, count
+from itertools import chain, count, islice
 
 SEED_BYTES = 32
 NONCE_BYTES = 16
@@ -24,6 +24,11 @@ def match_key(match: str, seed: bytes, nonces: Iterable[bytes]) -> bytes:
     """The key K of all rolls of a match: the arena's seed mixed with every seat's nonce (empty where it sent none)."""
     mixed = b"".join(bytes([len(nonce)]) + nonce for nonce in nonces)
     return hmac.digest(seed, b"bot-arena/1/key" + match.encode() + mixed, "sha256")
+
+
+_DIE = bytes(1 + byte % 6 for byte in range(256))
+_NO_DIE = bytes(range(252, 256))
+"""The bytes that are rejected."""
 
 
 class Dice:
@@ -61,6 +66,14 @@ class Dice:
     def die(self, purpose: str) -> int:
         """One six-sided die: 1 to 6."""
         return self.choice(purpose, 6) + 1
+
+    def throw(self, purpose: str, dice: int) -> bytes:
+        """So many dice at once, what as many calls of `die` would give in a tenth of the time."""
+        stream = self._stream(purpose)
+        thrown = b""
+        while len(thrown) < dice:
+            thrown += bytes(islice(stream, dice - len(thrown))).translate(_DIE, _NO_DIE)
+        return thrown
 
     def shuffle(self, purpose: str, items: Iterable[int]) -> list[int]:
         """A Fisher-Yates shuffle: i from the last index down to 1 swaps i with the choice among i + 1."""

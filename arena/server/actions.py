@@ -71,7 +71,7 @@ def _seek(lobby: Lobby, session: Session, message: Seek) -> None:
     if lobby.free_slots(bot) <= 0:  # before the config is read: a large map takes a few milliseconds
         raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
     game = load(message.game, message.config)
-    game.check_start()
+    game.check_cost()
     if message.opponent is not None and folded(message.opponent) == bot:
         raise NotAllowed("seek: a bot does not play itself: name another opponent")
     if message.opponent is not None and game.seats > 2:

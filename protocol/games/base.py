@@ -29,8 +29,8 @@ class Rules(ABC, Generic[S, M]):
     @abstractmethod
     def __init__(self, config: Mapping[str, Any]) -> None: ...
 
-    def check_start(self) -> None:
-        """Raises `BadConfig` where a first state takes longer to find than others can be kept waiting: nobody may ask
+    def check_cost(self) -> None:
+        """Raises `BadConfig` where a deal or a move could take longer than others can be kept waiting: nobody may ask
         for such a match. One that was played once is played again all the same.
         """
 
@@ -182,8 +182,8 @@ class _NoDice(Dice):
     def __init__(self) -> None:
         super().__init__(b"", 0)
 
-    def choice(self, purpose: str, among: int) -> NoReturn:
-        raise AssertionError(f"a roll for {purpose!r} (1 in {among}) where the rules have no chance")
+    def _stream(self, purpose: str) -> NoReturn:
+        raise AssertionError(f"a roll for {purpose!r} where the rules have no chance")
 
 
 NO_DICE = _NoDice()

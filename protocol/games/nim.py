@@ -94,7 +94,7 @@ class Nim(Game[Position, Take]):
                     return (0,) * heap + (size,) + (0,) * (len(self.heaps) - heap - 1)
         return None
 
-    def check_start(self) -> None:
+    def check_cost(self) -> None:
         if self.start == "given":
             return
         among = [size + 1 for size in self.heaps]

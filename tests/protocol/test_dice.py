@@ -105,6 +105,13 @@ def test_choices_made_together_are_those_made_one_by_one(key: bytes, among: list
     assert together.choice("deal", 256) == dice.choice("deal", 256), "a later choice goes on where they ended"
 
 
+@given(st.binary(min_size=32, max_size=32), st.integers(0, 300))
+def test_dice_thrown_together_are_those_thrown_one_by_one(key: bytes, count: int) -> None:
+    dice, together = Dice(key, 0), Dice(key, 0)
+    assert list(together.throw("attack", count)) == [dice.die("attack") for _ in range(count)]
+    assert together.die("attack") == dice.die("attack"), "no byte is taken too many"
+
+
 @pytest.mark.parametrize("among", [1, 6, 129, 256, 257, 40_000])
 def test_the_mean_of_bytes_counts_those_that_are_rejected(among: int) -> None:
     span, width = (256, 1) if among <= 256 else (65536, 2)

@@ -305,6 +305,12 @@ def test_an_unknown_game_is_answered_with_those_there_are() -> None:
         load("chess")
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_match_of_every_preset_may_be_asked_for(name: str) -> None:
+    for preset in game_class(name).presets:
+        load(name, {"preset": preset}).check_cost()
+
+
 def test_rolling_where_the_rules_have_no_chance_is_a_mistake_of_the_rules() -> None:
     with pytest.raises(AssertionError, match="a roll for 'attack'"):
         NO_DICE.die("attack")

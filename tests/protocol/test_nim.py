@@ -257,8 +257,8 @@ def test_where_lost_positions_are_too_rare_to_draw_the_least_is_dealt(
 def test_a_deal_that_would_take_long_may_not_be_asked_for_but_is_dealt_again(config: dict[str, Any]) -> None:
     game = Nim({**config, "start": "p-position"})
     with pytest.raises(BadConfig, match=r"^nim: lost positions with heaps within .* are too rare to be dealt: smaller"):
-        game.check_start()
-    Nim(config).check_start()
+        game.check_cost()
+    Nim(config).check_cost()
     assert game._is_dealt(game.initial(Dice(KEY, 0))[0].heaps)
 
 
@@ -279,10 +279,10 @@ def test_the_bytes_that_a_deal_takes_on_average_decide(monkeypatch: pytest.Monke
     game = Nim({"heaps": [15, 15], "start": "p-position"})
     on_average = 2 * 16 * 16 / 15  # two bytes for each of the positions, of which 15 can be dealt
     monkeypatch.setattr(nim, "MOST_BYTES", on_average + 0.01)
-    game.check_start()
+    game.check_cost()
     monkeypatch.setattr(nim, "MOST_BYTES", on_average - 0.01)
     with pytest.raises(BadConfig):
-        game.check_start()
+        game.check_cost()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from protocol.dice import Dice
-from protocol.games.risk.battle import battle_odds, deterministic, fight, round_odds
+from protocol.games.risk.battle import MOST_ROUNDS, battle_odds, deterministic, fight, round_odds
 
 ARMIES = [(1, 1), (1, 2), (2, 2), (3, 1), (3, 2), (4, 3), (2, 5), (6, 4)]
 
@@ -26,6 +26,9 @@ class Thrown(Dice):
     def choice(self, purpose: str, among: int) -> int:
         assert (purpose, among) == ("attack", 6)
         return self._roll()
+
+    def throw(self, purpose: str, dice: int) -> bytes:
+        return bytes(self.choice(purpose, 6) + 1 for _ in range(dice))
 
 
 def faces(*shown: int) -> Dice:
@@ -66,6 +69,25 @@ def test_a_battle_goes_on_with_fewer_dice_until_one_side_is_gone() -> None:
     left = fight(faces(6, 1, 1, 5, 5, 1, 6, 2, 6, 6, 6, 3), 4, 2)
     assert left == (2, 0, [[6, 1, 1], [5, 5], [1, 6, 2], [6], [6, 6], [3]])
     assert fight(faces(1, 1, 1, 6, 6, 1, 6, 1), 3, 2) == (0, 2, [[1, 1, 1], [6, 6], [1], [6, 1]])
+
+
+def by_rounds(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
+    """A battle as the rules tell it, one round and one die after the other."""
+    rolls = []
+    while attackers and defenders:
+        attack = [dice.die("attack") for _ in range(min(attackers, 3))]
+        defence = [dice.die("attack") for _ in range(min(defenders, 2))]
+        for one, other in zip(sorted(attack)[::-1], sorted(defence)[::-1], strict=False):
+            attackers, defenders = (attackers, defenders - 1) if one > other else (attackers - 1, defenders)
+        rolls += [attack, defence]
+    return attackers, defenders, rolls[: 2 * MOST_ROUNDS]
+
+
+@pytest.mark.parametrize(("attackers", "defenders"), [*ARMIES, (2, 90), (90, 2), (90, 90), (900, 1200), (1200, 900)])
+def test_rounds_that_are_fought_at_once_are_those_fought_one_by_one(attackers: int, defenders: int) -> None:
+    for ply in range(20):
+        expected = by_rounds(Dice(b"battle", ply), attackers, defenders)
+        assert fight(Dice(b"battle", ply), attackers, defenders) == expected
 
 
 def test_the_odds_of_a_small_battle_are_those_worked_out_by_hand() -> None:

@@ -14,6 +14,7 @@ from protocol.errors import BadConfig
 from protocol.games import NAMES, game_class, load
 from protocol.games.nim import MOST_BYTES
 from protocol.games.risk.battle import battle_odds, round_odds
+from protocol.games.risk.campaign import MOST_UNITS
 
 DOC = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
 SECTIONS = dict(zip(NAMES, re.split(r"^## ", DOC, flags=re.MULTILINE)[2:], strict=True))
@@ -132,6 +133,19 @@ def test_one_heap_has_no_lost_position_to_deal_unless_takes_are_limited() -> Non
 
 def test_how_rare_lost_positions_may_be_is_as_the_document_says() -> None:
     assert f"more than {MOST_BYTES} bytes of dice on average" in " ".join(SECTIONS["nim"].split())
-    load("nim", {"heaps": [250, 250], "start": "p-position"}).check_start()
+    load("nim", {"heaps": [250, 250], "start": "p-position"}).check_cost()
     with pytest.raises(BadConfig):
-        load("nim", {"heaps": [300, 300], "start": "p-position"}).check_start()
+        load("nim", {"heaps": [300, 300], "start": "p-position"}).check_cost()
+
+
+def test_how_many_units_may_come_into_a_campaign_is_as_the_document_says() -> None:
+    assert f"more than {MOST_UNITS:,}, counting" in " ".join(SECTIONS["risk-campaign"].split())
+    for config, least in (
+        ({"initial_units": 10}, (12_000 - 36 * 10) // 36),
+        ({"map": "world", "players": 4, "draft": "classic"}, (12_000 - 42) // (3 * 4 + 14 + 24)),
+    ):
+        load("risk-campaign", {**config, "max_rounds": least}).check_cost()
+        many = {**config, "max_rounds": least + 1}
+        with pytest.raises(BadConfig, match=r"units could come into the game, .* at most 12,000, so fewer max_rounds"):
+            load("risk-campaign", many).check_cost()
+        load("risk-campaign", {**many, "battle": "deterministic"}).check_cost()

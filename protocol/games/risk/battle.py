@@ -6,9 +6,11 @@ A round is up to three attacking and two defending dice, highest against highest
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import product
+from operator import gt
 
 from protocol.dice import Dice
 from protocol.messages import Event
@@ -29,13 +31,16 @@ def fight(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[li
     """
     rolls: list[list[int]] = []
     while attackers and defenders:
-        attack = [dice.die(PURPOSE) for _ in range(min(attackers, ATTACKING))]
-        defence = [dice.die(PURPOSE) for _ in range(min(defenders, DEFENDING))]
-        lost, killed = _losses(attack, defence)
-        attackers -= lost
+        a, d = min(attackers, ATTACKING), min(defenders, DEFENDING)
+        # A round takes two of either side at most: so many are fought with all dice, whatever they show.
+        sure = min((attackers - a) // 2, (defenders - d) // 2) + 1 if a + d == ATTACKING + DEFENDING else 1
+        thrown = dice.throw(PURPOSE, sure * (a + d))
+        rounds = list(zip(*[iter(thrown)] * (a + d), strict=True))
+        killed = sum(map(_KILLED[a, d].__getitem__, rounds))
+        attackers -= sure * min(a, d) - killed
         defenders -= killed
-        if len(rolls) < 2 * MOST_ROUNDS:
-            rolls += attack, defence
+        for throw in rounds[: MOST_ROUNDS - len(rolls) // 2]:
+            rolls += list(throw[:a]), list(throw[a:])
     return attackers, defenders, rolls
 
 
@@ -90,15 +95,27 @@ def _add(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], c
 @cache
 def _round_ways(attack_dice: int, defence_dice: int) -> tuple[tuple[int, int, int], ...]:
     """In how many of all throws a round takes so many attackers and defenders, fewest attackers first."""
-    faces = product(range(1, SIDES + 1), repeat=attack_dice + defence_dice)
-    ways = Counter(_losses(thrown[:attack_dice], thrown[attack_dice:]) for thrown in faces)
-    return tuple((count, *losses) for losses, count in sorted(ways.items()))
+    ways = Counter(_KILLED[attack_dice, defence_dice].values())
+    most = min(attack_dice, defence_dice)
+    return tuple((count, most - killed, killed) for killed, count in sorted(ways.items(), reverse=True))
 
 
-def _losses(attack: list[int] | tuple[int, ...], defence: list[int] | tuple[int, ...]) -> tuple[int, int]:
-    pairs = list(zip(sorted(attack, reverse=True), sorted(defence, reverse=True), strict=False))
-    killed = sum(a > d for a, d in pairs)
-    return len(pairs) - killed, killed
+def _table(attack_dice: int, defence_dice: int) -> dict[tuple[int, ...], int]:
+    """By the dice of a round, the attacker's first, how many defenders it takes."""
+    defences = [(throw, sorted(throw, reverse=True)) for throw in _throws(defence_dice)]
+    table = {}
+    for attack in _throws(attack_dice):
+        highest = sorted(attack, reverse=True)
+        for defence, against in defences:
+            table[attack + defence] = sum(map(gt, highest, against))
+    return table
+
+
+def _throws(dice: int) -> Iterator[tuple[int, ...]]:
+    return product(range(1, SIDES + 1), repeat=dice)
+
+
+_KILLED = {(a, d): _table(a, d) for a in range(1, ATTACKING + 1) for d in range(1, DEFENDING + 1)}
 
 
 def told(event: Event) -> str:

@@ -32,6 +32,8 @@ __all__ = ["Attack", "Campaign", "Draft", "End", "Move", "Position"]
 
 MOST_PLAYERS = 6
 LEAST_CLASSIC = 3
+MOST_UNITS = 12_000
+"""That can come into a game with dice: a battle of all takes some 3 ms."""
 _DEFAULTS = {
     "map": "grid-6x6",
     "players": 2,
@@ -81,6 +83,16 @@ class Campaign(Game[Position, Move]):
             "max_rounds": self.max_rounds,
             "deal": self.deal,
         }
+
+    def check_cost(self) -> None:
+        count, bonuses = len(self.map), sum(continent.bonus for continent in self.map.continents)
+        income = count if self.draft == "territories" else LEAST_CLASSIC * self.seats + count // 3 + bonuses
+        units = count * self.initial_units + self.max_rounds * income
+        if self.battle == "dice" and units > MOST_UNITS:
+            raise BadConfig(
+                f"{self.name}: {units:,} units could come into the game, and a battle of all takes too long: at most "
+                f"{MOST_UNITS:,}, so fewer max_rounds or initial_units, or a smaller map, or battle is deterministic"
+            )
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
         """The deal comes from 16 bytes (purpose "deal") drawn as a `deal` would give them."""
