@@ -305,7 +305,7 @@ def test_an_unknown_game_is_answered_with_those_there_are() -> None:
         load("chess")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_game
 def test_a_match_of_every_preset_may_be_asked_for(name: str) -> None:
     for preset in game_class(name).presets:
         load(name, {"preset": preset}).check_cost()
