@@ -195,7 +195,7 @@ class Match:
 
     def _info(self, event: Played) -> tuple[Info | None, list[Effect]]:
         try:
-            return read_info(event.info), []
+            return self.standing.keep(read_info(event.info)), []
         except MalformedMessage as fault:
             return None, [Tell(event.seat, telling.bad_info(self.id, event.ply, fault))]
 

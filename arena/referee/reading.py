@@ -8,11 +8,8 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from arena.referee.record import FORMAT, AnyLine, Footer, Header, Ply, Record, Strike
+from arena.referee.record import FORMAT, MOST_BYTES, AnyLine, Footer, Header, Ply, Record, Strike
 from protocol.errors import BadRecord
-
-MOST_BYTES = 64 * 1024 * 1024
-"""What a record may unpack to."""
 
 _decode = msgspec.json.Decoder(AnyLine).decode
 

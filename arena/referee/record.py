@@ -18,6 +18,10 @@ from protocol.dice import commitment
 from protocol.messages import Clock, Event, Info, MatchId
 
 FORMAT = 1
+MOST_BYTES = 64 * 1024 * 1024
+"""What a record may unpack to. The longest matches have room in it, with as much `info` as is kept."""
+MOST_INFO = 8 * 1024 * 1024
+"""Bytes of `info` that are kept of a match."""
 
 _Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 _Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]
@@ -125,6 +129,11 @@ class Record(NamedTuple):
 def write_line(line: AnyLine) -> bytes:
     """One line, with its line feed."""
     return _encode(line) + b"\n"
+
+
+def size_of(info: Info) -> int:
+    """The bytes that an `info` takes in its line."""
+    return len(_encode(info))
 
 
 def public(line: bytes) -> bool:

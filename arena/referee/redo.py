@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from arena.referee.course import Course
-from arena.referee.record import AnyLine, Begun, Header, Ply, Record, Strike, Void
+from arena.referee.record import AnyLine, Begun, Header, Ply, Record, Strike, Void, size_of
 from arena.referee.standing import MatchStanding
 from protocol.dice import commitment
 from protocol.errors import BadRecord, BotFault
@@ -116,6 +116,8 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | S
             continue
         event = line.event
         standing.clock = replace(standing.clock, banks=tuple(ms / 1000 for ms in line.clock))
+        if line.info is not None:
+            standing.said += size_of(line.info)
         if line.given and was_to_move is not None:
             standing.clock = standing.clock.give(was_to_move, line.given)
             standing.noted += line.given

@@ -11,7 +11,9 @@ from msgspec import Struct
 
 from arena.referee.clock import TimeBanks
 from arena.referee.course import Course
-from protocol.messages import Event
+from arena.referee.record import MOST_INFO, size_of
+from protocol.errors import MalformedMessage
+from protocol.messages import Event, Info
 
 
 class Phase(enum.IntEnum):
@@ -49,6 +51,8 @@ class MatchStanding(Struct, gc=False):
     shown: int = 0
     """How many events watchers have been told of."""
     events: list[Event] = []
+    said: int = 0
+    """How many bytes of `info` are in the lines."""
     noted: int = 0
     """How many of the milliseconds that the clock has given back are in the lines."""
     accepted: dict[int, tuple[int, Any]] = {}
@@ -92,6 +96,15 @@ class MatchStanding(Struct, gc=False):
         strikes = self.strikes.get(seat, 0) + 1
         self.strikes = {**self.strikes, seat: strikes}
         return strikes
+
+    def keep(self, info: Info | None) -> Info | None:
+        """Count what a bot says of its thinking. Raises `MalformedMessage` where the record has no more room for it."""
+        if info is not None:
+            size = size_of(info)
+            if self.said + size > MOST_INFO:
+                raise MalformedMessage(f"info: {self.said} bytes are kept of this match, of {MOST_INFO} at most")
+            self.said += size
+        return info
 
     def news(self, seat: int | None) -> list[Event]:
         """The events that a seat, or the watchers, have not been told of."""
