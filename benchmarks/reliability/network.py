@@ -1,0 +1,200 @@
+"""Matches over a bad network: does one hang, are two told different things of it, is one stored otherwise than told?
+
+Bots of the client library play rated nim through a cable that delays, slices, stalls, resets and goes dead at random.
+Usage: python benchmarks/reliability/network.py [--matches 1000] [--bots 24] [--slots 4] [--seed 1]
+    [--clock 20+0.2] [--small]
+Exit status 1 if a match hangs, was told in two ways, or is stored otherwise than told; or a record or the ratings are
+wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import io
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from rig import WITHIN, Server
+
+from arena.doctor.cable import Cable, Link
+from arena.referee.reading import read
+from arena.store.store import Store
+from bots import Bot, Turn
+from bots.client.run import Client
+from bots.client.settings import Settings
+from protocol.messages import End, Start
+
+SETTLED_WITHIN = 120.0
+"""Seconds in which a match ends whose bots are gone: a bank for each seat, and as long again."""
+SILENCE = 60.0
+"""Seconds after which nobody is left on a connection that fell silent."""
+CHANCES = {"delay": 0.05, "slice": 0.1, "stall": 0.004, "reset": 0.004, "silence": 0.0004}
+"""Of each piece of data that comes in."""
+HANG_UP = 0.05
+"""Of each connection."""
+
+
+class BadCable(Cable):
+    """A cable to which something happens now and then; `done` counts what."""
+
+    def __init__(self, port: int, chance: random.Random) -> None:
+        super().__init__(port)
+        self.done: Counter[str] = Counter()
+        self._chance = chance
+
+    @property
+    def hangs_up(self) -> bool:
+        """Whether the next connection is closed at once."""
+        hangs_up = self._chance.random() < HANG_UP
+        self.done["hang-up"] += hangs_up
+        return hangs_up
+
+    @hangs_up.setter
+    def hangs_up(self, hangs_up: bool) -> None:
+        pass
+
+    async def carry(self, link: Link, data: bytes, to: asyncio.StreamWriter) -> None:
+        """Pass it on, or not."""
+        fault = self._fault()
+        self.done[fault] += 1
+        if fault == "reset":
+            link.cut()
+            return
+        if fault == "silence":
+            link.silent = True
+            asyncio.get_running_loop().call_later(SILENCE, link.cut)
+            return
+        if fault in ("delay", "stall"):
+            await asyncio.sleep(self._chance.uniform(0, 0.1) if fault == "delay" else self._chance.uniform(1, 8))
+        if fault == "slice":
+            while data and to.transport is not None and not to.is_closing():
+                size = self._chance.randint(1, 9)
+                to.write(data[:size])
+                data = data[size:]
+                await asyncio.sleep(0)
+            return
+        await super().carry(link, data, to)
+
+    def _fault(self) -> str:
+        drawn = self._chance.random()
+        for fault, share in CHANCES.items():
+            drawn -= share
+            if drawn < 0:
+                return fault
+        return "nothing"
+
+
+class Witness(Bot):
+    """Plays any legal move and writes down what it is told."""
+
+    def __init__(self, name: str, told: dict[str, list[End]], started: set[str]) -> None:
+        super().__init__(name)
+        self._told, self._started = told, started
+
+    def prepare(self, start: Start) -> None:
+        self._started.add(start.match)
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        return turn.random.choice(turn.legal)
+
+    def ended(self, end: End) -> None:
+        self._told.setdefault(end.match, []).append(end)
+
+
+async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[End]], set[str], Counter[str]]:
+    """What was told of each match, the matches that were begun, and what was done to the connections."""
+    told: dict[str, list[End]] = {}
+    started: set[str] = set()
+    cable = BadCable(port, random.Random(options.seed))
+    url = f"ws://127.0.0.1:{await cable.open()}"
+    playing = []
+    for number in range(options.bots):
+        bot = Witness(f"witness-{number}", told, started)
+        settings = Settings(url=url, game="nim", slots=options.slots, seed=f"{options.seed}/{number}")
+        playing.append(asyncio.create_task(Client(bot, settings, f"the token of {bot.name}").play()))
+    deadline = time.monotonic() + WITHIN + options.matches
+    while len(told) < options.matches and time.monotonic() < deadline:
+        done, _ = await asyncio.wait(playing, timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
+        for bot in done:
+            raise RuntimeError(f"a bot ended, with {bot.exception() or bot.result()!r}")
+    for task in playing:
+        task.cancel()
+    await asyncio.gather(*playing, return_exceptions=True)
+    await cable.close()
+    return told, started, cable.done
+
+
+def hanging(data: Path) -> set[str]:
+    """The matches that do not end although nobody is left to play them."""
+    deadline = time.monotonic() + SETTLED_WITHIN
+    while (left := {path.stem for path in (data / "journal").glob("*.jsonl")}) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return left
+
+
+def different(told: Mapping[str, list[End]], data: Path) -> set[str]:
+    """The matches of which two were told different things, or something else than is stored."""
+    wrong = set()
+    with contextlib.closing(Store.open(f"sqlite:///{data / 'arena.db'}", create=False)) as store:
+        for match, ends in told.items():
+            record = store.record(match)
+            if record is None:
+                wrong.add(match)
+                continue
+            footer = read(record, match).footer
+            stored = (footer.ranks, footer.reason, footer.plies, footer.digest, footer.seed)
+            if {str((end.ranks, end.reason, end.ply, end.digest, end.seed)) for end in ends} != {str(stored)}:
+                wrong.add(match)
+    return wrong
+
+
+def command(*words: str) -> str:
+    """What an `arena` command complains of; nothing if it does not."""
+    done = subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True)
+    return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--matches", type=int, default=1000)
+    parser.add_argument("--bots", type=int, default=24)
+    parser.add_argument("--slots", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--clock", default="20+0.2")
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    if options.small:
+        options.matches, options.bots, options.clock = 60, 8, "3+0.1"
+    began = time.monotonic()
+    with Server("--clock", options.clock) as server:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            told, started, done = uvloop.run(play(server.port, options))
+        left = hanging(server.data)
+        server.stop()
+        wrong = different(told, server.data)
+        with contextlib.closing(Store.open(f"sqlite:///{server.data / 'arena.db'}", create=False)) as store:
+            lost = {match for match in started - left if store.record(match) is None}
+        complaints = [
+            command("replay", "verify", "--data", str(server.data)),
+            command("db", "check", "--data", str(server.data)),
+            "\n".join(line for line in server.log if "Traceback" in line),
+        ]
+    reasons = Counter(ends[0].reason for ends in told.values())
+    print(f"{len(told)} matches told, {len(started)} begun, in {time.monotonic() - began:.0f} s: {dict(reasons)}")
+    print(f"done to their connections: {dict(done)}")
+    print(f"{len(left)} hang, {len(wrong)} are told or stored in two ways, {len(lost)} are lost")
+    print("\n".join(filter(None, complaints)) or "every record verifies, the ratings follow, the log has no traceback")
+    raise SystemExit(bool(left or wrong or lost or any(complaints) or len(told) < options.matches))
+
+
+if __name__ == "__main__":
+    main()
