@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -17,6 +18,16 @@ def document(value: Any) -> bytes:
 def print_document(value: Any) -> None:
     """Print a value as lines of JSON."""
     print(document(value).decode(), end="")
+
+
+def print_list(values: Iterable[Any]) -> None:
+    """Print values as a list in lines of JSON, each as it comes."""
+    before = "["
+    for value in values:
+        indented = document(value).decode().rstrip().replace("\n", "\n  ")
+        print(f"{before}\n  {indented}", end="")
+        before = ","
+    print("[]" if before == "[" else "\n]")
 
 
 def print_line(value: Any) -> None:

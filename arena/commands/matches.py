@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from contextlib import closing
 
-from arena.commands.documents import print_document
+from arena.commands.documents import print_list
 from arena.commands.tables import table
 from arena.referee.result import Result
 from arena.store.store import Store
@@ -25,10 +25,11 @@ def matches(where: str, bot: str | None, game: str | None, limit: int | None, *,
     with closing(Store.open(where, create=False)) as store:
         if bot is not None and not store.seen(bot):
             raise UsageFault(f"there is no bot called {bot}: `arena bot list` names them")
-        found = store.matches(bot, game, limit=limit if limit or to_json else SHOWN)
-    if to_json:
-        print_document(found)
-    elif not found:
+        if to_json:
+            print_list(store.newest(bot, game, limit=limit))
+            return
+        found = store.matches(bot, game, limit=limit or SHOWN)
+    if not found:
         print("no matches yet")
     else:
         headers = ("match", "game", "best first", "reason", "plies", "finished")

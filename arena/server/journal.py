@@ -6,6 +6,7 @@ Written, not fsynced: `kill -9` loses nothing, a crash of the machine may lose t
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from protocol.errors import ArenaFault, BadRecord
 
 USUAL_BYTES = 16 * 1024
 """Of a journal."""
+SHOWN = 80
+
+log = logging.getLogger("arena.server.journal")
 
 
 class JournalFault(ArenaFault):
@@ -44,7 +48,7 @@ class Journal:
         return sorted(path.stem for path in self.folder.glob("*.jsonl"))
 
     def read(self, match: str) -> list[AnyLine]:
-        """The lines of a match that was under way; a last line that was half-written is cut off.
+        """The lines of a match that was under way; a last line that was half-written is cut off, and logged.
 
         Raises `BadRecord` for a file that is no journal of this match, `JournalFault` for one that can't be read.
         """
@@ -54,6 +58,7 @@ class Journal:
             lines = read_lines(whole.split(b"\n") if whole else [], str(path))
             if rest:
                 os.truncate(path, len(whole) + 1 if whole else 0)
+                log.warning("%s ended in half a line, which nobody was told of and is cut off: %s", path, _begin(rest))
         except OSError as exc:
             raise JournalFault(f"the journal {path} can't be read: {exc.strerror}") from exc
         for line in lines:
@@ -82,6 +87,11 @@ class Journal:
 
     def _path(self, match: str) -> Path:
         return self.folder / f"{match}.jsonl"
+
+
+def _begin(data: bytes) -> str:
+    """How data begins, and its size."""
+    return f"{data[:SHOWN]!r}{'...' if len(data) > SHOWN else ''} ({len(data)} bytes)"
 
 
 class MatchJournal:

@@ -12,7 +12,7 @@ from arena.referee.redo import Recalled
 from arena.server.journal import Journal, MatchJournal
 from arena.server.ratings import KnownRatings
 from arena.store.archive import Archive
-from protocol.errors import Fault
+from protocol.errors import BadRecord, Fault
 from protocol.messages import Player
 
 log = logging.getLogger("arena.server.restoring")
@@ -46,9 +46,12 @@ async def restored(journal: Journal, archive: Archive, ratings: KnownRatings) ->
 
 async def _restored(match: str, journal: Journal, archive: Archive, ratings: KnownRatings) -> Restored | None:
     lines = await asyncio.to_thread(journal.read, match)
-    if len(lines) < 2 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
-        journal.forget(match)  # the process ended before anyone was told of the match
+    if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
+        log.warning("match %s: its journal ends before the header, so nobody was told of it, and is removed", match)
+        journal.forget(match)
         return None
+    if len(lines) == 1 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
+        raise BadRecord("it does not begin with a secret and a header")
     header = lines[1]
     if header.tournament is not None:
         return None

@@ -104,19 +104,22 @@ def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
     )
 
 
-def with_seats(connection: Connection, numbers: Select[tuple[int]] | None) -> Iterator[tuple[int, Result, list[Any]]]:
-    """Numbers, results and the rows of their seats, oldest first."""
+def with_seats(
+    connection: Connection, numbers: Select[tuple[int]] | None, *, newest_first: bool = False
+) -> Iterator[tuple[int, Result, list[Any]]]:
+    """Numbers, results and the rows of their seats, in the order of the numbers or against it, as they are read."""
+    number = matches.c.number
     query = (
         select(matches, seats, seats.c.reason.label("seat_reason"), bots.c.name)
         .join(seats, seats.c.match == matches.c.number)
         .join(bots, bots.c.id == seats.c.bot)
-        .order_by(matches.c.number, seats.c.seat)
+        .order_by(number.desc() if newest_first else number, seats.c.seat)
     )
     if numbers is not None:
-        query = query.where(matches.c.number.in_(numbers))
-    for number, group in groupby(connection.execute(query), key=lambda row: row.number):
+        query = query.where(number.in_(numbers))
+    for at, group in groupby(connection.execute(query), key=lambda row: row.number):
         rows = list(group)
-        yield number, _result(rows), rows
+        yield at, _result(rows), rows
 
 
 def _result(rows: Sequence[Any]) -> Result:

@@ -169,6 +169,19 @@ class Store:
             found = connection.execute(select(ratings.c.pool).distinct().order_by(ratings.c.pool)).scalars()
             return [pool for pool in found if game in (None, ladder.game_of(pool))]
 
+    def newest(
+        self,
+        bot: str | None = None,
+        game: str | None = None,
+        tournament: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Result]:
+        """The results that fit, newest first, as they are read: never all of them at once."""
+        with self._reading() as connection:
+            numbers = reading.chosen(bot, game, tournament, limit)
+            for _, result, _ in reading.with_seats(connection, numbers, newest_first=True):
+                yield result
+
     def matches(
         self,
         bot: str | None = None,
@@ -176,10 +189,8 @@ class Store:
         tournament: str | None = None,
         limit: int | None = None,
     ) -> list[Result]:
-        """The results that fit, newest first."""
-        with self._reading() as connection:
-            found = reading.results(connection, reading.chosen(bot, game, tournament, limit))
-            return [result for _, result in found][::-1]
+        """The same, all of them."""
+        return list(self.newest(bot, game, tournament, limit))
 
     def record(self, match: str) -> bytes | None:
         """A match's record as it was closed, gzip; None if there is no such match."""

@@ -60,6 +60,16 @@ def test_only_its_owner_can_read_a_journal(tmp_path: Path) -> None:
     assert (tmp_path / "m-1.jsonl").stat().st_mode & 0o077 == 0
 
 
+def test_what_is_cut_off_is_logged(tmp_path: Path, table: Table, caplog: pytest.LogCaptureFixture) -> None:
+    journal = filled(tmp_path, table)
+    assert caplog.text == ""
+    path = tmp_path / "m-1.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"type":"ply","event":{"ply":77')
+    journal.read("m-1")
+    assert "m-1.jsonl ended in half a line" in caplog.text
+    assert """cut off: b'{"type":"ply","event":{"ply":77' (31 bytes)""" in caplog.text
+
+
 def test_a_last_line_that_is_torn_is_cut_off_wherever_it_was_torn(tmp_path: Path, table: Table) -> None:
     journal = filled(tmp_path, table)
     path = tmp_path / "m-1.jsonl"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,3 +100,23 @@ async def test_matches_are_refereed_again_beside_the_loop(serve: Any, monkeypatc
     await served.restart()
     assert threads
     assert threading.main_thread() not in threads
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (b"", "m-1: its journal ends before the header, so nobody was told of it, and is removed"),
+        (b'{"type":"secret","se', "m-1: its journal ends before the header, so nobody was told of it, and is removed"),
+        (b'{"type":"void"}\n', "match m-1 can't go on, its journal is left as it is: it does not begin with a secret"),
+        (b"\0\0\0\0\n", "match m-1 can't go on, its journal is left as it is: "),
+    ],
+)
+async def test_a_damaged_journal_is_told_of_and_removed_only_where_nobody_was_told_of_its_match(
+    serve: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture, lines: bytes, said: str
+) -> None:
+    path = tmp_path / "data0" / "journal" / "m-1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(lines)
+    await serve()
+    assert said in caplog.text
+    assert path.exists() == ("left as it is" in said)
