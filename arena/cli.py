@@ -60,9 +60,17 @@ def serve(
     mqtt: Annotated[str | None, typer.Option(metavar="URL", help="mqtt://host:1883/prefix for live events.")] = None,
     registration: Annotated[str | None, typer.Option(help="open or closed.")] = None,
     max_connections: Annotated[int | None, typer.Option(help="Connections at once.")] = None,
+    max_per_address: Annotated[int | None, typer.Option(help="Connections at once from one address.")] = None,
     trusted_proxy: Annotated[
         str | None, typer.Option(metavar="ADDRESS,…", help="Believed when they say for whom they speak.")
     ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(metavar="ORIGIN", help="Web pages that may connect, like https://example.org.")
+    ] = None,
+    tls_cert: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A certificate in PEM: listen on wss://.")
+    ] = None,
+    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None,
 ) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
@@ -70,7 +78,9 @@ def serve(
     from arena.commands.serve import run
 
     flags = {"host": host, "port": port, "data": data, "db": db, "clock": clock, "mqtt": mqtt}
-    flags |= {"registration": registration, "max_connections": max_connections, "trusted_proxy": trusted_proxy}
+    flags |= {"registration": registration, "max_connections": max_connections, "max_per_address": max_per_address}
+    flags |= {"trusted_proxy": trusted_proxy, "allow_origin": ",".join(allow_origin) if allow_origin else None}
+    flags |= {"tls_cert": tls_cert, "tls_key": tls_key}
     run(settings(flags, config))
 
 

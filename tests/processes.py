@@ -25,6 +25,15 @@ class Served:
     data: Path
     process: Process
     said: list[str]
+    news: asyncio.Event
+    """Set at every line."""
+
+    async def says(self, text: str) -> None:
+        """Wait until a line of the log has this text."""
+        async with asyncio.timeout(WITHIN):
+            while not any(text in line for line in self.said):
+                self.news.clear()
+                await self.news.wait()
 
 
 @asynccontextmanager
@@ -34,13 +43,14 @@ async def serving(data: Path, *options: str) -> AsyncIterator[Served]:
     assert process.stderr is not None
     said: list[str] = []
     async with asyncio.timeout(WITHIN):
-        while not (found := re.search(r"listening on (ws://[^,\s]+)", said[-1] if said else "")):
+        while not (found := re.search(r"listening on (wss?://[^,\s]+)", said[-1] if said else "")):
             line = await process.stderr.readline()
             assert line, "the server ended: " + "".join(said)
             said.append(line.decode())
-    reading = asyncio.create_task(_read_on(process.stderr, said))
+    served = Served(found[1], data, process, said, asyncio.Event())
+    reading = asyncio.create_task(_read_on(process.stderr, served))
     try:
-        yield Served(found[1], data, process, said)
+        yield served
     finally:
         if process.returncode is None:
             process.terminate()
@@ -48,9 +58,9 @@ async def serving(data: Path, *options: str) -> AsyncIterator[Served]:
         await reading
 
 
-async def run(*command: str, folder: Path) -> tuple[int, str, str]:
+async def run(*command: str, folder: Path, **environ: str) -> tuple[int, str, str]:
     """Run `arena …` or `arena-bot …` to its end: exit code, output, error output. Tokens are kept in `folder`."""
-    process = await _start(*command, folder=folder)
+    process = await _start(*command, folder=folder, **environ)
     try:
         out, err = await asyncio.wait_for(process.communicate(), WITHIN)
     finally:
@@ -68,21 +78,22 @@ async def play(arena: Served, name: str, matches: int, *options: str) -> None:
     assert (code, err) == (0, "")
 
 
-async def _start(program: str, *arguments: str, folder: Path) -> Process:
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+async def _start(program: str, *arguments: str, folder: Path, **environ: str) -> Process:
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         {"arena": "arena", "arena-bot": "bots"}[program],
         *arguments,
         cwd=REPOSITORY,
-        env={**environ, "XDG_CONFIG_HOME": str(folder / "config"), "TERM": "dumb"},
+        env={**inherited, "XDG_CONFIG_HOME": str(folder / "config"), "TERM": "dumb", **environ},
         stdin=DEVNULL,
         stdout=PIPE if program == "arena-bot" or arguments[0] != "serve" else DEVNULL,
         stderr=PIPE,
     )
 
 
-async def _read_on(stream: asyncio.StreamReader, said: list[str]) -> None:
+async def _read_on(stream: asyncio.StreamReader, served: Served) -> None:
     while line := await stream.readline():
-        said.append(line.decode())
+        served.said.append(line.decode())
+        served.news.set()

@@ -111,7 +111,7 @@ WRONG_USAGE = [
     (("serve", "--max-connections", "0"), "max_connections is 0: it is a number from 1"),
     (
         ("serve", "--trusted-proxy", "127.0.0.1,nginx"),
-        "trusted_proxy: 'nginx' is no address and no network: it is addresses and networks, like 127.0.0.1,10.0.0.0/8",
+        "trusted_proxy: 'nginx' is no address and no network; it is addresses and networks, like 127.0.0.1,10.0.0.0/8",
     ),
     (("serve", "--config", "nothing.toml"), "the config file nothing.toml can't be read: No such file or directory"),
     (("serve", "--mqtt", "broker"), "the MQTT address begins with 'no scheme': it looks like mqtt://host:1883/prefix"),

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from arena.server.addresses import networks
+from arena.server.origins import origins
 from protocol.errors import UsageFault
 from protocol.launch import PORT
 from protocol.messages import Clock
@@ -31,7 +32,11 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     mqtt: str | None = None
     registration: str = "open"
     max_connections: int = 1000
+    max_per_address: int = 100
     trusted_proxy: str = ""
+    allow_origin: str = ""
+    tls_cert: str | None = None
+    tls_key: str | None = None
 
 
 _CHECKS: dict[str, tuple[type, str]] = {
@@ -43,8 +48,15 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "mqtt": (str, "a broker like mqtt://host:1883/prefix"),
     "registration": (str, '"open" or "closed"'),
     "max_connections": (int, "a number from 1"),
+    "max_per_address": (int, "a number from 1"),
     "trusted_proxy": (str, "addresses and networks, like 127.0.0.1,10.0.0.0/8"),
+    "allow_origin": (str, "origins of web pages, like https://example.org,http://localhost:8000"),
+    "tls_cert": (str, "a certificate in PEM"),
+    "tls_key": (str, "its key in PEM"),
 }
+
+_LEAST = {"max_connections": 1, "max_per_address": 1}
+_PARSED = {"trusted_proxy": networks, "allow_origin": origins}
 
 
 def settings(
@@ -69,12 +81,16 @@ def settings(
         raise UsageFault(f"registration is {made.registration!r}: it is open or closed")
     if not 0 <= made.port <= 65535:
         raise UsageFault(f"port is {made.port}: it is {_CHECKS['port'][1]}")
-    if made.max_connections < 1:
-        raise UsageFault(f"max_connections is {made.max_connections}: it is {_CHECKS['max_connections'][1]}")
-    try:
-        networks(made.trusted_proxy)
-    except ValueError as exc:
-        raise UsageFault(f"trusted_proxy: {exc}: it is {_CHECKS['trusted_proxy'][1]}") from exc
+    for key, least in _LEAST.items():
+        if getattr(made, key) < least:
+            raise UsageFault(f"{key} is {getattr(made, key)}: it is {_CHECKS[key][1]}")
+    if (made.tls_cert is None) != (made.tls_key is None):
+        raise UsageFault("tls_cert and tls_key go together: one of them is missing")
+    for key, parse in _PARSED.items():
+        try:
+            parse(getattr(made, key))
+        except ValueError as exc:
+            raise UsageFault(f"{key}: {exc}; it is {_CHECKS[key][1]}") from exc
     return made
 
 

@@ -14,17 +14,22 @@ from arena.commands import event_loop
 from arena.commands.config import ServerSettings, clock, database
 from arena.commands.holding import held
 from arena.commands.tables import counted
-from arena.server.addresses import networks
+from arena.server.addresses import is_loopback, networks
 from arena.server.arena import Arena
+from arena.server.encryption import CertificateFault, Encryption
+from arena.server.gate import Access
 from arena.server.identity import StoreDoor
 from arena.server.journal import Journal
-from arena.server.listener import Access
+from arena.server.origins import origins
+from arena.server.places import Bounds
 from arena.store.archive import Archive
 from arena.store.store import Store
 from protocol.games import NAMES, load
 
 if TYPE_CHECKING:
     from arena.feed.feed import Feed
+
+log = logging.getLogger("arena")
 
 
 def run(settings: ServerSettings) -> None:
@@ -49,20 +54,24 @@ async def serve(settings: ServerSettings, data: Path) -> None:
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        encryption = _encryption(settings)
         arena = Arena(
             archive,
             journal,
             StoreDoor(archive, registration=settings.registration),
             clock(settings.clock),
             feed=feed,
-            access=Access(max_connections=settings.max_connections, proxies=networks(settings.trusted_proxy)),
+            access=_access(settings),
+            encryption=encryption,
         )
         stack.push_async_callback(arena.close)
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
             load(game)
         restoring = arena.restore()
         port = await arena.listen(settings.host, settings.port)
-        logging.getLogger("arena").info("listening on ws://%s:%d (data in %s)", settings.host, port, data)
+        log.info("listening on %s://%s:%d (data in %s)", "wss" if encryption else "ws", settings.host, port, data)
+        if encryption is None and not settings.trusted_proxy and not _is_here(settings.host):
+            log.warning("tokens travel in clear text: see --tls-cert, or --trusted-proxy for a proxy that encrypts")
         going_on = asyncio.create_task(_go_on(arena, restoring))
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait((going_on, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -78,8 +87,45 @@ async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
     count = await restoring
     if count:
         matches = counted(count, "match goes on", "matches go on")
-        logging.getLogger("arena").info("%s from the journal", matches)
+        log.info("%s from the journal", matches)
     await arena.publish_boards()
+
+
+def _access(settings: ServerSettings) -> Access:
+    return Access(
+        bounds=Bounds(connections=settings.max_connections, per_address=settings.max_per_address),
+        proxies=networks(settings.trusted_proxy),
+        origins=origins(settings.allow_origin),
+    )
+
+
+def _encryption(settings: ServerSettings) -> Encryption | None:
+    """TLS as it is set, which reads its files again on SIGHUP."""
+    if settings.tls_cert is None or settings.tls_key is None:
+        return None
+    encryption = Encryption(Path(settings.tls_cert), Path(settings.tls_key))
+
+    def look() -> None:
+        trouble = encryption.trouble()
+        if trouble is not None:
+            log.warning("no client will accept %s: %s", settings.tls_cert, trouble)
+
+    def reload() -> None:
+        try:
+            encryption.reload()
+        except CertificateFault as fault:
+            log.error("the certificate in use stays so: %s", fault)
+            return
+        log.info("the certificate was read again")
+        look()
+
+    look()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    return encryption
+
+
+def _is_here(host: str) -> bool:
+    return host == "localhost" or is_loopback(host)
 
 
 def _feed(broker: str | None) -> Feed | None:

@@ -18,6 +18,12 @@ def address_of(host: str) -> str:
     return host if ip is None else _counted(ip)
 
 
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own."""
+    ip = _parsed(host)
+    return ip is not None and ip.is_loopback
+
+
 def networks(text: str) -> tuple[Network, ...]:
     """Addresses and networks from `10.0.0.1,192.168.0.0/16`. Raises `ValueError` naming what is neither."""
     found = []

@@ -16,11 +16,13 @@ from arena.referee.record import Header, RecordedSeat, header_of
 from arena.referee.result import Ratings, Result
 from arena.referee.rules import rules_of
 from arena.server.actions import everything
+from arena.server.encryption import Encryption
+from arena.server.gate import Access, Gate
 from arena.server.handshake import Handshake
 from arena.server.health import Health
 from arena.server.identity import Door
 from arena.server.journal import Journal, JournalFault
-from arena.server.listener import Access, Listener
+from arena.server.listener import Listener
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.reporting import Reporter
@@ -65,6 +67,7 @@ class Arena:
         freed: Callable[[], None] = lambda: None,
         feed: Feed | None = None,
         access: Access | None = None,
+        encryption: Encryption | None = None,
     ) -> None:
         self._archive = archive
         self._journal = journal
@@ -77,7 +80,7 @@ class Arena:
         self._reporter = None if feed is None else Reporter(feed, archive)
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby))
         self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated)
-        self._listener = Listener(self._serve, access or Access(), lambda: self.health.reason)
+        self._listener = Listener(self._serve, Gate(access or Access()), encryption, lambda: self.health.reason)
         self._restoring: asyncio.Task[int] | None = None
 
     async def listen(self, host: str, port: int) -> int:

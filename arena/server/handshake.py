@@ -49,6 +49,7 @@ class Handshake:
         except TimeoutError:
             wire.drop(NO_HELLO, "no hello in time")
             return None
+        wire.place.enter()
         if not self._opened.is_set():
             await self._held(wire)
             if wire.gone:  # it may be back on another connection, which this one must not replace

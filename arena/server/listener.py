@@ -1,45 +1,44 @@
-"""The WebSocket server: takes connections, agrees on a subprotocol, and closes those that are too many."""
+"""The WebSocket server: takes connections through its gate, and agrees on a subprotocol."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import errno
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from msgspec import Struct
-from websockets.asyncio.server import Server, serve
+from websockets.asyncio.server import Server
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
+from websockets.protocol import State
+from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from arena.server.addresses import Network, Proxies
+from arena.server.acceptor import BACKLOG, Acceptor
 from arena.server.budget import Budget
+from arena.server.encryption import Encryption
+from arena.server.gate import Asked, Gate
+from arena.server.places import Place
 from arena.server.wire import Wire
-from protocol.close_codes import TOO_MANY_CONNECTIONS
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.errors import ArenaFault
 from protocol.messages import MAX_CLIENT_FRAME
 
 HEALTH = "/healthz"
-FORWARDED_FOR = "X-Forwarded-For"
+REQUEST_WITHIN = 10.0
 PING_EVERY = 10.0
 PONG_WITHIN = 20.0
+
+log = logging.getLogger("arena.server.listener")
 
 
 class PortFault(ArenaFault):
     """The address can't be listened on."""
-
-
-class Access(Struct, frozen=True, kw_only=True):
-    """Who may connect: how many at once, and the proxies that are believed when they say for whom they speak."""
-
-    max_connections: int = 1000
-    proxies: tuple[Network, ...] = ()
 
 
 class Listener:
@@ -51,84 +50,140 @@ class Listener:
     def __init__(
         self,
         handle: Callable[[Wire, Codec], Awaitable[None]],
-        access: Access,
+        gate: Gate,
+        encryption: Encryption | None = None,
         ailing: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._handle = handle
         self._ailing = ailing
-        self._access = access
-        self._proxies = Proxies(access.proxies)
+        self._gate = gate
+        self._encryption = encryption
         self._servers: list[Server] = []
-        self._wire: Any = partial(Wire, budget=Budget(asyncio.get_running_loop()))
+        self._budget = Budget(asyncio.get_running_loop())
 
     async def open(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
         try:
-            server = await self._serve(None, host=host, port=port)
+            sockets = await _bound(host, port)
         except OSError as exc:
             if exc.errno == errno.EADDRINUSE:
                 raise PortFault(f"port {port} on {host} is in use: choose another one, or 0 for a free one") from exc
             raise PortFault(f"{host} port {port} can't be listened on: {exc.strerror or exc}") from exc
-        bound: int = next(iter(server.sockets)).getsockname()[1]
+        await self._serve(sockets, None)
+        bound: int = sockets[0].getsockname()[1]
         return bound
 
     async def take(self, bound: socket.socket, address: str) -> Callable[[], None]:
         """Take connections also from a socket that listens already, until what is returned is called.
 
-        They count as from `address`, whatever the socket says.
+        They count as from `address`, whatever the socket says, and are not encrypted.
         """
-        server = await self._serve(address, sock=bound)
+        bound.setblocking(False)
+        server = await self._serve([bound], address)
 
         def leave() -> None:
             server.close(close_connections=False)
 
         return leave
 
-    async def _serve(self, address: str | None, **where: Any) -> Server:
-        server = await serve(
-            self._converse,
-            **where,
-            create_connection=self._wire,
-            subprotocols=[Subprotocol(name) for name in CODECS],
-            select_subprotocol=_select,
-            process_request=partial(self._check, address),
-            compression=None,
-            max_size=MAX_CLIENT_FRAME,
-            ping_interval=PING_EVERY,
-            ping_timeout=PONG_WITHIN,
-            close_timeout=1,
-            server_header=None,
-        )
+    async def _serve(self, sockets: list[socket.socket], address: str | None) -> Server:
+        async def accept() -> Any:
+            encryption = self._encryption if address is None else None
+            return Acceptor(
+                sockets, partial(self._gate.arrive, address=address), partial(self._wire, server), encryption
+            )
+
+        server = Server(accept, partial(self._run, address))
         self._servers.append(server)
-        return server
+        return await server
 
     async def close(self, code: int) -> None:
         """Take no more, and close those there are with `code`."""
         for server in self._servers:
             server.close(code=code)
+        self._gate.places.cut_unseated()
         for server in self._servers:
             await server.wait_closed()
 
-    async def _converse(self, wire: Any) -> None:
-        if len(wire.server.connections) > self._access.max_connections:
-            wire.drop(TOO_MANY_CONNECTIONS, "too many connections")
-            return
-        with contextlib.suppress(ConnectionClosed):
-            await self._handle(wire, CODECS.get(wire.subprotocol or "", MSGPACK))
+    def _wire(self, server: Server, place: Place) -> Wire:
+        protocol = ServerProtocol(
+            subprotocols=[Subprotocol(name) for name in CODECS],
+            select_subprotocol=_select,
+            max_size=MAX_CLIENT_FRAME,
+        )
+        return Wire(
+            protocol,
+            server,
+            ping_interval=PING_EVERY,
+            ping_timeout=PONG_WITHIN,
+            close_timeout=1,
+            budget=self._budget,
+            place=place,
+        )
 
-    def _check(self, address: str | None, wire: Any, request: Request) -> Response | None:
-        """Why a request does not become a connection; None if it may. From now on it is known whose it is."""
+    async def _run(self, address: str | None, wire: Any) -> None:
+        """One connection, from its request to its end, as websockets' own `serve` does it."""
+        try:
+            async with asyncio.timeout(REQUEST_WITHIN):
+                await wire.handshake(partial(self._look_at, address), None, None)
+            if wire.protocol.state is not State.OPEN:
+                return
+            wire.server.all_connections.add(wire)
+            wire.start_keepalive()
+            async with wire:
+                with contextlib.suppress(ConnectionClosed):
+                    await self._handle(wire, CODECS.get(wire.subprotocol or "", MSGPACK))
+        except TimeoutError:
+            pass
+        except Exception:
+            log.exception("a connection failed")
+        finally:
+            wire.server.all_connections.discard(wire)
+            wire.transport.abort()
+            task = asyncio.current_task()
+            assert task is not None
+            wire.server.handler_tasks.discard(task)
+
+    def _look_at(self, address: str | None, wire: Any, request: Request) -> Response | None:
+        """The answer to a request that does not become a connection."""
         if request.path == HEALTH:
             return _health(wire, self._ailing())
-        peer = wire.remote_address
-        if address is not None:
-            wire.address = address
-        elif peer:
-            wire.address = self._proxies.origin(peer[0], request.headers.get_all(FORWARDED_FOR))
-        return _unknown_subprotocols(wire, request)
+        peer, local = wire.remote_address, wire.local_address
+        if not peer or not local:  # it is gone
+            return None
+        header = request.headers.get_all
+        asked = Asked(method=request.method, header=header, peer=peer[0], local=local[0], address=address)
+        refusal = self._gate.refuse(asked, wire.place)
+        wire.address = wire.place.address
+        if refusal is None:
+            return None
+        response: Response = wire.respond(refusal.status, refusal.text + "\n")
+        response.headers.update(refusal.headers)
+        return response
 
 
-def _select(connection: Any, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+async def _bound(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of the host, listening. Raises `OSError` if there is none."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    bound: list[socket.socket] = []
+    for family, _, _, _, address in dict.fromkeys(found):
+        try:
+            one = socket.create_server(address[:2], family=family, backlog=BACKLOG)
+        except OSError as exc:
+            if exc.errno == errno.EADDRNOTAVAIL and (bound or len(found) > 1):
+                continue  # `localhost` has an address of IPv6 where the system has none
+            for other in bound:
+                other.close()
+            raise
+        one.setblocking(False)
+        bound.append(one)
+    if not bound:
+        raise OSError(errno.EADDRNOTAVAIL, "none of its addresses is this machine's")
+    return bound
+
+
+def _select(protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
     """The client's first subprotocol that we speak."""
     return next((name for name in offered if name in CODECS), None)
 
@@ -137,12 +192,3 @@ def _health(connection: Any, reason: str | None) -> Response:
     status = HTTPStatus.OK if reason is None else HTTPStatus.SERVICE_UNAVAILABLE
     answer: Response = connection.respond(status, f"{reason or 'ok'}\n")
     return answer
-
-
-def _unknown_subprotocols(connection: Any, request: Request) -> Response | None:
-    offered = [name.strip() for value in request.headers.get_all("Sec-WebSocket-Protocol") for name in value.split(",")]
-    if offered and not any(name in CODECS for name in offered):
-        text = f"none of the subprotocols is known here: offer one of {', '.join(CODECS)}\n"
-        refused: Response = connection.respond(HTTPStatus.BAD_REQUEST, text)
-        return refused
-    return None

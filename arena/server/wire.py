@@ -20,6 +20,7 @@ from websockets.protocol import State
 from arena.server import kernel
 from arena.server.addresses import address_of
 from arena.server.budget import Account, Budget
+from arena.server.places import Place
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
 
@@ -54,8 +55,10 @@ class Wire(ServerConnection):
     the buffer is bounded here, and a pause in writing has a time limit.
     """
 
-    def __init__(self, *args: Any, budget: Budget, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, budget: Budget, place: Place, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.place = place
+        """What it counts for among the connections."""
         self._stalled: asyncio.TimerHandle | None = None
         self._flushing = False
         self._flushed = self._queued = 0.0
@@ -293,4 +296,5 @@ class Wire(ServerConnection):
             self._stalled.cancel()
         self._unread.clear()
         self._budget.close(self._address)
+        self.place.leave()
         super().connection_lost(exc)

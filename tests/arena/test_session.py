@@ -11,7 +11,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from arena.server import handshake, wire
-from arena.server.listener import Access
+from arena.server.gate import Access
+from arena.server.places import Bounds
 
 
 async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,11 +75,14 @@ async def test_a_frame_that_is_too_large_closes_the_connection(serve: Any) -> No
     assert await client.closed() == 1009
 
 
-async def test_more_connections_than_allowed_are_closed(serve: Any) -> None:
-    served = await serve(access=Access(max_connections=1))
+async def test_more_connections_than_allowed_are_refused_and_told_to_come_back(serve: Any) -> None:
+    served = await serve(access=Access(bounds=Bounds(connections=1)))
     await served.enter("ann")
-    client = await served.connect()
-    assert await client.closed() == 4004
+    with pytest.raises(InvalidStatus) as refused:
+        await served.connect()
+    response = refused.value.response
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert response.body == b"the arena is full\n"
 
 
 async def test_unknown_subprotocols_are_refused_with_those_there_are(serve: Any) -> None:

@@ -1,0 +1,100 @@
+"""Accepts connections, counted from that moment on: they shake hands, for TLS if it is wanted, and are wires.
+
+The event loop's own server would accept whatever comes, and not tell of a handshake of TLS before it is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Callable
+
+from arena.server.encryption import Encryption
+from arena.server.places import Place
+from arena.server.wire import Wire
+
+BACKLOG = 100
+"""Connections that the system keeps until they are accepted."""
+REST = 0.5
+"""Seconds without accepting where the system has no more to give."""
+EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+log = logging.getLogger("arena.server.acceptor")
+
+
+class Acceptor:
+    """Accepts on these sockets until `close`; it is to websockets what the event loop's own server would be.
+
+    `arrive(peer)` is the place of a connection, None where it is refused; `wire(place)` is what it becomes.
+    """
+
+    def __init__(
+        self,
+        sockets: list[socket.socket],
+        arrive: Callable[[str], Place | None],
+        wire: Callable[[Place], Wire],
+        encryption: Encryption | None,
+    ) -> None:
+        self.sockets = tuple(sockets)
+        self._arrive = arrive
+        self._wire = wire
+        self._encryption = encryption
+        self._loop = asyncio.get_running_loop()
+        self._accepting = [asyncio.create_task(self._accept(one)) for one in sockets]
+        self._beginning: set[asyncio.Task[None]] = set()
+
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop."""
+        return self._loop
+
+    def is_serving(self) -> bool:
+        """Whether `close` was not called yet."""
+        return bool(self._accepting)
+
+    def close(self) -> None:
+        """Accept no more, and let those go that are not connections yet."""
+        for task in (*self._accepting, *self._beginning):
+            task.cancel()
+        self._accepting = []
+        for one in self.sockets:
+            one.close()
+
+    async def wait_closed(self) -> None:
+        """Return when those are gone."""
+        if self._beginning:
+            await asyncio.wait(self._beginning)
+
+    async def _accept(self, listening: socket.socket) -> None:
+        """One connection a turn of the loop, so that a storm of them holds up nothing else."""
+        while True:
+            try:
+                accepted, peer = await self._loop.sock_accept(listening)
+            except OSError as exc:
+                if exc.errno in EXHAUSTED:
+                    log.warning("no connection can be accepted: %s", exc.strerror)
+                    await asyncio.sleep(REST)
+            else:
+                self._take(accepted, peer[0])
+            await asyncio.sleep(0)
+
+    def _take(self, accepted: socket.socket, peer: str) -> None:
+        place = self._arrive(peer)
+        if place is None:
+            accepted.close()
+            return
+        wire = self._wire(place)
+        task = self._loop.create_task(self._begin(accepted, wire))
+        place.cut = lambda: wire.transport.abort() if task.done() else task.cancel()
+        self._beginning.add(task)
+        task.add_done_callback(self._beginning.discard)
+
+    async def _begin(self, accepted: socket.socket, wire: Wire) -> None:
+        """Make a connection of a socket, encrypted if it has to be."""
+        encrypted = {} if self._encryption is None else self._encryption.options()
+        try:
+            await self._loop.connect_accepted_socket(lambda: wire, accepted, **encrypted)
+        except (OSError, asyncio.CancelledError):  # it did not shake hands, or was cut off
+            wire.place.leave()
+            accepted.close()

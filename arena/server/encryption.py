@@ -1,0 +1,75 @@
+"""TLS: the certificate and its key, read anew when the operator says so."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+from pathlib import Path
+from typing import Any
+
+from protocol.errors import ArenaFault
+
+HANDSHAKE_WITHIN = 5.0
+SHUTDOWN_WITHIN = 1.0
+_ROUNDS = 4
+"""Of messages in which any handshake ends."""
+
+
+class CertificateFault(ArenaFault):
+    """A certificate or its key can't be used."""
+
+
+class Encryption:
+    """Encrypts connections with a certificate (and its chain) and a key out of PEM files. Raises `CertificateFault`."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        self._certificate = certificate
+        self._key = key
+        self._context = self._read()
+
+    def reload(self) -> None:
+        """Read the files again for connections to come. Raises `CertificateFault`, and what was in use stays so."""
+        self._context = self._read()
+
+    def trouble(self) -> str | None:
+        """Why clients will not accept the certificate, whoever signed it: it has expired, or is not yet valid."""
+        client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        client.check_hostname = False
+        client.load_verify_locations(self._certificate)
+        client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+        sides = client.wrap_bio(back, there), self._context.wrap_bio(there, back, server_side=True)
+        try:
+            for side in sides * _ROUNDS:
+                with contextlib.suppress(ssl.SSLWantReadError):
+                    side.do_handshake()
+        except ssl.SSLCertVerificationError as exc:
+            return exc.verify_message
+        return None
+
+    def options(self) -> dict[str, Any]:
+        """How the event loop is told to encrypt a connection."""
+        return {
+            "ssl": self._context,
+            "ssl_handshake_timeout": HANDSHAKE_WITHIN,
+            "ssl_shutdown_timeout": SHUTDOWN_WITHIN,
+        }
+
+    def _read(self) -> ssl.SSLContext:
+        for file, what in ((self._certificate, "CERTIFICATE"), (self._key, "PRIVATE KEY")):
+            try:
+                text = file.read_text(errors="replace")
+            except OSError as exc:
+                raise CertificateFault(f"{file} can't be read: {exc.strerror}") from exc
+            if f"{what}-----" not in text:
+                raise CertificateFault(f"{file} holds no {what.lower()} in PEM")
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        try:
+            context.load_cert_chain(self._certificate, self._key, password=self._no_password)
+        except ssl.SSLError as exc:
+            text = f"{self._certificate} and {self._key} can't be used together: is it the key of that certificate?"
+            raise CertificateFault(text) from exc
+        return context
+
+    def _no_password(self) -> str:
+        raise CertificateFault(f"{self._key} is locked with a password: nobody is here to type it")

@@ -1,0 +1,120 @@
+"""Who may connect: what is looked at when a connection comes, and when its request was read."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+
+from msgspec import Struct
+
+from arena.server.addresses import Network, Proxies, address_of, is_loopback
+from arena.server.origins import Origins, is_own_name
+from arena.server.places import Bounds, Place, Places
+from arena.server.rates import Rate
+from protocol.codec import CODECS
+from protocol.shown import shown
+
+FORWARDED_FOR = "X-Forwarded-For"
+COME_BACK_AFTER = 5
+"""Seconds that a client is told to wait when there are too many."""
+ARRIVALS_AT_ONCE, ARRIVALS_PER_SECOND = 20, 10.0
+"""From an address: so many beside two for each connection that it may have, then so many a second."""
+
+log = logging.getLogger("arena.server.gate")
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """Who may connect: so many, also for whom these proxies speak, and pages of these origins."""
+
+    bounds: Bounds = Bounds()
+    proxies: tuple[Network, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """A request, and between which hosts. `header(name)` are the values of a header, one for each time it was sent."""
+
+    method: str
+    header: Callable[[str], list[str]]
+    peer: str
+    local: str
+    address: str | None = None
+    """Whose it is, where that is known without the request."""
+
+    def value(self, name: str) -> str:
+        """A header as one text; empty if it is missing."""
+        return ", ".join(self.header(name))
+
+
+class Refusal(Struct, frozen=True):
+    """How a request is answered that does not become a connection: a line of text, and headers."""
+
+    status: HTTPStatus
+    text: str
+    headers: dict[str, str] = {}
+
+
+class Gate:
+    """Lets connections in."""
+
+    def __init__(self, access: Access) -> None:
+        self.places = Places(access.bounds)
+        self._arrivals = Rate(ARRIVALS_AT_ONCE + 2 * access.bounds.per_address, ARRIVALS_PER_SECOND)
+        self._proxies = Proxies(access.proxies)
+        self._origins = Origins(access.origins)
+        self._warned = False
+
+    def arrive(self, peer: str, address: str | None = None) -> Place | None:
+        """A place for a connection that was accepted just now; None: it is refused without a word, the cheapest way.
+
+        `address` is whose it is, where that is known without asking.
+        """
+        address = address or address_of(peer)
+        shared = self._proxies.trusts(peer)
+        if not shared and self._arrivals.take(address, time.monotonic()):
+            return None
+        return self.places.take(address, shared=shared)
+
+    def refuse(self, asked: Asked, place: Place) -> Refusal | None:
+        """Why a request may not become a connection. None: it may, and its place is that of whose it is."""
+        if asked.method != "GET":
+            return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "GET is what there is, to open a WebSocket", {"Allow": "GET"})
+        if "websocket" not in asked.value("Upgrade").lower():
+            text = "this is a Bot Arena: programs play here over WebSocket, and a browser shows nothing"
+            return Refusal(HTTPStatus.UPGRADE_REQUIRED, text, {"Upgrade": "websocket"})
+        shared = self._proxies.trusts(asked.peer)
+        return self._stranger(asked, shared) or self._crowded(asked, place, shared)
+
+    def _stranger(self, asked: Asked, shared: bool) -> Refusal | None:
+        """Why it may come from a page on the web that has no business here, or speaks in another language."""
+        host, origin = asked.value("Host"), asked.value("Origin")
+        if host and not shared and is_loopback(asked.local) and not is_own_name(host):
+            text = (
+                f"{shown(host)} is no name of this machine; a proxy in front of the arena is named by --trusted-proxy"
+            )
+            return Refusal(HTTPStatus.MISDIRECTED_REQUEST, text)
+        if origin and not self._origins.allow(origin, host):
+            text = f"pages of {shown(origin)} may not connect; the operator lets them with --allow-origin"
+            return Refusal(HTTPStatus.FORBIDDEN, text)
+        offered = [name.strip() for name in asked.value("Sec-WebSocket-Protocol").split(",")]
+        if offered != [""] and not any(name in CODECS for name in offered):
+            text = f"none of the subprotocols is known here: offer one of {', '.join(CODECS)}"
+            return Refusal(HTTPStatus.BAD_REQUEST, text)
+        return None
+
+    def _crowded(self, asked: Asked, place: Place, shared: bool) -> Refusal | None:
+        """Why there are too many for now. None: the connection is seated."""
+        forwarded = asked.header(FORWARDED_FOR)
+        address = asked.address or self._proxies.origin(asked.peer, forwarded)
+        if forwarded and not shared and is_loopback(asked.peer) and not self._warned:
+            self._warned = True
+            log.warning(
+                "a proxy at %s passes connections on, which all count as its own: see --trusted-proxy", asked.peer
+            )
+        wait = self._arrivals.take(address, time.monotonic()) if shared else 0.0
+        full = f"{address} connects too often" if wait else place.seat(address)
+        if full is None:
+            return None
+        return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, full, {"Retry-After": str(COME_BACK_AFTER)})

@@ -1,0 +1,158 @@
+"""TLS, over the client library that a bot's author has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import shutil
+import signal
+import ssl
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+
+from arena.server import encryption
+from arena.server.encryption import CertificateFault, Encryption
+from arena.server.gate import Access
+from arena.server.places import Bounds
+from certificates import Pair, make
+from commands import call
+from patience import WITHIN
+from processes import run, serving
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Pair:
+    return make(tmp_path, "localhost")
+
+
+async def enter(served: Any, certificate: Path) -> bytes:
+    """Say hello over wss://, trusting one certificate only; the one that the arena showed."""
+    trust = ssl.create_default_context(cafile=certificate)
+    async with connect(f"wss://localhost:{served.port}", ssl=trust) as wire:
+        await wire.send(b"\x81\xa4type\xa5hello")
+        assert b"welcome" in await wire.recv()
+        shown: bytes = wire.transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    return shown
+
+
+async def test_a_connection_is_encrypted_and_counted(serve: Any, pair: Pair) -> None:
+    served = await serve(encryption=Encryption(*pair), access=Access(bounds=Bounds(per_address=2)))
+    for _ in range(5):
+        await enter(served, pair.certificate)
+
+
+async def test_a_request_that_comes_in_one_piece_with_the_end_of_the_handshake_is_answered(
+    serve: Any, pair: Pair
+) -> None:
+    served = await serve(encryption=Encryption(*pair))
+    here, there = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = ssl.create_default_context(cafile=pair.certificate).wrap_bio(here, there, server_hostname="localhost")
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    async with asyncio.timeout(WITHIN):
+        while True:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                client.do_handshake()
+                break
+            writer.write(there.read())
+            here.write(await reader.read(2**16))
+        client.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        writer.write(there.read())
+        answer = b""
+        while b"426" not in answer:
+            here.write(await reader.read(2**16))
+            with contextlib.suppress(ssl.SSLWantReadError):
+                answer += client.read()
+    writer.close()
+
+
+async def test_who_does_not_shake_hands_is_cut_off_and_leaves_his_place(
+    serve: Any, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encryption, "HANDSHAKE_WITHIN", 0.1)
+    served = await serve(encryption=Encryption(*pair), access=Access(bounds=Bounds(waiting=1, waiting_per_address=1)))
+    for said in (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(said)
+        async with asyncio.timeout(WITHIN):
+            with contextlib.suppress(ConnectionResetError):
+                while await reader.read(100):
+                    pass
+        writer.close()
+    await enter(served, pair.certificate)
+
+
+async def test_a_stop_does_not_wait_for_a_handshake(serve: Any, pair: Pair) -> None:
+    served = await serve(encryption=Encryption(*pair))
+    _, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    await enter(served, pair.certificate)
+    async with asyncio.timeout(encryption.HANDSHAKE_WITHIN - 1):
+        await served.restart()
+    writer.close()
+
+
+async def test_the_files_are_read_again_on_sighup_and_a_bad_one_changes_nothing(tmp_path: Path, pair: Pair) -> None:
+    newer = make(tmp_path, "newer")
+    options = ("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
+
+    async with serving(tmp_path, *options) as served:
+        assert served.url.startswith("wss://")
+        first = await shown(served)
+        shutil.copy(newer.certificate, pair.certificate)
+        served.process.send_signal(signal.SIGHUP)
+        await served.says("the certificate in use stays so: ")
+        assert await shown(served) == first
+        shutil.copy(newer.key, pair.key)
+        served.process.send_signal(signal.SIGHUP)
+        await served.says("the certificate was read again")
+        assert await shown(served) == ssl.PEM_cert_to_DER_cert(newer.certificate.read_text())
+
+
+async def shown(served: Any) -> bytes:
+    """The certificate that a server shows."""
+    port = int(served.url.rpartition(":")[2])
+    pem = await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port))
+    return ssl.PEM_cert_to_DER_cert(pem)
+
+
+async def test_a_bot_trusts_a_private_authority_by_its_environment(tmp_path: Path, pair: Pair) -> None:
+    async with serving(tmp_path, "--tls-cert", str(pair.certificate), "--tls-key", str(pair.key)) as served:
+        url = served.url.replace("127.0.0.1", "localhost")
+        command = ("arena-bot", "run", "random", "--url", url, "--game", "nim", "--matches", "1", "--patience", "0")
+        code, _, err = await run(*command, folder=tmp_path)
+        assert (code, "self-signed certificate" in err) == (1, True), err
+        trusting = {"SSL_CERT_FILE": str(pair.certificate)}
+        bots = [run(*command[:3], "--name", name, *command[3:-2], folder=tmp_path, **trusting) for name in "ab"]
+        assert [code for code, _, _ in await asyncio.gather(*bots)] == [0, 0]
+
+
+def test_a_certificate_that_has_expired_is_noticed(tmp_path: Path, pair: Pair) -> None:
+    assert Encryption(*pair).trouble() is None
+    assert Encryption(*make(tmp_path, "old", expired=True)).trouble() == "certificate has expired"
+
+
+def test_what_can_not_be_used_is_one_clear_line(tmp_path: Path, pair: Pair) -> None:
+    other = make(tmp_path, "other")
+    locked = tmp_path / "locked.key"
+    lock = ("openssl", "pkcs8", "-topk8", "-in", pair.key, "-out", locked, "-passout", "pass:secret")
+    subprocess.run(lock, check=True)
+    nothing, folder = tmp_path / "nothing.pem", tmp_path
+    for certificate, key, says in (
+        (nothing, pair.key, f"{nothing} can't be read: No such file or directory"),
+        (pair.certificate, folder, f"{folder} can't be read: Is a directory"),
+        (pair.key, pair.key, f"{pair.key} holds no certificate in PEM"),
+        (pair.certificate, pair.certificate, f"{pair.certificate} holds no private key in PEM"),
+        (pair.certificate, other.key, "can't be used together: is it the key of that certificate?"),
+        (pair.certificate, locked, f"{locked} is locked with a password: nobody is here to type it"),
+    ):
+        with pytest.raises(CertificateFault, match=re.escape(says)):
+            Encryption(certificate, key)
+
+
+def test_a_server_does_not_start_with_half_of_it(tmp_path: Path, pair: Pair) -> None:
+    done = call("arena", "serve", "--data", str(tmp_path), "--port", "0", "--tls-cert", str(pair.certificate))
+    assert (done.code, done.err) == (2, "arena: tls_cert and tls_key go together: one of them is missing\n")

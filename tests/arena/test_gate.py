@@ -1,0 +1,162 @@
+"""Which requests become a connection, and what is answered to the others, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from typing import Any
+
+import pytest
+from websockets.exceptions import InvalidMessage, InvalidStatus
+
+from arena.server import gate
+from arena.server.addresses import networks
+from arena.server.gate import Access
+from arena.server.origins import is_own_name, origins
+from arena.server.places import Bounds
+from patience import WITHIN
+
+
+async def refused(served: Any, **headers: str) -> tuple[int, str]:
+    """The status and the text with which a handshake with these headers is answered."""
+    with pytest.raises(InvalidStatus) as answer:
+        await served.connect(additional_headers={name.replace("_", "-"): value for name, value in headers.items()})
+    return answer.value.response.status_code, (answer.value.response.body or b"").decode()
+
+
+async def asked(served: Any, request: str) -> str:
+    """The whole answer to a request of HTTP."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(request.replace("\n", "\r\n").encode())
+    async with asyncio.timeout(WITHIN):
+        answer = await reader.read()
+    writer.close()
+    return answer.decode()
+
+
+async def cut_off(reader: asyncio.StreamReader) -> None:
+    """Wait for the end of a connection on which nothing is said."""
+    async with asyncio.timeout(WITHIN):
+        with contextlib.suppress(ConnectionResetError):
+            assert await reader.read() == b""
+
+
+async def test_a_page_on_the_web_may_not_connect(serve: Any) -> None:
+    served = await serve()
+    status, text = await refused(served, Origin="https://evil.example")
+    assert (status, text.count("\n")) == (403, 1)
+    assert "pages of 'https://evil.example' may not connect; the operator lets them with --allow-origin" in text
+
+
+async def test_pages_that_are_allowed_and_the_arenas_own_may_connect(serve: Any) -> None:
+    served = await serve(access=Access(origins=origins("https://Good.example/")))
+    for origin in ("https://good.example", f"http://127.0.0.1:{served.port}"):
+        client = await served.connect(origin=origin)
+        await client.send(type="hello")
+        await client.expect("welcome")
+    assert (await refused(served, Origin="null"))[0] == 403
+
+
+async def test_any_page_may_be_allowed(serve: Any) -> None:
+    served = await serve(access=Access(origins=origins("*")))
+    await served.connect(origin="https://any.example")
+
+
+async def test_on_loopback_the_arena_answers_only_to_names_of_its_own(serve: Any) -> None:
+    """A page whose name was made to lead here would be of the same origin."""
+    served = await serve()
+    request = "GET / HTTP/1.1\nHost: evil.example:8765\nOrigin: http://evil.example:8765\nUpgrade: websocket\n\n"
+    answer = await asked(served, request)
+    assert answer.startswith("HTTP/1.1 421 ")
+    assert "'evil.example:8765' is no name of this machine" in answer
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "a.localhost:1", "127.0.0.2:8765", "[::1]:8765"])
+def test_names_of_this_machine(host: str) -> None:
+    assert is_own_name(host)
+    assert is_own_name(f"{socket.gethostname()}:8765")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "192.0.2.1", "[2001:db8::1]:80", "localhost.evil.example", "[", ""])
+def test_names_of_others(host: str) -> None:
+    assert not is_own_name(host)
+
+
+async def test_behind_a_trusted_proxy_the_arena_has_the_name_that_the_proxy_has(serve: Any) -> None:
+    served = await serve(access=Access(proxies=networks("127.0.0.1")))
+    request = "GET / HTTP/1.1\nHost: arena.example\nOrigin: https://arena.example\nUpgrade: websocket\n\n"
+    assert "421" not in (await asked(served, request)).partition("\n")[0]
+
+
+async def test_a_browser_is_told_what_this_is(serve: Any) -> None:
+    answer = await asked(await serve(), "GET / HTTP/1.1\nHost: localhost\n\n")
+    assert answer.startswith("HTTP/1.1 426 ")
+    assert "Upgrade: websocket\r\n" in answer
+    assert "this is a Bot Arena" in answer
+
+
+async def test_any_other_method_is_refused(serve: Any) -> None:
+    answer = await asked(await serve(), "DELETE / HTTP/1.1\nHost: localhost\n\n")
+    assert answer.startswith("HTTP/1.1 405 ")
+    assert "Allow: GET\r\n" in answer
+
+
+async def test_an_address_with_too_many_connections_is_told_so_and_one_that_leaves_makes_room(serve: Any) -> None:
+    served = await serve(access=Access(bounds=Bounds(per_address=1)))
+    first = await served.enter("ann")
+    status, text = await refused(served)
+    assert (status, text) == (503, "127.0.0.1 has 1 connections here already, which is the most\n")
+    await first.wire.close()
+    async with asyncio.timeout(WITHIN):
+        while True:  # the server may hear of the end a little later
+            with contextlib.suppress(InvalidStatus, InvalidMessage):
+                await served.enter("bob")
+                break
+
+
+async def test_behind_a_trusted_proxy_each_address_has_its_own_count(serve: Any) -> None:
+    served = await serve(access=Access(bounds=Bounds(per_address=1), proxies=networks("127.0.0.1")))
+    for address in ("203.0.113.1", "203.0.113.2"):
+        await served.connect(additional_headers={"X-Forwarded-For": address})
+    assert (await refused(served, X_Forwarded_For="203.0.113.1"))[0] == 503
+
+
+async def test_who_opens_connections_and_says_nothing_keeps_nobody_out(serve: Any) -> None:
+    served = await serve(access=Access(bounds=Bounds(waiting=4, waiting_per_address=4)))
+    silent = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(6)]
+    await served.enter("ann")
+    for reader, _ in silent[:2]:
+        await cut_off(reader)
+    for _, writer in silent:
+        writer.close()
+
+
+async def test_an_address_that_connects_without_end_is_refused_without_a_word(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "ARRIVALS_PER_SECOND", 0.01)
+    served = await serve(access=Access(bounds=Bounds(per_address=2)))
+    for _ in range(4 + gate.ARRIVALS_AT_ONCE):
+        await (await served.connect()).wire.close()
+    with pytest.raises((ConnectionError, InvalidMessage)):
+        await served.connect()
+
+
+async def test_a_stop_does_not_wait_for_those_that_say_nothing(serve: Any) -> None:
+    served = await serve()
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    await served.enter("ann")
+    async with asyncio.timeout(5):
+        await served.restart()
+    await cut_off(reader)
+    writer.close()
+
+
+async def test_a_proxy_that_is_not_trusted_is_noticed_once(serve: Any, caplog: pytest.LogCaptureFixture) -> None:
+    served = await serve()
+    for _ in range(2):
+        await served.connect(additional_headers={"X-Forwarded-For": "203.0.113.1"})
+    assert [record.getMessage() for record in caplog.records if "proxy" in record.getMessage()] == [
+        "a proxy at 127.0.0.1 passes connections on, which all count as its own: see --trusted-proxy"
+    ]

@@ -1,0 +1,133 @@
+"""How many connections there may be, who is cut off for another, and how often anything may happen."""
+
+from __future__ import annotations
+
+import pytest
+
+from arena.server import rates
+from arena.server.places import Bounds, Place, Places
+from arena.server.rates import Patience, Rate
+
+
+class Crowd:
+    """Places, and which connections were cut off, by the names given them."""
+
+    def __init__(self, **bounds: int) -> None:
+        self.places = Places(Bounds(**bounds))
+        self.cut: list[str] = []
+
+    def take(self, name: str, address: str, *, shared: bool = False) -> Place:
+        place = self.places.take(address, shared=shared)
+        place.cut = lambda: self.cut.append(name)
+        return place
+
+    def seat(self, address: str) -> str | None:
+        return self.take("seated", address).seat(address)
+
+
+def test_an_address_has_so_many_connections_and_others_still_have_theirs() -> None:
+    crowd = Crowd(per_address=2)
+    assert [crowd.seat("a") for _ in range(3)] == [
+        None,
+        None,
+        "a has 2 connections here already, which is the most",
+    ]
+    assert crowd.seat("b") is None
+
+
+def test_all_together_are_bounded() -> None:
+    crowd = Crowd(connections=2)
+    assert [crowd.seat(address) for address in "abc"] == [None, None, "the arena is full"]
+
+
+def test_who_leaves_makes_room_once() -> None:
+    crowd = Crowd(connections=1)
+    place = crowd.take("first", "a")
+    place.seat("a")
+    place.leave()
+    place.leave()
+    assert [crowd.seat("a"), crowd.seat("a")] == [None, "the arena is full"]
+
+
+def test_of_those_of_an_address_that_say_nothing_the_oldest_goes() -> None:
+    crowd = Crowd(waiting_per_address=2)
+    for name in ("first", "second", "third", "fourth"):
+        crowd.take(name, "a")
+    assert crowd.cut == ["first", "second"]
+
+
+def test_where_too_many_say_nothing_the_most_crowded_address_pays() -> None:
+    crowd = Crowd(waiting=4)
+    crowd.take("honest", "b")
+    for name in ("first", "second", "third", "fourth"):
+        crowd.take(name, "a")
+    crowd.take("newcomer", "c")
+    assert crowd.cut == ["first", "second"]
+
+
+def test_who_came_in_is_in_nobodys_way() -> None:
+    crowd = Crowd(waiting=1, waiting_per_address=1)
+    place = crowd.take("in", "a")
+    place.seat("a")
+    place.enter()
+    crowd.take("first", "a")
+    crowd.take("second", "a")
+    assert crowd.cut == ["first"]
+
+
+def test_a_proxy_has_as_many_that_wait_as_there_may_be_and_each_counts_for_its_own() -> None:
+    crowd = Crowd(waiting=3, waiting_per_address=1)
+    waiting = [crowd.take(f"through {number}", "proxy", shared=True) for number in range(3)]
+    assert crowd.cut == []
+    waiting[0].seat("a")
+    crowd.take("direct", "a")
+    assert crowd.cut == ["through 0"]
+
+
+def test_at_the_end_those_are_cut_off_that_need_not_be_told() -> None:
+    crowd = Crowd()
+    crowd.take("in", "a").seat("a")
+    crowd.take("out", "a")
+    crowd.places.cut_unseated()
+    assert crowd.cut == ["out"]
+
+
+def test_a_rate_gives_a_burst_and_then_one_at_a_time() -> None:
+    rate = Rate(3, 0.5)
+    assert [rate.take("a", 100.0) for _ in range(5)] == [0, 0, 0, 2, 2]
+    assert rate.take("b", 100.0) == 0
+    assert rate.take("a", 101.5) == pytest.approx(0.5)
+    assert [rate.take("a", 102.0), rate.take("a", 102.0)] == [0, 2]
+    assert [rate.take("a", 1000.0) for _ in range(4)] == [0, 0, 0, 2]
+
+
+def test_failures_cost_nothing_at_first_and_then_twice_as_much_each_time() -> None:
+    patience = Patience(2, 10.0)
+    waits = []
+    for _ in range(8):
+        waits.append(patience.wait("a", 100.0))
+        patience.fail("a", 100.0)
+    assert waits == [0, 0, 0, 1, 2, 4, 8, 10]
+    assert patience.wait("b", 100.0) == 0
+    assert patience.wait("a", 104.0) == 6
+    assert patience.wait("a", 110.0) == 0
+
+
+def test_failures_of_long_ago_are_forgotten() -> None:
+    patience = Patience(1, 7200.0)
+    for _ in range(20):
+        patience.fail("a", 0.0)
+    assert patience.wait("a", 3599.0) > 0
+    assert patience.wait("a", 3600.0) == 0
+    patience.fail("a", 3600.0)
+    assert patience.wait("a", 3600.0) == 0
+
+
+def test_what_is_remembered_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "MOST_KEYS", 2)
+    rate, patience = Rate(1, 1.0), Patience(0, 60.0)
+    for key in "abc":
+        rate.take(key, 0.0)
+        patience.fail(key, 0.0)
+    assert [rate.take(key, 0.0) for key in "cba"] == [1, 1, 0]
+    assert [patience.wait(key, 0.0) for key in "abc"] == [0, 1, 1]
