@@ -1,0 +1,101 @@
+"""The recipe for nginx in docs/operating.md, tried: bots play through it, and each address counts for itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from certificates import Pair, make
+from conftest import free_port
+from patience import WITHIN
+from processes import REPOSITORY, run, serving
+
+FRAME = """daemon off;
+master_process off;
+pid {folder}/nginx.pid;
+error_log stderr notice;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    {server}
+}}
+"""
+
+
+@asynccontextmanager
+async def proxy(folder: Path, pair: Pair, to: str) -> AsyncIterator[int]:
+    """nginx with the recipe, in front of this server: its port. Where it is not installed the test is skipped."""
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("nginx is not installed")
+        pytest.skip("nginx is not installed")
+    found = re.search(r"```nginx\n(.*?)```", (REPOSITORY / "docs" / "operating.md").read_text(), re.DOTALL)
+    assert found is not None
+    port, recipe = free_port(), found[1]
+    for pattern, ours in (
+        (r"listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
+        (r"ssl_certificate \S+;", f"ssl_certificate {pair.certificate};"),
+        (r"ssl_certificate_key \S+;", f"ssl_certificate_key {pair.key};"),
+        (r"http://127.0.0.1:8765", to),
+    ):
+        recipe, count = re.subn(pattern, ours, recipe)
+        assert count == 1, pattern
+    config = folder / "nginx.conf"
+    config.write_text(FRAME.format(folder=folder, server=recipe))
+    process = await asyncio.create_subprocess_exec(
+        program, "-p", str(folder), "-c", str(config), stderr=asyncio.subprocess.PIPE
+    )
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(WITHIN):
+            while b"start worker" not in (line := await process.stderr.readline()) and b"using the" not in line:
+                assert line, "nginx ended"
+        yield port
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def test_bots_play_through_nginx_as_the_manual_sets_it_up(tmp_path: Path) -> None:
+    pair = make(tmp_path, "localhost")
+    async with (
+        serving(tmp_path, "--trusted-proxy", "127.0.0.1", "--max-per-address", "2") as served,
+        proxy(tmp_path, pair, served.url.replace("ws://", "http://")) as port,
+    ):
+        command = ("arena-bot", "run", "random", "--url", f"wss://localhost:{port}", "--game", "nim", "--matches", "1")
+        trusting = {"SSL_CERT_FILE": str(pair.certificate)}
+        bots = [run(*command, "--name", name, folder=tmp_path, **trusting) for name in ("ann", "bob")]
+        assert [(code, err) for code, _, err in await asyncio.gather(*bots)] == [(0, "")] * 2
+
+        async def hold(address: str) -> None:
+            trust = ssl.create_default_context(cafile=pair.certificate)
+            wire = await connect(
+                f"wss://localhost:{port}",
+                ssl=trust,
+                local_addr=(address, 0),
+                additional_headers={"X-Forwarded-For": "203.0.113.9"},
+            )
+            held.append(wire)
+
+        held: list[object] = []
+        for address in ("127.0.0.2", "127.0.0.2", "127.0.0.3"):
+            await hold(address)
+        with pytest.raises(InvalidStatus) as refused:
+            await hold("127.0.0.2")
+        assert refused.value.response.body == b"127.0.0.2 has 2 connections here already, which is the most\n"
