@@ -17,7 +17,7 @@ from arena.commands import stepping
 from arena.commands.documents import document, print_line
 from arena.commands.tables import counted, say
 from arena.referee import reading
-from arena.referee.record import Header, Record, Strike
+from arena.referee.record import MOST_BYTES, Header, Record, Strike
 from arena.referee.redo import replay
 from arena.replay import verify as verifying
 from arena.replay.plies import Told, tell
@@ -34,7 +34,8 @@ def load(target: str, database: str) -> tuple[str, bytes]:
     path = Path(target)
     if path.is_file() or "/" in target or target.endswith(SUFFIXES):
         try:
-            return target, path.read_bytes()
+            with path.open("rb") as file:
+                return target, file.read(MOST_BYTES + 1)  # of more it is refused
         except OSError as exc:
             raise ArenaFault(f"{target} can't be read: {exc.strerror}") from exc
     with closing(Store.open(database, create=False)) as store:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 
 import msgspec
 from msgspec import Struct
 
 from arena.referee.record import FORMAT, MOST_BYTES, AnyLine, Footer, Header, Ply, Record, Strike
 from protocol.errors import BadRecord
+
+MOST_A_LINE = 256 * 1024
+"""Bytes. What is in a line came in a frame, or is the dice of one."""
+LINE_FEED = b"\n"
 
 _decode = msgspec.json.Decoder(AnyLine).decode
 
@@ -27,6 +32,8 @@ _decode_opening = msgspec.json.Decoder(_Opening).decode
 
 def unpack(data: bytes, name: str) -> bytes:
     """The JSON lines of a record that may be gzipped. Raises `BadRecord`."""
+    if len(data) > MOST_BYTES:
+        raise BadRecord(f"{name} has more than {MOST_BYTES} bytes: a match record is smaller")
     if data[:2] != b"\x1f\x8b":
         return data
     stream = zlib.decompressobj(wbits=31)
@@ -43,38 +50,66 @@ def unpack(data: bytes, name: str) -> bytes:
     return text
 
 
+class Lines(Collection[Ply | Strike]):
+    """The lines between header and footer, decoded each time that they are looked at: only their text is kept.
+
+    Raises `BadRecord` where one is no event.
+    """
+
+    def __init__(self, text: bytes, begin: int, end: int, name: str) -> None:
+        self._text, self._begin, self._end, self._name = text, begin, end, name
+
+    def __iter__(self) -> Iterator[Ply | Strike]:
+        for number, row in enumerate(rows(self._text, self._begin, self._end), 2):
+            line = _line(row, number, self._name)
+            if not isinstance(line, (Ply, Strike)):
+                kind = type(line).__name__.lower()
+                raise BadRecord(f"{self._name}: line {number} is a {kind}, where only events may be")
+            yield line
+
+    def __len__(self) -> int:
+        return self._text.count(b"\n", self._begin, self._end)
+
+    def __contains__(self, line: object) -> bool:
+        return any(line == other for other in self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lines) and self._own == other._own
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def _own(self) -> bytes:
+        return self._text[self._begin : self._end]
+
+
 def read(data: bytes, name: str) -> Record:
     """A record from its bytes, gzipped or not; `name` goes into messages. Raises `BadRecord`."""
-    *rows, torn = unpack(data, name).split(b"\n")
-    if not rows and not torn:
+    text = unpack(data, name)
+    if not text:
         raise BadRecord(f"{name} is empty: a match record begins with a header line")
-    header = read_lines(rows[:1] or [torn], name)[0]  # alone first: it tells a newer format and a foreign file
+    first = next(rows(text), text)
+    header = _line(first, 1, name)  # alone first: it tells a newer format and a foreign file
     if not isinstance(header, Header):
         raise BadRecord(f"{name} is not a match record: line 1 is no header")
-    if torn:
-        raise BadRecord(f"{name} is cut short in line {len(rows) + 1}, which has no end")
-    *lines, last = read_lines(rows, name)
-    between = _between(lines[1:], name)
-    if not isinstance(last, Footer):
-        raise BadRecord(f"{name} is cut short {_after([*between, last])}: it has no footer")
-    record = Record(header, between, last)
+    if not text.endswith(b"\n"):
+        raise BadRecord(f"{name} is cut short in line {text.count(LINE_FEED) + 1}, which has no end")
+    footer_at = text.rfind(LINE_FEED, 0, -1) + 1
+    lines = Lines(text, len(first) + 1, footer_at, name)
+    footer = _line(text[footer_at:-1], len(lines) + 2, name)
+    if not isinstance(footer, Footer):
+        raise BadRecord(f"{name} is cut short {_after(chain(lines, [footer]))}: it has no footer")
+    record = Record(header, lines, footer)
     _check_seats(record, name)
     return record
 
 
-def _between(lines: Iterable[AnyLine], name: str) -> list[Ply | Strike]:
-    between = []
-    for number, line in enumerate(lines, 2):
-        if not isinstance(line, (Ply, Strike)):
-            raise BadRecord(f"{name}: line {number} is a {type(line).__name__.lower()}, where only events may be")
-        between.append(line)
-    return between
-
-
 def _after(lines: Iterable[AnyLine]) -> str:
     """Where lines end that should go on."""
-    plies = [line.event.ply for line in lines if isinstance(line, Ply)]
-    return f"after ply {plies[-1]}" if plies else "after its header"
+    last = None
+    for line in lines:
+        last = line if isinstance(line, Ply) else last
+    return "after its header" if last is None else f"after ply {last.event.ply}"
 
 
 def _check_seats(record: Record, name: str) -> None:
@@ -89,19 +124,30 @@ def _check_seats(record: Record, name: str) -> None:
             raise BadRecord(f"{name}: ply {ply.event.ply}: {len(ply.clock)} clocks, the header has {seats} seats")
 
 
+def rows(text: bytes, begin: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """The lines that are closed by a line feed, without it, one after the other."""
+    while (feed := text.find(LINE_FEED, begin, end)) >= 0:
+        yield text[begin:feed]
+        begin = feed + 1
+
+
 def read_lines(lines: Iterable[bytes], name: str) -> list[AnyLine]:
     """The lines of a record or journal. Raises `BadRecord` with the line's number."""
-    read: list[AnyLine] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            decoded = _decode(line)
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as exc:
-            _check_format(line, name)
-            raise BadRecord(f"{name} is not a match record: line {number}: {exc}") from exc
-        if isinstance(decoded, Header):
-            _check_format(line, name)
-        read.append(decoded)
-    return read
+    return [_line(line, number, name) for number, line in enumerate(lines, 1)]
+
+
+def _line(line: bytes, number: int, name: str) -> AnyLine:
+    """One line. Raises `BadRecord` with its number."""
+    if len(line) > MOST_A_LINE:
+        raise BadRecord(f"{name} is not a match record: line {number} has more than {MOST_A_LINE} bytes")
+    try:
+        decoded: AnyLine = _decode(line)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as exc:
+        _check_format(line, name)
+        raise BadRecord(f"{name} is not a match record: line {number}: {exc}") from exc
+    if isinstance(decoded, Header):
+        _check_format(line, name)
+    return decoded
 
 
 def _check_format(line: bytes, name: str) -> None:

@@ -6,7 +6,7 @@ The format is described in docs/records.md. A journal (arena/server/journal.py) 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -117,13 +117,13 @@ class Record(NamedTuple):
     """A finished match, whole."""
 
     header: Header
-    lines: list[Ply | Strike]
+    lines: Collection[Ply | Strike]
     footer: Footer
 
     @property
-    def plies(self) -> list[Ply]:
+    def plies(self) -> Iterator[Ply]:
         """The events, without the strikes."""
-        return [line for line in self.lines if isinstance(line, Ply)]
+        return (line for line in self.lines if isinstance(line, Ply))
 
 
 def write_line(line: AnyLine) -> bytes:

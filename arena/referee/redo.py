@@ -134,6 +134,9 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | S
 def _strike_again(course: Course, line: Strike, strikes: list[int], match: str) -> None:
     if course.over or (line.ply, line.seat) != (course.ply, course.to_move):
         raise BadRecord(f"{match}: ply {line.ply}: a strike of seat {line.seat}, which was not to move")
+    if strikes[line.seat] >= MAX_STRIKES:
+        where = f"{match}: ply {line.ply}"
+        raise BadRecord(f"{where}: a strike of seat {line.seat} after its strike number {MAX_STRIKES}")
     strikes[line.seat] += 1
 
 

@@ -19,8 +19,8 @@ from protocol.shown import shown
 def verify(record: Record) -> None:
     """Referee the match again and compare everything. Raises `BadRecord`, naming the ply where the record is wrong."""
     header, footer = record.header, record.footer
-    course = _replayed(record)
-    end = f"{header.match}: after ply {record.plies[-1].event.ply if record.plies else 0}"
+    course, last = _replayed(record)
+    end = f"{header.match}: after ply {last}"
     if footer.reason == VOID:
         if record.lines and course.over:
             raise BadRecord(f"{end}: the match was over by {course.reason!r}, yet the footer says {VOID!r}")
@@ -40,22 +40,28 @@ def verify(record: Record) -> None:
     _verify_ratings(record, course.game, end)
 
 
-def _replayed(record: Record) -> Course:
-    """The course in its end. Raises `BadRecord`, also where a seat was given back more time than one may be."""
+def _replayed(record: Record) -> tuple[Course, int]:
+    """The course in its end, and the ply of the last event.
+
+    Raises `BadRecord`, also where a seat was given back more time than one may be.
+    """
     header = record.header
     given = [0] * len(header.seats)
     most = most_given(header.clock.bank_ms)
     lines = replay(record)
     _, course = next(lines)
+    last = 0
     for line, after in lines:
         seat = course.to_move
-        if isinstance(line, Ply) and seat is not None:
-            given[seat] += line.given
-            if given[seat] > most:
-                where = f"{header.match}: ply {line.event.ply}"
-                raise BadRecord(f"{where}: seat {seat} was given back {given[seat]} ms so far: at most {most} may be")
+        if isinstance(line, Ply):
+            last = line.event.ply
+            if seat is not None:
+                given[seat] += line.given
+                if given[seat] > most:
+                    back = f"seat {seat} was given back {given[seat]} ms so far"
+                    raise BadRecord(f"{header.match}: ply {last}: {back}: at most {most} may be")
         course = after
-    return course
+    return course, last
 
 
 def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:

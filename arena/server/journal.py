@@ -10,7 +10,7 @@ import logging
 import os
 from pathlib import Path
 
-from arena.referee.reading import read_lines
+from arena.referee.reading import read_lines, rows
 from arena.referee.record import AnyLine, Header, public, write_line
 from protocol.errors import ArenaFault, BadRecord
 
@@ -55,7 +55,7 @@ class Journal:
         path = self._path(match)
         try:
             whole, _, rest = path.read_bytes().rpartition(b"\n")
-            lines = read_lines(whole.split(b"\n") if whole else [], str(path))
+            lines = read_lines(rows(whole + b"\n") if whole else [], str(path))
             if rest:
                 os.truncate(path, len(whole) + 1 if whole else 0)
                 log.warning("%s ended in half a line, which nobody was told of and is cut off: %s", path, _begin(rest))

@@ -1,0 +1,102 @@
+"""Records made to cost: what reading them takes is bounded by their size, and they are refused in one line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.commands.replay import load
+from arena.referee import reading
+from arena.referee.record import MOST_BYTES, write_line
+from arena.replay.verify import verify
+from protocol.errors import BadRecord
+from referee_table import A_MOVE, Table
+
+SIZE = 8 * 1024 * 1024
+
+
+def refusal(data: bytes) -> str:
+    with pytest.raises(BadRecord) as refused:
+        verify(reading.read(data, "x"))
+    message = str(refused.value)
+    assert "\n" not in message
+    assert len(message) < 500
+    return message
+
+
+def peak(what: Callable[[], object]) -> int:
+    """The bytes that it takes at most."""
+    tracemalloc.start()
+    try:
+        what()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def record() -> list[bytes]:
+    """The lines of a match, each with its line feed."""
+    table = Table("nim", {"heaps": [3, 3]}).begin()
+    for _ in range(3):
+        table.play({"heap": 0, "take": 1})
+    return gzip.decompress(table.finish_at_random().packed()).splitlines(keepends=True)
+
+
+def test_line_feeds_are_refused_at_the_first_and_not_counted_out() -> None:
+    bomb = gzip.compress(b"\n" * SIZE)
+    assert peak(lambda: refusal(bomb)) < 4 * SIZE
+    assert refusal(bomb).startswith("x is not a match record: line 1: ")
+
+
+def test_lines_are_decoded_one_at_a_time() -> None:
+    header, first, *_, footer = record()
+    ply = json.loads(first)
+    ply["event"]["move"] = {"take": [[]] * 60_000}  # a list takes 19 times what it is written with
+    line = json.dumps(ply, separators=(",", ":")).encode() + b"\n"
+    data = b"".join([header, *[line] * (SIZE // len(line)), footer])
+    assert peak(lambda: refusal(data)) < 4 * SIZE
+
+
+def test_a_line_that_is_longer_than_any_is_refused_and_not_decoded() -> None:
+    header, first, *rest = record()
+    long = first[:-2] + b',"more":"' + b"x" * reading.MOST_A_LINE + b'"}\n'
+    said = f"x is not a match record: line 2 has more than {reading.MOST_A_LINE} bytes"
+    assert refusal(b"".join([header, long, *rest])) == said
+    exact = first[:-2] + b',"more":"' + b"x" * (reading.MOST_A_LINE - len(first) - len(b',"more":""') + 1) + b'"}\n'
+    assert len(exact) == reading.MOST_A_LINE + 1
+    verify(reading.read(b"".join([header, exact, *rest]), "x"))
+
+
+def test_a_file_that_is_larger_than_any_record_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "large.jsonl"
+    path.touch()
+    os.truncate(path, 100 * MOST_BYTES)
+    name, data = load(str(path), "")
+    assert len(data) == MOST_BYTES + 1
+    with pytest.raises(BadRecord, match=f"has more than {MOST_BYTES} bytes: a match record is smaller"):
+        reading.read(data, name)
+
+
+def test_a_seat_has_no_more_strikes_than_drop_it_out() -> None:
+    table = Table().begin()
+    for _ in range(3):
+        table.play({"heap": 0, "take": 99})
+    lines = gzip.decompress(table.packed()).splitlines(keepends=True)
+    lines.insert(3, lines[3])
+    assert refusal(b"".join(lines)) == "m-1: ply 0: a strike of seat 0 after its strike number 3"
+
+
+def test_a_record_can_be_looked_at_more_than_once() -> None:
+    table = Table().begin()
+    table.play(A_MOVE)
+    read = reading.read(table.finish_at_random().packed(), "x")
+    assert list(read.lines) == list(read.lines)
+    assert len(read.lines) == len(list(read.lines)) == read.footer.plies
+    assert next(iter(read.plies)) in read.lines
+    assert b"".join(map(write_line, read.lines)).count(b"\n") == len(read.lines)
