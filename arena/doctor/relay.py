@@ -45,7 +45,7 @@ class Seen(NamedTuple):
         return str(self.message.get("type"))
 
 
-class Line:
+class Visit:
     """One connection of the bot, with what is to be sent on it either way."""
 
     def __init__(self, number: int, wire: ServerConnection) -> None:
@@ -71,7 +71,7 @@ class Relay:
     def __init__(self, arena: int) -> None:
         self.arena = arena
         self.seen: list[Seen] = []
-        self.line: Line | None = None
+        self.line: Visit | None = None
         """The bot's newest connection, while it is open."""
         self.slowest_pong = 0.0
         """Seconds that the bot took at most to answer a ping."""
@@ -140,13 +140,13 @@ class Relay:
         if self.line is not None:
             await self.line.wire.close(code)
 
-    def _note(self, line: Line, by: str, message: Message) -> None:
+    def _note(self, line: Visit, by: str, message: Message) -> None:
         self.seen.append(Seen(time.monotonic(), line.number, by, message))
         self._news.set()
 
     async def _serve(self, wire: ServerConnection) -> None:
         self._lines += 1
-        line = Line(self._lines, wire)
+        line = Visit(self._lines, wire)
         if self.closes_with is not None:
             self._note(line, RELAY, {"type": "opened"})
             await wire.close(self.closes_with)
@@ -184,7 +184,7 @@ class Relay:
                     )
                 await asyncio.sleep(0.1)
 
-    async def _pass_on(self, line: Line, wire: ServerConnection, upstream: ClientConnection) -> None:
+    async def _pass_on(self, line: Visit, wire: ServerConnection, upstream: ClientConnection) -> None:
         ways = (
             self._hear_bot(line, wire),
             self._hear_arena(line, upstream),
@@ -200,14 +200,14 @@ class Relay:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _hear_bot(self, line: Line, wire: ServerConnection) -> None:
+    async def _hear_bot(self, line: Visit, wire: ServerConnection) -> None:
         async for frame in wire:
             message = _read(frame)
             self._note(line, BOT, message)
             for passed in self.from_bot(message):
                 line.to_arena.put_nowait(passed)
 
-    async def _hear_arena(self, line: Line, upstream: ClientConnection) -> None:
+    async def _hear_arena(self, line: Visit, upstream: ClientConnection) -> None:
         async for frame in upstream:
             message = _read(frame)
             if message.get("seek") == OWN_SEEK:
@@ -217,7 +217,7 @@ class Relay:
                 line.to_bot.put_nowait((due, passed))
         await line.to_bot.join()  # what was said before the end is told before it
 
-    async def _tell_bot(self, line: Line, wire: ServerConnection) -> None:
+    async def _tell_bot(self, line: Visit, wire: ServerConnection) -> None:
         while True:
             due, message = await line.to_bot.get()
             await asyncio.sleep(max(0.0, due - time.monotonic()))
@@ -225,11 +225,11 @@ class Relay:
             await wire.send(_frame(message, wire.subprotocol))
             line.to_bot.task_done()
 
-    async def _tell_arena(self, line: Line, wire: ServerConnection, upstream: ClientConnection) -> None:
+    async def _tell_arena(self, line: Visit, wire: ServerConnection, upstream: ClientConnection) -> None:
         while True:
             await upstream.send(_frame(await line.to_arena.get(), wire.subprotocol))
 
-    async def _ping(self, line: Line, wire: ServerConnection) -> None:
+    async def _ping(self, line: Visit, wire: ServerConnection) -> None:
         while True:
             sent = time.monotonic()
             try:

@@ -1,0 +1,69 @@
+"""The referee under whatever happens to a match, in any order: does anything that holds of every match break?
+
+The state machine of tests/referee_machine.py: moves, strikes, seats that leave and return, clocks that run out, an
+arena that is late, held, killed and started again, or loses an event. After each event the match is played again from
+its journal.
+Usage: python benchmarks/reliability/referee_states.py [--runs 5000] [--steps 50] [--seed 1] [--small]
+Exit status 1, with the shortest course of events that breaks it, if something does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import hypothesis
+from hypothesis.stateful import run_state_machine_as_test
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
+from protocol import games
+from referee_machine import RefereeMachine
+
+
+class Counted(RefereeMachine):
+    """The machine, with a count of what was done."""
+
+    runs = steps = over = 0
+
+    def check_invariants(self, *args: object, **more: object) -> None:
+        """Called after each step."""
+        type(self).steps += 1
+        super().check_invariants(*args, **more)
+
+    def teardown(self) -> None:
+        """Called after each run."""
+        type(self).runs += 1
+        type(self).over += self.table.finishes
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5000)
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    if options.small:
+        options.runs = 60
+    games._WHERE["dibs"] = "referee_table:Dibs"
+    began = time.monotonic()
+    settings = hypothesis.settings(
+        max_examples=options.runs,
+        stateful_step_count=options.steps,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    hypothesis.seed(options.seed)(Counted)
+    run_state_machine_as_test(Counted, settings=settings)
+    seconds = time.monotonic() - began
+    print(
+        f"{Counted.runs} runs, {Counted.steps} events, {Counted.over} matches over, in {seconds:.0f} s: nothing broke"
+    )
+
+
+if __name__ == "__main__":
+    main()

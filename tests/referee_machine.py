@@ -1,0 +1,216 @@
+"""A match under whatever happens, as a state machine that hypothesis drives: restarts too, and events that are lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from arena.referee.effects import (
+    Delayed,
+    Effect,
+    Expired,
+    Forfeited,
+    Held,
+    Left,
+    Played,
+    Readied,
+    Resigned,
+    Returned,
+    Voided,
+)
+from arena.referee.reading import read_lines
+from arena.referee.record import Ply, Strike, write_line
+from arena.referee.standing import Phase
+from arena.replay.verify import verify
+from protocol.messages import MAX_STRIKES
+from protocol.reasons import LEAVING
+from referee_scripts import GAMES, GARBAGE, INFO, SEATS, WAITED
+from referee_table import Table
+
+SECONDS = st.floats(0, 0.1) | st.floats(0, 4)
+BANK, INCREMENT = 8.0, 0.25
+
+
+class RefereeMachine(RuleBasedStateMachine):
+    """One match, from `start` to its end and beyond. The game `dibs` has to be registered."""
+
+    table: Table
+
+    @initialize(game=st.sampled_from(GAMES), watched=st.booleans())
+    def open(self, game: tuple[str, dict[str, Any]], watched: bool) -> None:
+        self.table = Table(*game, rated=True, bank=BANK, increment=INCREMENT)
+        self.table.match.watch(wanted=watched)
+        self.table.open()
+
+    @rule(seconds=SECONDS)
+    def wait(self, seconds: float) -> None:
+        self.table.now += seconds
+
+    @rule(nonce=st.binary(min_size=16, max_size=16) | st.just(b""))
+    def all_are_ready(self, nonce: bytes) -> None:
+        for seat in self.table.seats:
+            self._send(Readied(seat, nonce))
+
+    @rule(seat=SEATS, nonce=st.binary(min_size=16, max_size=16) | st.just(b""))
+    def one_is_ready(self, seat: int, nonce: bytes) -> None:
+        self._send(Readied(self._seat(seat), nonce))
+
+    @precondition(lambda self: self._is_playing)
+    @rule(number=st.integers(0, 30), info=INFO, waited=WAITED, seconds=SECONDS)
+    def move(self, number: int, info: Any, waited: float | None, seconds: float) -> None:
+        offered = self._offered()
+        move = offered[number % len(offered)]
+        table = self.table
+        seat, before = table.to_move, table.match.standing.clock.banks
+        self._send(Played(seat, table.ply, move, info=info, round_trip=0.03, waited=waited), seconds)
+        assert table.match.standing.clock.banks[seat] <= before[seat] + INCREMENT
+
+    @precondition(lambda self: self._is_playing)
+    @rule(move=GARBAGE)
+    def move_illegally(self, move: Any) -> None:
+        self._send(Played(self.table.to_move, self.table.ply, move))
+
+    @rule(seat=SEATS, ply=st.integers(-1, 12), move=GARBAGE)
+    def move_elsewhere(self, seat: int, ply: int, move: Any) -> None:
+        self._send(Played(self._seat(seat), ply, move))
+
+    @precondition(lambda self: self._is_playing)
+    @rule(seat=SEATS)
+    def repeat(self, seat: int) -> None:
+        """What was accepted before is nothing new; nor is it once more."""
+        for ply, (mover, move) in list(self.table.match.standing.accepted.items()):
+            if mover == self._seat(seat):
+                assert self._send(Played(mover, ply, move)) == []
+
+    @rule(kind=st.sampled_from([Resigned, Left, Returned, Forfeited]), seat=SEATS)
+    def come_and_go(self, kind: Any, seat: int) -> None:
+        self._send(kind(self._seat(seat)))
+
+    @rule(seat=SEATS)
+    def follow(self, seat: int) -> None:
+        self.table.match.follow(self._seat(seat))
+
+    @rule(early=st.booleans())
+    def run_out(self, early: bool) -> None:
+        if early:
+            self._send(Expired())
+        elif self.table.deadline is not None:
+            self._send(Expired(), max(0.0, self.table.deadline - self.table.now))
+
+    @rule(seat=SEATS, seconds=SECONDS)
+    def be_late(self, seat: int, seconds: float) -> None:
+        self._send(Delayed(self._seat(seat), self.table.now - seconds, self.table.now))
+
+    @rule(seconds=SECONDS)
+    def hold(self, seconds: float) -> None:
+        self.table.now += seconds
+        self._send(Held(seconds))
+
+    @precondition(lambda self: self._is_playing)
+    @rule()
+    def lose_a_move(self) -> None:
+        """The arena fails before it has recorded a move: the match is void, as if the move had not been."""
+        table = self.table
+        before = [*table.match.standing.events]
+        table.match.receive(Played(table.to_move, table.ply, self._offered()[0]), table.now)
+        self._send(Voided(undo=True))
+        assert table.match.standing.playing.reason == "void"
+        assert table.match.standing.events == before
+
+    @rule()
+    def void(self) -> None:
+        if self.table.received % 8 == 0:  # else there would be few matches that get far
+            self._send(Voided())
+
+    @precondition(lambda self: self.table.match.standing.phase is not Phase.OVER)
+    @rule(seconds=SECONDS)
+    def restart(self, seconds: float) -> None:
+        """The arena is killed and goes on with what is in the journal."""
+        before = self.table
+        self.table = self._again(before, before.now + seconds)
+        for seat in before.match.standing.follows:
+            self.table.match.follow(seat)
+
+    @invariant()
+    def the_journal_gives_the_same_match(self) -> None:
+        was = self.table.match.standing
+        if was.phase is not Phase.PLAYING:
+            return
+        again = self._again(self.table, self.table.now).match.standing
+        assert again.phase is was.phase
+        assert again.playing.digest == was.playing.digest
+        assert (again.playing.state, again.playing.ply, again.playing.out) == (
+            was.playing.state,
+            was.playing.ply,
+            was.playing.out,
+        )
+        assert (again.events, again.strikes) == (was.events, was.strikes)
+        assert {ply: seat for ply, (seat, _) in again.accepted.items()} == {
+            ply: seat for ply, (seat, _) in was.accepted.items()
+        }
+        assert again.mixed_in == was.mixed_in
+        assert sum(again.clock.given) == was.noted
+        lines = [line for line in self.table.lines if isinstance(line, Ply)]
+        banks = [round(1000 * bank) for bank in again.clock.banks]
+        assert banks == (lines[-1].clock if lines else [1000 * BANK] * len(self.table.seats))
+
+    @invariant()
+    def no_clock_gains(self) -> None:
+        """But by the increment of each accepted move: what is given back was taken off before."""
+        standing = self.table.match.standing
+        movers = [seat for seat, _ in standing.accepted.values()]
+        for seat, bank in enumerate(standing.clock.banks):
+            assert bank <= BANK + INCREMENT * movers.count(seat) + 0.001 * len(movers) + 1e-9
+        assert max(standing.clock.given) <= standing.clock.most_given
+
+    @invariant()
+    def it_ends_once(self) -> None:
+        over = self.table.match.standing.phase is Phase.OVER
+        assert self.table.finishes == int(over)
+        assert not over or self.table.deadline is None
+        assert over or self.table.deadline is not None
+        if over:
+            self._check_the_end()
+
+    @invariant()
+    def three_strikes_are_the_end_of_a_seat(self) -> None:
+        standing = self.table.match.standing
+        for seat, strikes in standing.strikes.items():
+            assert strikes <= MAX_STRIKES
+            if strikes == MAX_STRIKES and standing.playing.reason != "void":
+                assert seat in standing.playing.out
+        counted = [line.seat for line in self.table.lines if isinstance(line, Strike)]
+        assert {seat: counted.count(seat) for seat in counted} == dict(standing.strikes)
+
+    @property
+    def _is_playing(self) -> bool:
+        return self.table.match.standing.phase is Phase.PLAYING
+
+    def _seat(self, number: int) -> int:
+        return number % len(self.table.seats)
+
+    def _offered(self) -> list[Any]:
+        return list(self.table.match.game.offer(self.table.match.standing.playing.state)[0])
+
+    def _send(self, event: Any, after: float = 0.0) -> list[Effect]:
+        return self.table.send(event, after)
+
+    def _again(self, before: Table, now: float) -> Table:
+        """The same match in an arena that knows it from its journal alone; before anything is asked of it."""
+        again = Table(header=before.header)
+        again.match.watch(wanted=before.match._watched)
+        again.now = now
+        again.resume(read_lines([*map(write_line, before.lines)], "journal"))
+        return again
+
+    def _check_the_end(self) -> None:
+        match = self.table.match
+        result = match.result("2026-01-01T00:01:00.000Z")
+        ranks = [seat.rank for seat in result.seats]
+        assert min(ranks) == 1
+        assert all(rank == 1 or sum(other < rank for other in ranks) >= rank - 1 for rank in ranks)
+        assert all(seat.rank > 1 for seat in result.seats if seat.reason in LEAVING)
+        assert [line.event for line in self.table.lines if isinstance(line, Ply)] == match.standing.events
+        verify(self.table.record())
