@@ -16,12 +16,13 @@ from arena.referee.record import Header, RecordedSeat, header_of
 from arena.referee.result import Ratings, Result
 from arena.referee.rules import rules_of
 from arena.server.actions import everything
+from arena.server.audience import Rounds
 from arena.server.encryption import Encryption
 from arena.server.gate import Access, Gate
 from arena.server.handshake import Handshake
 from arena.server.health import Health
 from arena.server.identity import Door
-from arena.server.journal import Journal, JournalFault
+from arena.server.journal import Journal, JournalFault, MatchJournal
 from arena.server.listener import Listener
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
@@ -81,6 +82,7 @@ class Arena:
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby))
         self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated)
         self._listener = Listener(self._serve, Gate(access or Access()), encryption, lambda: self.health.reason)
+        self._rounds = Rounds()
         self._restoring: asyncio.Task[int] | None = None
 
     async def listen(self, host: str, port: int) -> int:
@@ -105,7 +107,7 @@ class Arena:
     def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = ()) -> None:
         """Start a match between bots that are here. Raises `JournalFault`; then there is no match."""
         match = Match(header, seed, self._ratings.players(header), seeks)
-        runner = Runner(match, self._journal.begin(match.id), self._settling.begin, self._released, self._held)
+        runner = self._runner(match, self._journal.begin(match.id))
         self._add(runner)
         try:
             runner.open()
@@ -166,12 +168,15 @@ class Arena:
     async def _restore(self) -> int:
         matches = await restored(self._journal, self._archive, self._ratings)
         for match, recalled, journal in matches:
-            runner = Runner(match, journal, self._settling.begin, self._released, self._held)
+            runner = self._runner(match, journal)
             self._add(runner)
             runner.resume(recalled)
             await asyncio.sleep(0)
         self._handshake.open()
         return len(matches)
+
+    def _runner(self, match: Match, journal: MatchJournal) -> Runner:
+        return Runner(match, journal, self._settling.begin, self._released, self._held, self._rounds)
 
     def _add(self, runner: Runner) -> None:
         self.lobby.add(runner)

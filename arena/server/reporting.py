@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from arena.server.peer import Shown
 from arena.server.runner import Runner
 from arena.store.archive import Archive
 from protocol.errors import Fault
@@ -42,6 +43,11 @@ class Reporter:
             self._feed.started(message)
         elif isinstance(message, End):
             self._feed.ended(message)
+
+    def show(self, shown: Shown) -> None:
+        """Publish what all watchers are told."""
+        for message in shown.messages:
+            self.send(message)
 
     def rated(self, pool: str) -> None:
         """Publish a pool's leaderboard soon, as it has changed."""

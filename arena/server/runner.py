@@ -26,14 +26,17 @@ from arena.referee.match import Match
 from arena.referee.record import pack
 from arena.referee.redo import Recalled
 from arena.referee.result import Ratings, Result
+from arena.server.audience import Audience, Rounds
 from arena.server.holding import Hold
 from arena.server.journal import JournalFault, MatchJournal
-from arena.server.peer import Peer
+from arena.server.peer import Peer, Shown
 from protocol.error_codes import UNAVAILABLE
-from protocol.messages import Error, FromServer, Start
+from protocol.messages import Error, FromServer
 
 TRY_AGAIN = 1.0
 """Seconds until what could not be recorded is tried again."""
+ANEW = 1.0
+"""Seconds for which a watcher that asks again is told nothing new, and newcomers see the clocks as they were."""
 
 log = logging.getLogger("arena.server.runner")
 
@@ -53,6 +56,7 @@ class Runner:
         finish: Callable[[Runner], None],
         release: Callable[[Runner, int], None] = lambda runner, seat: None,
         held: Callable[[Runner, str | None], None] = lambda runner, reason: None,
+        rounds: Rounds | None = None,
     ) -> None:
         self.id = match.id
         self.bots = [player.bot for player in match.players]
@@ -60,8 +64,11 @@ class Runner:
         self._match = match
         self._journal = journal
         self._seats: list[Peer | None] = [None] * len(self.bots)
-        self._watchers: dict[Peer, None] = {}
-        self._subscribers: dict[Peer, None] = {}
+        self._audience = Audience(rounds or Rounds(), self.id)
+        self._view: Shown | None = None
+        """What newcomers are shown, made for the first of them, and when."""
+        self._viewed = 0.0
+        self._viewers: dict[Peer, float] = {}
         self._finish = finish
         self._release = release
         self._held = held
@@ -132,39 +139,44 @@ class Runner:
         if self._hold is not None:
             self._hold.watchers[peer] = None
             return
+        now = self._loop.time()
+        if now - self._viewers.get(peer, -ANEW) < ANEW:
+            return
+        self._viewers[peer] = now
         self.watch_quietly(peer)
-        peer.send(self._match.start())
-        view = self._match.view(self._loop.time())
-        if view is not None:
-            peer.send(view)
+        if self._view is None or now - self._viewed >= ANEW:
+            view = self._match.view(now)
+            self._view = Shown([self._match.start()] if view is None else [self._match.start(), view])
+            self._viewed = now
+        peer.show(self._view)
 
     def watch_quietly(self, peer: Peer) -> None:
         """Tell a watcher every turn from now on; what it missed is not told."""
-        self._watchers[peer] = None
+        self._audience.watch(peer)
         self._match.watch(wanted=True)
 
     def unwatch(self, peer: Peer) -> None:
         """Tell a watcher of turns no more."""
-        self._watchers.pop(peer, None)
+        self._audience.unwatch(peer)
+        self._viewers.pop(peer, None)
         if self._hold is not None:
             self._hold.watchers.pop(peer, None)
-        self._match.watch(wanted=bool(self._watchers))
+        self._match.watch(wanted=self._audience.watched)
 
     def subscribe(self, peer: Peer) -> None:
         """Tell the start, if it is still to come, and the end; whether the peer watches besides is no matter."""
-        self._subscribers[peer] = None
+        self._audience.subscribe(peer)
 
     def unsubscribe(self, peer: Peer) -> None:
         """Tell start and end no more, but to a watcher."""
-        self._subscribers.pop(peer, None)
+        self._audience.unsubscribe(peer)
 
     def farewell(self, ratings: Ratings | None) -> None:
         """Tell everyone the end who was not told before."""
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 self._send(peer, self._match.farewell(seat, ratings))
-        for peer in self._audience:
-            self._send(peer, self._match.farewell(None, ratings))
+        self._audience.show(self._match.farewell(None, ratings))
 
     def result(self, finished: str) -> Result:
         """The outcome of a match that is over, with the time at which it was."""
@@ -184,11 +196,6 @@ class Runner:
     def close(self) -> None:
         """Let go of the journal of a match that is over: its record was made, or will not be."""
         self._journal.close()
-
-    @property
-    def _audience(self) -> list[Peer]:
-        """Whoever is told the start and the end."""
-        return list(self._watchers | self._subscribers)
 
     def _perform(self, effects: list[Effect]) -> None:
         """Do what the referee wants. What it wants recorded comes first, whole; until it is, the match is held."""
@@ -246,6 +253,7 @@ class Runner:
                 self._send(peer, message)
 
     def _carry_out(self, effects: list[Effect]) -> None:
+        self._view = None
         for effect in effects:
             if isinstance(effect, Tell):
                 peer = self._seats[effect.seat]
@@ -257,9 +265,7 @@ class Runner:
             elif isinstance(effect, Deadline):
                 self._arm(effect.at)
             elif isinstance(effect, Show):
-                starts = isinstance(effect.message, Start)
-                for watcher in self._audience if starts else list(self._watchers):
-                    self._send(watcher, effect.message)
+                self._audience.show(effect.message)
             elif isinstance(effect, Finish):
                 self._ended = True
                 self._finish(self)

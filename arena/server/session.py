@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from arena.server.wire import Wire
+from arena.server.peer import Shown
+from arena.server.wire import Wire, framed
 from protocol.close_codes import TOO_MANY_BAD_MESSAGES
 from protocol.codec import Codec, Frame
 from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
@@ -78,6 +79,12 @@ class Session:
                 self.awaited.add((Move, message.match))
             elif message.code in _BAD_REJECTIONS and message.match not in self._ended:
                 self._count()  # a move may cross with the end of its match, but no other rejection is innocent
+
+    def show(self, shown: Shown) -> None:
+        """Send messages that others are sent as well."""
+        self._wire.push_framed(shown.ready(self._codec, framed))
+        if type(shown.messages[-1]) is End:
+            self._ended.append(shown.messages[-1].match)
 
     def receive(self, frame: Frame) -> bool:
         """Act on one frame; whether it had been asked for. Whatever is wrong is answered, and counted.

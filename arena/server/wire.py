@@ -44,6 +44,12 @@ SENDING = 1e-7
 log = logging.getLogger("arena.server.wire")
 
 
+def framed(frame: Frame) -> bytes:
+    """A frame as it goes over any wire: what the arena sends is neither masked nor compressed."""
+    opcode, data = (BINARY, frame) if isinstance(frame, bytes) else (TEXT, frame.encode())
+    return WebSocketFrame(opcode, data).serialize(mask=False)
+
+
 class Wire(ServerConnection):
     """A WebSocket that is read in turn, written without waiting, and cut off when the peer does not read.
 
@@ -245,6 +251,16 @@ class Wire(ServerConnection):
             self.protocol.send_binary(frame)
         else:
             self.protocol.send_text(frame.encode())
+        self._flush_soon()
+
+    def push_framed(self, data: bytes) -> None:
+        """Send what `framed` has made."""
+        if self.protocol.state is OPEN:
+            self._pushed += len(data)
+            self.protocol.writes.append(data)
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
         if not self._flushing:
             self._flushing = True
             self._queued = self.loop.time()

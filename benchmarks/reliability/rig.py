@@ -336,6 +336,8 @@ class HonestPair:
 
     async def _play(self, name: str, token: str, opponent: str) -> None:
         raw = await Raw.enter(self._port, name, encoding=self._encoding, source=self._source, token=token)
+        if raw.welcome["type"] == "error":
+            raise ConnectionRefusedError(raw.welcome["message"])
         clock = time.perf_counter
         sought = clock()
 

@@ -20,6 +20,7 @@ from arena.replay.verify import verify
 from arena.server import runner
 from arena.server.holding import MOST_KEPT
 from arena.server.journal import Journal, JournalFault
+from arena.server.peer import Shown
 from arena.server.runner import Runner
 from patience import WITHIN
 from protocol.errors import BadRecord
@@ -45,6 +46,10 @@ class Friend:
     def send(self, message: FromServer) -> None:
         self.told.append(message)
         self._news.set()
+
+    def show(self, shown: Shown) -> None:
+        for message in shown.messages:
+            self.send(message)
 
     async def until(self, kind: type[FromServer]) -> Any:
         """The next message of a kind that has not been looked at."""
@@ -256,6 +261,30 @@ async def test_a_watcher_sees_the_turn_as_it_is_then_every_turn_then_the_end(tmp
     assert [type(message) for message in news.told] == [End]
     assert [type(message) for message in gone.told] == [Start, Turn]
     assert all(message.legal is None for message in watcher.told[1:3])
+
+
+async def test_a_watcher_that_asks_again_at_once_is_not_told_all_of_it_again(tmp_path: Path) -> None:
+    room = Room(tmp_path).begin()
+    watcher = Friend()
+    for _ in range(3):
+        room.runner.watch(watcher)
+    assert [type(message) for message in watcher.told] == [Start, Turn]
+    room.runner.unwatch(watcher)
+    room.runner.watch(watcher)
+    assert [type(message) for message in watcher.told] == 2 * [Start, Turn]
+    room.runner.stop()
+
+
+async def test_newcomers_are_shown_the_same_view_until_the_next_ply(tmp_path: Path) -> None:
+    room = Room(tmp_path).begin()
+    friends = [Friend() for _ in range(3)]
+    room.runner.watch(friends[0])
+    room.runner.watch(friends[1])
+    room.play()
+    room.runner.watch(friends[2])
+    assert friends[0].told[1] is friends[1].told[1]
+    assert (friends[0].told[1].ply, friends[2].told[1].ply) == (0, 1)  # type: ignore[attr-defined]
+    room.runner.stop()
 
 
 async def test_a_watcher_before_the_first_turn_sees_the_start_alone(tmp_path: Path) -> None:

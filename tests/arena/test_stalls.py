@@ -14,6 +14,7 @@ import uvloop
 from websockets.frames import Frame, Opcode
 
 from arena.referee.record import Ply
+from arena.server.peer import Shown
 from arena.server.runner import Runner
 from protocol.messages import Clock, FromServer, Turn
 
@@ -110,7 +111,10 @@ class Stalling:
     """A watcher whose turns hold the loop up: those of the seats are made, and not yet written."""
 
     def send(self, message: FromServer) -> None:
-        if isinstance(message, Turn):
+        """It has no seat."""
+
+    def show(self, shown: Shown) -> None:
+        if isinstance(shown.messages[0], Turn):
             stall()
 
 

@@ -1,0 +1,134 @@
+"""Who watches a match: told after its seats, everything in order, and many of them in portions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Iterator
+
+from arena.server.peer import Peer, Shown
+from protocol.messages import End, FromServer, Start
+
+PORTION = 32
+"""Watchers that are told in one turn of the event loop: half a millisecond."""
+
+log = logging.getLogger("arena.server.audience")
+
+
+class Rounds:
+    """What is told to many, of all matches: a portion in each turn of the event loop."""
+
+    def __init__(self) -> None:
+        self._under_way: deque[Iterator[None]] = deque()
+        self._loop = asyncio.get_running_loop()
+
+    def begin(self, portions: Iterator[None]) -> None:
+        """Have the first portion told now, and each other one in a turn of its own."""
+        if next(portions, self) is self:
+            return
+        self._under_way.append(portions)
+        if len(self._under_way) == 1:
+            self._loop.call_soon(self._tell)
+
+    def _tell(self) -> None:
+        portions = self._under_way[0]
+        if next(portions, self) is None:
+            self._under_way.rotate(-1)
+        else:
+            self._under_way.popleft()
+        if self._under_way:
+            self._loop.call_soon(self._tell)
+
+
+class Audience:
+    """The watchers of a match, and its subscribers, who are told its start and its end alone.
+
+    A round tells everyone what was shown before it, a portion of them in each turn of the event loop. What is shown
+    meanwhile comes in the next round, all at once: so watchers may be late, and never hold up those who play.
+    """
+
+    def __init__(self, rounds: Rounds, name: str) -> None:
+        self._rounds = rounds
+        self._name = name
+        self._watchers: dict[Peer, int] = {}
+        """With the number of the first message that each has yet to be told."""
+        self._subscribers: dict[Peer, None] = {}
+        self._shown: list[FromServer] = []
+        """What no round tells yet, and how many there were before."""
+        self._before = 0
+        self._in_round = False
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody is told every turn."""
+        return bool(self._watchers)
+
+    def watch(self, peer: Peer) -> None:
+        """Tell a peer everything that is shown from now on."""
+        self._watchers[peer] = self._before + len(self._shown)
+
+    def unwatch(self, peer: Peer) -> None:
+        """Tell a peer no turns any more."""
+        self._watchers.pop(peer, None)
+
+    def subscribe(self, peer: Peer) -> None:
+        """Tell a peer the start, if it is still to come, and the end."""
+        self._subscribers[peer] = None
+
+    def unsubscribe(self, peer: Peer) -> None:
+        """Tell a peer that is no watcher nothing more."""
+        self._subscribers.pop(peer, None)
+
+    def show(self, message: FromServer) -> None:
+        """Have everyone told whom it concerns."""
+        if self._watchers or self._subscribers:
+            self._shown.append(message)
+            if not self._in_round:
+                self._in_round = True
+                self._rounds.begin(self._portions())
+
+    def _portions(self) -> Iterator[None]:
+        """Tell rounds until nothing new was shown. It stops after each portion but the last."""
+        told = 0
+        while self._shown:
+            one = _Round(self._before, self._shown)
+            self._before += len(self._shown)
+            self._shown = []
+            for peer in list(self._watchers | self._subscribers if one.news else self._watchers):
+                if told == PORTION:
+                    yield
+                    told = 0
+                told += 1
+                self._tell(peer, one)
+        self._in_round = False
+
+    def _tell(self, peer: Peer, one: _Round) -> None:
+        """One peer's trouble is nobody else's."""
+        first = self._watchers.get(peer)
+        shown = one.news if first is None and peer in self._subscribers else one.since(first)
+        try:
+            if shown is not None:
+                peer.show(shown)
+        except Exception:
+            log.exception("match %s: a watcher could not be told", self._name)
+
+
+class _Round:
+    """What one round tells: all of it, or what is new to some; `news` are start and end."""
+
+    def __init__(self, first: int, messages: list[FromServer]) -> None:
+        self._first = first
+        self._messages = messages
+        self._made: dict[int, Shown] = {}
+        news = [message for message in messages if isinstance(message, Start | End)]
+        self.news = Shown(news) if news else None
+
+    def since(self, number: int | None) -> Shown | None:
+        """The messages from a number on; None if there are none, or for nobody."""
+        if number is None or number >= self._first + len(self._messages):
+            return None
+        at = max(number - self._first, 0)
+        if at not in self._made:
+            self._made[at] = Shown(self._messages[at:])
+        return self._made[at]

@@ -1,0 +1,123 @@
+"""What watchers cost those who play: a large audience of one match, and readers that do not read beside many bots.
+
+First a pair of bots plays, without and with an audience that watches each of its matches. Then `--bots` bots play,
+without and with `--stalled` watchers that ask for every match, from twenty addresses, and read nothing.
+Usage: python benchmarks/reliability/watchers.py [--audience 300] [--bots 100] [--stalled 200] [--seconds 10] [--small]
+Exit status 1 if a bot lost its connection, or the memory of the server grew by more than it may.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import sys
+from contextlib import AsyncExitStack
+
+import uvloop
+from rig import JSON, MSGPACK, Felt, HonestPair, Raw, Server, attackers
+
+UNREAD = 4.0
+"""MiB that one connection may leave unread, and all of them together:"""
+UNREAD_IN_ALL = 256.0
+ADDRESSES = 20
+
+
+def watch(number: int, port: int, count: int, reads: bool) -> None:
+    """A process of watchers; the first hears of each match, and all ask for it."""
+    uvloop.run(watch_all(port, count, reads))
+
+
+async def watch_all(port: int, count: int, reads: bool) -> None:
+    buffer = 0 if reads else 4096
+    first = await Raw.enter(port, source="127.0.1.1")
+    first.send(type="watch", match="*")
+    watchers: list[Raw] = []
+    for number in range(count):
+        encoding = JSON if number % 2 else MSGPACK
+        source = f"127.0.1.{1 + number % ADDRESSES}"
+        watchers.append(await Raw.enter(port, encoding=encoding, source=source, receive_buffer=buffer))
+    reading = [asyncio.create_task(watcher.discard()) for watcher in watchers if reads]
+    while True:
+        match = (await first.receive("start"))["match"]
+        for watcher in watchers:
+            with contextlib.suppress(ConnectionError):
+                watcher.send(type="watch", match=match)
+        assert not any(task.done() for task in reading)
+
+
+async def audience(options: argparse.Namespace) -> bool:
+    """One match and many that watch it. Whether its bots were left in peace."""
+    with Server() as server:
+        async with HonestPair(server.port) as pair:
+            await pair.feel(1)
+            used = server.processor_time()
+            without = await pair.feel(options.seconds)
+            cost = (server.processor_time() - used) / len(without.plies)
+            with attackers(1, watch, server.port, options.audience, True):
+                await asyncio.sleep(2 + options.audience / 50)
+                used = server.processor_time()
+                beside = await pair.feel(options.seconds)
+                more = (server.processor_time() - used) / len(beside.plies) - cost
+    share = more / options.audience * 1e6
+    print(f"one match, no watchers   {without}")
+    print(f"{options.audience:4} watchers            {beside}, {share:.1f} µs of each ply a watcher")
+    return not beside.drops
+
+
+async def stalled(options: argparse.Namespace) -> bool:
+    """Many matches, and watchers that read nothing. Whether the bots were left in peace, and memory in its bounds."""
+    with Server() as server:
+        async with AsyncExitStack() as stack:
+            pairs = [
+                HonestPair(
+                    server.port, (f"bot-a-{number}", f"bot-b-{number}"), pace=0.05, source=f"127.0.0.{1 + number // 10}"
+                )
+                for number in range(options.bots // 2)
+            ]
+            await asyncio.gather(*(stack.enter_async_context(pair) for pair in pairs))
+            await feel(pairs, 1)
+            without = await feel(pairs, options.seconds)
+            before = peak = server.memory()
+            beside = Felt()
+            with attackers(1, watch, server.port, options.stalled, False):
+                await asyncio.sleep(1)
+                for _ in range(int(2 * options.seconds)):
+                    now = await feel(pairs, 1)
+                    beside.plies += now.plies
+                    beside.drops += now.drops
+                    peak = max(peak, server.memory())
+    grown = peak - before
+    times = beside.quantile(0.99) / without.quantile(0.99)
+    print(f"{options.bots:4} bots, no watchers    {without}")
+    print(f"{options.stalled:4} that do not read    {beside}, {times:.1f} times p99")
+    print(f"memory {before:.0f} MiB, {grown:+.0f} at most with them: {grown / options.stalled * 1024:.0f} KiB each")
+    return not beside.drops and grown < min(UNREAD_IN_ALL, UNREAD * options.stalled)
+
+
+async def feel(pairs: list[HonestPair], seconds: float) -> Felt:
+    """What all of them feel in the next seconds."""
+    every = await asyncio.gather(*(pair.feel(seconds) for pair in pairs))
+    return Felt([ply for felt in every for ply in felt.plies], [], [drop for felt in every for drop in felt.drops])
+
+
+async def main(options: argparse.Namespace) -> int:
+    unharmed = [await audience(options), await stalled(options)]
+    return 0 if all(unharmed) else 1
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--audience", type=int, default=300)
+    parser.add_argument("--bots", type=int, default=100)
+    parser.add_argument("--stalled", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    if options.small:
+        options.audience, options.bots, options.stalled, options.seconds = 40, 10, 20, 1
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(read_options())))

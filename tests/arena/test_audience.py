@@ -1,0 +1,180 @@
+"""Who watches is told everything in order, however many they are; and nobody else waits for that."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import msgpack
+import pytest
+
+from arena.server.audience import PORTION, Audience, Rounds
+from arena.server.peer import Shown
+from protocol.codec import JSON, MSGPACK, Codec
+from protocol.messages import FromServer, Turn, Unseeked
+
+
+class Watcher:
+    """A peer that remembers what it was shown, and how it came."""
+
+    def __init__(self) -> None:
+        self.told: list[FromServer] = []
+        self.shown: list[Shown] = []
+
+    def send(self, message: FromServer) -> None:
+        raise AssertionError("what many are told is shown")
+
+    def show(self, shown: Shown) -> None:
+        self.told += shown.messages
+        self.shown.append(shown)
+
+
+def turn(ply: int) -> Turn:
+    return Turn(match="m", ply=ply, to_move=0, state={}, events=[], clock=[], digest="")
+
+
+def plies(watcher: Watcher) -> list[int]:
+    return [message.ply for message in watcher.told if isinstance(message, Turn)]
+
+
+async def quiet() -> None:
+    """Return when the event loop has told all there is to tell."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
+def crowd(audience: Audience, count: int) -> list[Watcher]:
+    watchers = [Watcher() for _ in range(count)]
+    for watcher in watchers:
+        audience.watch(watcher)
+    return watchers
+
+
+async def test_few_watchers_are_told_at_once() -> None:
+    audience = Audience(Rounds(), "m")
+    watchers = crowd(audience, PORTION)
+    audience.show(turn(1))
+    assert [plies(watcher) for watcher in watchers] == [[1]] * PORTION
+
+
+async def test_many_are_told_in_portions_with_a_turn_of_the_loop_between() -> None:
+    audience = Audience(Rounds(), "m")
+    watchers = crowd(audience, 3 * PORTION)
+    audience.show(turn(1))
+    told = []
+    for _ in range(4):
+        told.append(sum(bool(watcher.told) for watcher in watchers))
+        await asyncio.sleep(0)
+    assert told == [PORTION, 2 * PORTION, 3 * PORTION, 3 * PORTION]
+
+
+async def test_everyone_is_told_everything_in_order_and_what_is_shown_meanwhile_at_once() -> None:
+    audience = Audience(Rounds(), "m")
+    watchers = crowd(audience, 5 * PORTION)
+    for ply in range(20):
+        audience.show(turn(ply))
+        await asyncio.sleep(0)
+    await quiet()
+    assert [plies(watcher) for watcher in watchers] == [list(range(20))] * len(watchers)
+    assert len(watchers[0].shown) < 10
+
+
+async def test_two_large_audiences_are_told_in_turn() -> None:
+    rounds = Rounds()
+    audiences = [Audience(rounds, name) for name in "ab"]
+    crowds = [crowd(audience, 4 * PORTION) for audience in audiences]
+    for audience in audiences:
+        audience.show(turn(1))
+    counts = []
+    for _ in range(8):
+        counts.append([sum(bool(watcher.told) for watcher in watchers) // PORTION for watchers in crowds])
+        await asyncio.sleep(0)
+    assert all(abs(a - b) <= 1 for a, b in counts)
+    assert counts[-1] == [4, 4]
+
+
+async def test_who_comes_during_a_round_is_told_what_follows_and_who_goes_nothing_more() -> None:
+    audience = Audience(Rounds(), "m")
+    watchers = crowd(audience, 2 * PORTION)
+    audience.show(turn(1))
+    audience.show(turn(2))
+    late = crowd(audience, 1)[0]
+    audience.unwatch(watchers[-1])
+    audience.show(turn(3))
+    await quiet()
+    assert plies(late) == [3]
+    assert plies(watchers[-1]) == []
+    assert plies(watchers[0]) == plies(watchers[-2]) == [1, 2, 3]
+
+
+async def test_a_message_is_made_ready_once_for_each_encoding() -> None:
+    made: list[Any] = []
+
+    def framed(frame: Any) -> bytes:
+        made.append(frame)
+        return frame if isinstance(frame, bytes) else frame.encode()
+
+    class Client(Watcher):
+        def __init__(self, codec: Codec) -> None:
+            super().__init__()
+            self.codec = codec
+
+        def show(self, shown: Shown) -> None:
+            self.ready = shown.ready(self.codec, framed)
+
+    audience = Audience(Rounds(), "m")
+    clients = [Client(codec) for codec in (MSGPACK, JSON) for _ in range(PORTION)]
+    for client in clients:
+        audience.watch(client)
+    audience.show(turn(1))
+    await quiet()
+    assert len(made) == 2
+    assert len({id(client.ready) for client in clients}) == 2
+
+
+async def test_one_that_can_not_be_told_is_its_own_trouble(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Watcher):
+        def show(self, shown: Shown) -> None:
+            raise ConnectionError("gone")
+
+    audience = Audience(Rounds(), "m-1")
+    audience.watch(Broken())
+    other = crowd(audience, 1)[0]
+    audience.show(turn(1))
+    assert plies(other) == [1]
+    assert "match m-1: a watcher could not be told" in caplog.text
+
+
+async def test_what_is_neither_start_nor_end_does_not_reach_a_subscriber() -> None:
+    audience = Audience(Rounds(), "m")
+    news = Watcher()
+    audience.subscribe(news)
+    audience.show(Unseeked(id="x"))
+    assert news.told == []
+
+
+async def test_forty_watchers_in_both_encodings_see_a_match_from_start_to_end(serve: Any) -> None:
+    served = await serve()
+    first, second, start, _ = await served.pair(config={"heaps": [9, 9]})
+    watchers = []
+    for number in range(40):
+        encoding = ("arena.v1.json", "arena.v1.msgpack")[number % 2]
+        wire = (await served.connect(subprotocols=[encoding])).wire
+        write = json.dumps if number % 2 == 0 else msgpack.packb
+        await wire.send(write({"type": "hello"}))
+        await wire.send(write({"type": "watch", "match": start["match"]}))
+        watchers.append((wire, json.loads if number % 2 == 0 else msgpack.unpackb))
+    stories = []
+    for wire, read in watchers:
+        assert read(await wire.recv())["type"] == "welcome"
+        stories.append([read(await wire.recv())])
+    for client in (first, second):
+        await client.ready(start)
+    end, _ = await asyncio.gather(first.play(), second.play())
+    for (wire, read), story in zip(watchers, stories, strict=True):
+        while story[-1]["type"] != "end":
+            story.append(read(await wire.recv()))
+    assert all(story == stories[0] for story in stories)
+    assert [message["type"] for message in stories[0]] == ["start", *["turn"] * end["ply"], "end"]
+    assert [message["ply"] for message in stories[0][1:]] == list(range(end["ply"] + 1))
