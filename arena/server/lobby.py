@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Callable
 
@@ -42,9 +43,20 @@ class Lobby:
         return list(self._playing.get(session.key, ()))
 
     def resume(self, session: Session) -> None:
-        """Give a bot that came in its seats back."""
-        for match, seat in list(self._playing.get(session.key, {}).items()):
-            self._runners[match].come_back(seat, session, follow=session.follow)
+        """Give a bot that came in its seats back, one in a turn of the loop, so that nobody waits for all of them."""
+        playing = self._playing.get(session.key, {})
+        self._resume(session, [(self._runners[match], seat) for match, seat in reversed(playing.items())])
+
+    def _resume(self, session: Session, places: list[tuple[Runner, int]]) -> None:
+        """Give the last of these seats back, and the others later."""
+        if not places or self._sessions.get(session.key) is not session:
+            return
+        runner, seat = places.pop()
+        if self.seat(session, runner.id) is None:
+            runner.tell_missed(seat, session)
+        else:
+            runner.come_back(seat, session, follow=session.follow)
+        asyncio.get_running_loop().call_soon(self._resume, session, places)
 
     def leave(self, session: Session) -> None:
         """A connection is gone: its seeks die with it, its matches go on."""

@@ -80,6 +80,8 @@ class Runner:
         """When the timer rings. uvloop's handle of a timer that is due at once can't say."""
         self._stopped = False
         self._ended = False
+        self._ratings: Ratings | None = None
+        """That everyone was told, once the match is over."""
 
     def open(self) -> None:
         """Begin: journal, then `start` to every seat. Raises `JournalFault`; then nobody has been told anything."""
@@ -120,6 +122,11 @@ class Runner:
             return
         self.sit(seat, peer, follow=follow)
         self.receive(Returned(seat))
+
+    def tell_missed(self, seat: int, peer: Peer) -> None:
+        """Tell a seat that was about to come back the end that it had meanwhile."""
+        self._send(peer, self._match.start(seat, resumed=True))
+        self._send(peer, self._match.farewell(seat, self._ratings))
 
     def lose(self, seat: int, peer: Peer) -> None:
         """A connection is gone; nothing happens if the seat has a newer one."""
@@ -173,6 +180,7 @@ class Runner:
 
     def farewell(self, ratings: Ratings | None) -> None:
         """Tell everyone the end who was not told before."""
+        self._ratings = ratings
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 self._send(peer, self._match.farewell(seat, ratings))

@@ -1,16 +1,19 @@
-"""A server that comes back with matches in its journal: it listens at once, and lets bots in when their matches are."""
+"""A server that comes back with matches in its journal, and bots that come back to matches."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from arena.referee.effects import Resigned
 from arena.referee.match import Match
 from arena.server import arena
+from arena.server.runner import Runner
 from protocol.close_codes import RESTARTING
 
 
@@ -120,3 +123,63 @@ async def test_a_damaged_journal_is_told_of_and_removed_only_where_nobody_was_to
     await serve()
     assert said in caplog.text
     assert path.exists() == ("left as it is" in said)
+
+
+# A bot that comes back
+
+
+def give_back_through(hook: Callable[[Runner], None], patch: pytest.MonkeyPatch) -> None:
+    """Call `hook` before a seat is given back."""
+    come_back = Runner.come_back
+
+    def hooked(self: Runner, seat: int, peer: Any, *, follow: bool) -> None:
+        hook(self)
+        come_back(self, seat, peer, follow=follow)
+
+    patch.setattr(Runner, "come_back", hooked)
+
+
+async def test_a_bot_has_its_seats_back_one_in_a_turn_of_the_loop(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    served = await serve()
+    ann, bob = [await served.enter(bot, slots=8) for bot in ("ann", "bob")]
+    for client in (ann, bob):
+        for number in range(8):
+            await client.send(type="seek", id=str(number), game="nim")
+    begun = [(await ann.expect("start"))["match"] for _ in range(8)]
+    turn, turns = 0, []
+    give_back_through(lambda runner: turns.append(turn), monkeypatch)
+    again = asyncio.create_task(served.enter("ann", slots=8))
+    while not again.done() or len(turns) < 8:
+        turn += 1
+        await asyncio.sleep(0)
+    ann = again.result()
+    assert ann.passed[-1]["resumed"] == begun
+    assert [(await ann.expect("start"))["match"] for _ in range(8)] == begun
+    assert len(set(turns)) == 8
+
+
+async def test_a_seat_that_is_out_before_it_is_given_back_is_told_its_end(
+    serve: Any, dibs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = await serve()
+    clients = [await served.enter(bot, slots=2) for bot in ("ann", "bob", "cid")]
+    for client in clients:
+        for number in range(2):
+            await client.send(type="seek", id=str(number), game="dibs", config={"sticks": [99]})
+    starts = [await clients[0].expect("start") for _ in range(2)]
+    for start in starts:
+        for client in clients:
+            await client.ready(start)
+    for client in clients:
+        await client.send(type="unseek", id="none")
+        await client.expect("unseeked")
+
+    def resign(runner: Runner) -> None:
+        (other,) = (start for start in starts if start["match"] != runner.id)
+        served.arena.lobby.runner(other["match"]).receive(Resigned(other["seat"]))
+
+    give_back_through(resign, monkeypatch)
+    ann = await served.enter("ann", slots=2)
+    end = await ann.expect("end")
+    assert end["seats"][next(s for s in starts if s["match"] == end["match"])["seat"]]["reason"] == "resigned"
+    assert [message["match"] for message in ann.passed if message["type"] == "start"][-1] == end["match"]
