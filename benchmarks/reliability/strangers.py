@@ -1,0 +1,162 @@
+"""What a hostile bot of a tournament gets hold of, what a sandbox costs, and who outlives a tournament that is killed.
+
+Usage: python benchmarks/reliability/strangers.py [--rounds 1000] [--small]
+Exit status 1 if a bot in a sandbox gets anything, or if a process is left. Without bubblewrap the rest is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rig import WITHIN
+
+TESTS = Path(__file__).parents[2] / "tests"
+NOTHING = ([], False, None)
+OWN = {"arena", "processes", "scratch"}
+"""What is a bot's in its sandbox too; the last two within limits."""
+WORST = {"processes": 300, "scratch": 64}
+
+
+class Ground:
+    """A folder with the programs of the bots, each in a folder of its own, and the data of tournaments."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.chmod(0o755)  # a sandbox's user is another one where root measures
+        for bot, files in {"steady": ["faulty_bots.py"], "hostile": ["faulty_bots.py", "hostile_bot.py"]}.items():
+            (folder / bot).mkdir()
+            for file in files:
+                shutil.copy(TESTS / file, folder / bot)
+                (folder / bot / file).chmod(0o644)
+        (folder / "diary").write_text("dear diary")
+
+    def command(self, name: str, bots: Sequence[str], kind: str, *options: str) -> list[str]:
+        """The command of a tournament of Nim among these bots."""
+        words = [f"{bot}={sys.executable} {self.folder / program}" for bot, program in (b.split("=") for b in bots)]
+        words += ["--game", "nim", "--seed", "5", "--sandbox", kind, "--data", str(self.folder / f"{name}-{kind}")]
+        return [sys.executable, "-m", "arena", "tournament", *words, *options]
+
+    def play(self, name: str, bots: Sequence[str], kind: str, *options: str, **environ: str) -> Any:
+        """Play it: what it wrote as JSON. Raises `RuntimeError` with what it said if it failed."""
+        written = self.folder / f"{name}-{kind}.json"
+        command = self.command(name, bots, kind, "--json", str(written), *options)
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environ})
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip())
+        return json.loads(written.read_text())
+
+
+BOTS = ["rival=steady/faulty_bots.py steady", "steady=steady/faulty_bots.py steady"]
+"""Two that play the first legal move."""
+
+
+def taken(ground: Ground, kind: str) -> dict[str, Any]:
+    """What the hostile bot says that it got."""
+    sys.path.insert(0, str(TESTS))
+    from hostile_bot import TAKES
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        hunt = {
+            "others": ["steady"],
+            "data": str(ground.folder / f"hunt-{kind}"),
+            "file": str(ground.folder / "diary"),
+            "port": server.getsockname()[1],
+            "take": list(TAKES),
+        }
+        bots = [BOTS[0], "hostile=hostile/hostile_bot.py"]
+        environ = {"HUNT": json.dumps(hunt), "ARENA_MQTT": "mqtt://me:secret@host"}
+        content = ground.play("hunt", bots, kind, "--pass-env", "HUNT", **environ)
+    log = Path(hunt["data"], "tournaments", content["tournament"], "hostile.log")
+    found: dict[str, Any] = json.loads(log.read_text().splitlines()[0])
+    return found
+
+
+def got(name: str, value: Any) -> bool:
+    """Whether this is something that a sandbox is to keep from a bot."""
+    if name in WORST:
+        return bool(value > WORST[name])
+    return name not in OWN and value not in NOTHING and not (isinstance(value, str) and "Error:" in value)
+
+
+def pace(ground: Ground, kind: str, rounds: int) -> float:
+    """Matches per second, from the beginning of the first to the end of the last."""
+    content = ground.play("pace", BOTS, kind, "--rounds", str(rounds))
+    times = [datetime.fromisoformat(match[when]) for match in content["matches"] for when in ("started", "finished")]
+    return rounds / (max(times) - min(times)).total_seconds()
+
+
+@contextmanager
+def held_up(ground: Ground, kind: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A tournament that a bot holds up in its third match."""
+    fifo = ground.folder / "steady" / f"halted-{kind}"
+    os.mkfifo(fifo)
+    fifo.chmod(0o666)
+    bots = [BOTS[0], "halting=steady/faulty_bots.py halting"]
+    command = ground.command("kill", bots, kind, "--rounds", "3", "--clock", "60", "--pass-env", "ARENA_HALTED")
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ, "ARENA_HALTED": str(fifo)}) as process:
+        os.close(os.open(fifo, os.O_RDONLY))
+        yield process
+
+
+def family(pid: int) -> list[int]:
+    """All that descend from a process."""
+    children = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return children + [pid for child in children for pid in family(child)]
+
+
+def outlived(ground: Ground, kind: str) -> tuple[int, float, int]:
+    """How many processes a tournament had when it was killed, the seconds until they were gone, how many never were."""
+    with held_up(ground, kind) as process:
+        ends = [os.pidfd_open(pid) for pid in family(process.pid)]
+        process.send_signal(signal.SIGKILL)
+        began = time.perf_counter()
+        left = sum(not select.select([end], [], [], WITHIN)[0] for end in ends)
+        took = time.perf_counter() - began
+    for end in ends:
+        os.close(end)
+    return len(ends), took, left
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=1000)
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    rounds = 50 if options.small else options.rounds
+    broken = False
+    with tempfile.TemporaryDirectory() as folder:
+        ground = Ground(Path(folder))
+        for kind in ("none", "bwrap"):
+            try:
+                hunted = taken(ground, kind)
+            except RuntimeError as fault:
+                if kind == "none" or "bubblewrap" not in str(fault):
+                    raise
+                print(f"{kind}: not measured: {fault}")
+                continue
+            prey = [name for name, value in hunted.items() if got(name, value)]
+            print(f"{kind}: a hostile bot got {', '.join(prey) or 'nothing'} of {', '.join(hunted)}")
+            count, seconds, left = outlived(ground, kind)
+            print(f"{kind}: killed, its {count} processes were gone after {seconds:.2f} s, all but {left}")
+            print(f"{kind}: {pace(ground, kind, rounds):.0f} matches of nim a second between strangers")
+            broken |= bool(left or (kind == "bwrap" and prey))
+    raise SystemExit(broken)
+
+
+if __name__ == "__main__":
+    main()
