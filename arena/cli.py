@@ -101,7 +101,7 @@ def tournament(
     data: Data = None,
     to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")] = None,
     pass_env: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A variable that bots get too.")] = None,
-    sandbox: Annotated[str, typer.Option(help="Where your own bots run: none or bwrap.")] = "none",
+    sandbox: Annotated[str, typer.Option(help="Where your own bots run: none, users or bwrap.")] = "none",
     read: Annotated[list[Path] | None, typer.Option(metavar="PATH", help="What bots may read in a sandbox.")] = None,
     memory: Annotated[int, typer.Option(metavar="MIB", help="Memory of each process in a sandbox.")] = 2048,
 ) -> None:

@@ -41,12 +41,12 @@ def own_secrets() -> list[str]:
 
 
 def others() -> list[str]:
-    """The bots whose processes are to be seen, as their command lines tell."""
+    """The words that are to be seen in the command lines of processes."""
     lines = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             lines.append((folder / "cmdline").read_bytes().decode(errors="replace"))
-    return [name for name in HUNT["others"] if any(name in line.split("\0") for line in lines)]
+    return [word for word in HUNT["others"] if any(word in line.split("\0") for line in lines)]
 
 
 def tokens() -> list[str]:

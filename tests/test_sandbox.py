@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -36,19 +37,30 @@ def works() -> bool:
     return tried.returncode == 0
 
 
+def others_run_python() -> bool:
+    """Whether a process of ours can become another user, and that one run what we run."""
+    try:
+        done = subprocess.run([sys.executable, "-c", "import arena"], user=61_184, group=61_184, extra_groups=[])
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
 boxed = pytest.mark.skipif(not works(), reason="there is no bubblewrap here, or it is not permitted")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder of the bot's own, with the program in it, that any user may read."""
-    tmp_path.chmod(0o755)
-    folder = tmp_path / "bots" / "hostile"
-    folder.mkdir(parents=True)
-    for source in (HOSTILE, FAULTY):
-        shutil.copy(source, folder)
-        (folder / source.name).chmod(0o644)
-    return folder
+def folder() -> Iterator[Path]:
+    """A folder of the bot's own, with the program in it, that any user may read; beside it a diary that is nobody's."""
+    with TemporaryDirectory() as base:
+        Path(base).chmod(0o755)
+        folder = Path(base, "bots", "hostile")
+        folder.mkdir(parents=True)
+        for source in (HOSTILE, FAULTY):
+            shutil.copy(source, folder)
+            (folder / source.name).chmod(0o644)
+        (folder.parent / "diary").touch(0o600)
+        yield folder
 
 
 @pytest.fixture
@@ -64,7 +76,7 @@ def took(folder: Path, port: int, *options: str, take: list[str]) -> dict[str, A
     diary = folder.parent / "diary"
     diary.write_text("dear diary")
     hunt = {
-        "others": ["rival", "random"],
+        "others": ["steady", "random"],
         "data": str(data),
         "file": str(diary),
         "port": port,
@@ -84,9 +96,9 @@ def took(folder: Path, port: int, *options: str, take: list[str]) -> dict[str, A
 
 
 def test_without_a_sandbox_environments_hold_no_secrets_and_files_do(folder: Path, port: int) -> None:
-    got = took(folder, port, take=["secrets", "own secrets", "tokens", "seed", "port"])
+    got = took(folder, port, take=["secrets", "own secrets", "others", "tokens", "seed", "port"])
     secrets = got.pop("secrets")
-    assert got == {"own secrets": [], "tokens": [], "seed": [["3"]], "port": True}
+    assert got == {"own secrets": [], "others": ["steady", "random"], "tokens": [], "seed": [["3"]], "port": True}
     assert secrets == [] or os.geteuid() == 0, "only root looks into the tournament's process"
 
 
@@ -110,6 +122,36 @@ def test_in_a_sandbox_there_is_nothing_to_be_had_but_the_arena(folder: Path, por
         "arena": True,
         "outside": "OSError: [Errno 101] Network is unreachable",
     }
+
+
+@pytest.mark.skipif(not others_run_python(), reason="other users can't be, or can't run this Python")
+def test_as_a_user_of_its_own_a_bot_gets_what_is_open_to_all_and_no_more(folder: Path, port: int) -> None:
+    got = took(
+        folder, port, "--sandbox", "users", "--memory", "1024", take=[name for name in TAKES if name != "outside"]
+    )
+    assert got.pop("processes") < 300
+    assert got.pop("scratch") <= 64
+    assert got.pop("memory") == "OSError: [Errno 12] Cannot allocate memory"
+    data = folder.parent / "data"
+    assert got == {
+        "secrets": [],
+        "own secrets": [],
+        "others": ["steady", "random"],
+        "tokens": [],
+        "seed": "OperationalError: unable to open database file",
+        "journals": f"PermissionError: [Errno 13] Permission denied: '{data}/journal'",
+        "file": f"PermissionError: [Errno 13] Permission denied: '{folder.parent}/diary'",
+        "write": f"PermissionError: [Errno 13] Permission denied: '{folder}/hostile-was-here'",
+        "port": True,
+        "arena": True,
+    }
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can")
+def test_who_is_not_root_can_not_run_bots_as_other_users(tmp_path: Path) -> None:
+    bots = ["random", f"mine={sys.executable} mine.py", "--game", "nim", "--data", str(tmp_path / "data")]
+    says = "arena: --sandbox users is for root, who can run programs as other users: take bwrap\n"
+    assert call("arena", "tournament", *bots, "--sandbox", "users") == (2, "", says)
 
 
 @boxed
@@ -142,7 +184,7 @@ def test_with_a_tournament_that_is_killed_its_sandboxes_are_gone(folder: Path, t
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--sandbox", "docker"], "there is no sandbox 'docker': one of none, bwrap"),
+        (["--sandbox", "docker"], "there is no sandbox 'docker': one of none, users, bwrap"),
         (["--sandbox", "bwrap", "--memory", "1"], "--memory is 1: it is 64 or more, in MiB"),
         (["--sandbox", "bwrap", "--read", "/no/such"], "--read /no/such: there is no such file or folder"),
     ],
@@ -196,7 +238,7 @@ def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def words_for(*command: str, data: str = "data", database: str = "data/arena.db", read: str | None = None) -> list[str]:
     """The words of a sandbox for a command."""
     readable = () if read is None else (Path(read),)
-    box = Sandbox(data=Path(data), database=Path(database), readable=readable)
+    box = Sandbox(kind="bwrap", data=Path(data), database=Path(database), readable=readable)
     return list(box.order(Contestant("mine", command), 0, {}, "").sandbox)
 
 

@@ -16,7 +16,7 @@ from arena.store.database import file_of
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.environment import Surroundings, passed
 from arena.tournament.plan import Plan
-from arena.tournament.sandbox import KINDS, NONE, Sandbox, check_bubblewrap
+from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, Sandbox, check_bubblewrap, free_users
 from machine.arguments import read_value
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
@@ -117,17 +117,26 @@ def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:
     variables = passed(environ, options.pass_env)
     if options.sandbox not in KINDS:
         raise UsageFault(f"there is no sandbox {options.sandbox!r}: one of {', '.join(KINDS)}")
-    if options.sandbox == NONE:
-        return Surroundings(variables=variables)
     if options.memory < LEAST_MEMORY_MIB:
         raise UsageFault(f"--memory is {options.memory}: it is {LEAST_MEMORY_MIB} or more, in MiB")
     for path in options.read:
         if not path.exists():
             raise UsageFault(f"--read {path}: there is no such file or folder")
-    check_bubblewrap()
-    database = file_of(config.database(options.db, options.data))
-    box = Sandbox(data=options.data, database=database, readable=tuple(options.read), memory_mib=options.memory)
-    return Surroundings(variables=variables, sandbox=box)
+    if options.sandbox == NONE:
+        return Surroundings(variables=variables)
+    if options.sandbox == USERS and os.geteuid() != 0:
+        raise UsageFault("--sandbox users is for root, who can run programs as other users: take bwrap")
+    if options.sandbox == BWRAP:
+        check_bubblewrap()
+    sandbox = Sandbox(
+        kind=options.sandbox,
+        data=options.data,
+        database=file_of(config.database(options.db, options.data)),
+        users=free_users(len(options.bots)) if os.geteuid() == 0 else (),
+        readable=tuple(options.read),
+        memory_mib=options.memory,
+    )
+    return Surroundings(variables=variables, sandbox=sandbox)
 
 
 def _check_size(options: Options, entered: int, seats: int) -> None:

@@ -212,7 +212,7 @@ class Store:
                 ).first()
                 if unfinished is not None:
                     return unfinished.id, unfinished.seed
-                seed = secrets.token_hex(8)
+                seed = secrets.token_hex(16)
             name = tournament_id(arguments, seed)
             row = {"id": name, "arguments": arguments, "seed": seed, "started": utc()}
             connection.execute(insert(tournaments).values(row).on_conflict_do_nothing())

@@ -11,8 +11,10 @@ import select
 import signal
 import socket
 import subprocess
+from functools import partial
 from pathlib import Path
 
+from arena.tournament.limits import ResourceLimits
 from arena.tournament.orders import FAILED, STARTED, Order, read_order
 from machine.prctl import adopt_orphans, die_with_parent, keep_private
 
@@ -59,10 +61,16 @@ def _start(order: Order, tournament: socket.socket) -> int:
             stdin=theirs.fileno(),
             pass_fds=[line.fileno()] if order.sandbox else (),
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=partial(_prepare, order.limits),
         )
     process.returncode = 0  # it is waited for below, with all the others
     return process.pid
+
+
+def _prepare(limits: ResourceLimits | None) -> None:
+    if limits is not None:
+        limits.hold()
+    die_with_parent()  # after the user has changed, which would undo it
 
 
 def _watch(bot: int, tournament: socket.socket, news: socket.socket) -> int | None:

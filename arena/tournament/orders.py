@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from arena.tournament.limits import ResourceLimits
+
 TERMINATE = b"terminate\n"
 STARTED = b"started\n"
 FAILED = b"failed "
@@ -20,6 +22,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     environment: dict[str, str]
     token: str
+    limits: ResourceLimits | None = None
     sandbox: tuple[str, ...] = ()
     """A command that takes a descriptor of the socket to the tournament, and the command to run."""
 

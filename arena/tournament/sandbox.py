@@ -1,10 +1,11 @@
-"""A box for each stranger's program, made with bubblewrap: files, network, processes and memory of its own.
+"""What keeps strangers' programs apart: a user for each, or a box made with bubblewrap.
 
-What is not bound into it is not there. Its only way out is a port on which the arena listens inside.
+What is not bound into a box is not there. The only way out is a port on which the arena listens inside.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -22,9 +23,12 @@ from arena.tournament.orders import Order
 from protocol import launch
 from protocol.errors import ArenaFault, UsageFault
 
-NONE, BWRAP = "none", "bwrap"
-KINDS = (NONE, BWRAP)
-_FIRST_USER = 61_500
+NONE, USERS, BWRAP = "none", "users", "bwrap"
+KINDS = (NONE, USERS, BWRAP)
+NO_HOME = "/nonexistent"
+_SCRATCH = "/tmp"  # noqa: S108 - a box has its own
+_NOBODYS = range(61_184, 65_520)
+"""Numbers of users that no system gives to a person or to a service that stays."""
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "ssl/certs", "ssl/openssl.cnf")
 _OF_A_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
@@ -36,35 +40,42 @@ _APART = (
 
 
 class Sandbox(Struct, frozen=True, kw_only=True):
-    """How boxes are made. `data` and `database` are never seen in one; `readable` is, beside what a command names."""
+    """How programs are kept apart, each as one of `users`, or all as the operator where there are none.
 
+    `data` and `database` are never seen in a box; `readable` is, beside what a command names.
+    """
+
+    kind: str
     data: Path
     database: Path
+    users: tuple[int, ...] = ()
     readable: tuple[Path, ...] = ()
     memory_mib: int = 2048
 
     def order(self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str) -> Order:
-        """The order to run the tournament's bot of that number in a box, with what a box changes in its environment.
+        """The order to run the tournament's bot of that number, with what is different in its environment.
 
-        Raises `UsageFault` if the box would show what it must not.
+        Raises `UsageFault` if its box would show what it must not.
         """
-        changed = {"HOME": "/tmp", "TMPDIR": "/tmp", launch.URL: f"ws://127.0.0.1:{launch.PORT}"}  # noqa: S108 - its own
-        kept = {name: value for name, value in environment.items() if name != "XDG_CACHE_HOME"}
-        return Order(
-            command=contestant.command,
-            environment={**kept, **changed},
-            token=token,
-            sandbox=self._words(contestant.name, contestant.command, number),
-        )
+        changed = {**environment, "HOME": NO_HOME}
+        changed.pop("XDG_CACHE_HOME", None)
+        limits = ResourceLimits(memory=self.memory_mib * MIB, user=self.users[number] if self.users else None)
+        order = Order(command=contestant.command, environment=changed, token=token, limits=limits)
+        if self.kind == USERS:
+            return order
+        changed |= {"HOME": _SCRATCH, "TMPDIR": _SCRATCH, launch.URL: f"ws://127.0.0.1:{launch.PORT}"}
+        box = self._box(contestant.name, contestant.command)
+        return msgspec.structs.replace(order, limits=None, sandbox=(*box, msgspec.json.encode(limits).decode()))
 
-    def _words(self, name: str, command: Sequence[str], number: int) -> tuple[str, ...]:
+    def _box(self, name: str, command: Sequence[str]) -> tuple[str, ...]:
+        """The command that makes a box and begins in it, up to the limits."""
         inside = Path.cwd()
         shown = {*(Path(os.path.abspath(path)) for path in self.readable), *_named(command)}
         for path in shown:
             self._check(name, path)
         bound = _outermost({*_settings(), *_prefixes(command[0]), *_arena(), *shown})
         words = ["bwrap", *_namespaces(), *_APART, "--proc", "/proc", "--dev", "/dev"]
-        words += [*_scratch("/dev/shm"), *_scratch("/tmp"), *_system()]  # noqa: S108 - in the box
+        words += [*_scratch("/dev/shm"), *_scratch(_SCRATCH), *_system()]  # noqa: S108 - in the box
         for path in bound:
             words += [*_parents(path), "--ro-bind", str(path), str(path)]
         for path in self._covered(bound):
@@ -72,9 +83,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         if not any(inside.is_relative_to(path) for path in bound):
             words += [*_parents(inside), "--perms", "0755", "--dir", str(inside)]
         words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(inside)]
-        limits = ResourceLimits(memory=self.memory_mib * MIB, user=_user(number) if os.geteuid() == 0 else None)
-        words += [sys.executable, "-P", "-m", "arena.tournament.boxed", msgspec.json.encode(limits).decode()]
-        return tuple(words)
+        return (*words, sys.executable, "-P", "-m", "arena.tournament.boxed")
 
     def _covered(self, bound: Sequence[Path]) -> Iterator[Path]:
         """Where the data folder lies in what is bound, under whatever name."""
@@ -90,7 +99,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
             raise UsageFault(f"{name}: {path} lies in the data folder, which bots don't see in a sandbox")
         if database.is_relative_to(place) and not database.is_relative_to(data):
             raise UsageFault(f"{name} would see the database {self.database} in {path}: keep one of them elsewhere")
-        if Path.home().resolve().is_relative_to(place) or place == Path("/tmp"):  # noqa: S108
+        if Path.home().resolve().is_relative_to(place) or place == Path(_SCRATCH):
             raise UsageFault(f"{name} would see all of {path}: give it a folder of its own")
 
 
@@ -98,7 +107,7 @@ def check_bubblewrap() -> None:
     """Raises `UsageFault` where there is no bubblewrap, `ArenaFault` where it can't make boxes."""
     if shutil.which("bwrap") is None:
         raise UsageFault("--sandbox bwrap needs bubblewrap: apt-get install bubblewrap, or dnf install bubblewrap")
-    command = ["bwrap", *_namespaces(), *_APART, "--ro-bind", "/", "/", "true"]
+    command = ["bwrap", *_namespaces(), *_APART, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
     tried = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - all of it is said here
     if tried.returncode:
         said = tried.stderr.strip().splitlines()
@@ -113,11 +122,13 @@ def _namespaces() -> tuple[str, ...]:
     return () if os.geteuid() == 0 else ("--unshare-user", "--disable-userns")
 
 
-def _user(number: int) -> int:
-    """The number of a user that nobody has, as a bot's own."""
+def free_users(count: int) -> tuple[int, ...]:
+    """Numbers of users that have no name and no process. Only root can run programs as them."""
     taken = {entry.pw_uid for entry in pwd.getpwall()}
-    free = (user for user in range(_FIRST_USER, 2 * _FIRST_USER) if user not in taken)
-    return next(user for place, user in enumerate(free) if place == number)
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            taken.add(process.stat().st_uid)
+    return tuple(user for user in _NOBODYS if user not in taken)[:count]
 
 
 def _scratch(place: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from arena.tournament.environment import passed
 from arena.tournament.orders import Order
 from arena.tournament.process import BotProcess
-from commands import REPOSITORY, descendants, ends
+from commands import REPOSITORY, children, descendants, ends
 from patience import WITHIN
 from protocol.errors import UsageFault
 
@@ -120,3 +121,29 @@ def test_a_bot_that_ignores_every_signal_and_hides_is_gone_with_a_tournament_tha
         holder.kill()
     assert set(deaf) < set(family)
     assert all(ends(pid) for pid in family)
+
+
+async def test_a_bot_is_gone_with_its_keeper(tmp_path: Path) -> None:
+    order = Order(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
+    crashed = asyncio.Event()
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, what: crashed.set())
+    before = set(children(os.getpid()))
+    await bot.start()
+    (keeper,) = set(children(os.getpid())) - before
+    (program,) = children(keeper)
+    os.kill(keeper, signal.SIGKILL)
+    await asyncio.wait_for(crashed.wait(), WITHIN)
+    assert ends(program)
+
+
+async def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    order = Order(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, what: None)
+    before = set(children(os.getpid()))
+    await bot.start()
+    (keeper,) = set(children(os.getpid())) - before
+    (program,) = children(keeper)
+    os.kill(keeper, signal.SIGSTOP)
+    await asyncio.wait_for(bot.stop(0), WITHIN)
+    assert ends(keeper, within=0)
+    assert ends(program)
