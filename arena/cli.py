@@ -71,6 +71,7 @@ def serve(
         str | None, typer.Option(metavar="FILE", help="A certificate in PEM: listen on wss://.")
     ] = None,
     tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
+    durability: Annotated[str | None, typer.Option(help="What moves survive: process or machine.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None,
 ) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
@@ -80,7 +81,7 @@ def serve(
     flags = {"host": host, "port": port, "data": data, "db": db, "clock": clock, "mqtt": mqtt}
     flags |= {"registration": registration, "max_connections": max_connections, "max_per_address": max_per_address}
     flags |= {"trusted_proxy": trusted_proxy, "allow_origin": ",".join(allow_origin) if allow_origin else None}
-    flags |= {"tls_cert": tls_cert, "tls_key": tls_key}
+    flags |= {"tls_cert": tls_cert, "tls_key": tls_key, "durability": durability}
     run(settings(flags, config))
 
 

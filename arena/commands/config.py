@@ -37,6 +37,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     allow_origin: str = ""
     tls_cert: str | None = None
     tls_key: str | None = None
+    durability: str = "process"
 
 
 _CHECKS: dict[str, tuple[type, str]] = {
@@ -53,6 +54,7 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "allow_origin": (str, "origins of web pages, like https://example.org,http://localhost:8000"),
     "tls_cert": (str, "a certificate in PEM"),
     "tls_key": (str, "its key in PEM"),
+    "durability": (str, '"process" or "machine"'),
 }
 
 _LEAST = {"max_connections": 1, "max_per_address": 1}
@@ -79,6 +81,8 @@ def settings(
     clock(made.clock)
     if made.registration not in ("open", "closed"):
         raise UsageFault(f"registration is {made.registration!r}: it is open or closed")
+    if made.durability not in ("process", "machine"):
+        raise UsageFault(f"durability is {made.durability!r}: it is process or machine")
     if not 0 <= made.port <= 65535:
         raise UsageFault(f"port is {made.port}: it is {_CHECKS['port'][1]}")
     for key, least in _LEAST.items():

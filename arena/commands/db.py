@@ -44,9 +44,9 @@ def rebuild_ratings(where: str, data: Path) -> None:
 
 def check(where: str, *, quick: bool = False) -> None:
     """Report what does not add up. Raises `Unsound` if anything does not. A `quick` look referees no match again."""
-    look = partial(_look, quick=quick)
+    looking = partial(look, quick=quick)
     with closing(Store.open(where, create=False)) as store, _progress() as progress:
-        complaints = store.check(look, progress)
+        complaints = store.check(looking, progress)
     for line in complaints:
         print(printable(line))
     if complaints:
@@ -55,7 +55,7 @@ def check(where: str, *, quick: bool = False) -> None:
     print(f"{store.file} is sound: the file, its rows, every result {records}, and the ratings follow")
 
 
-def _look(result: Result, ratings: Sequence[SeatRating], body: bytes, *, quick: bool) -> Iterator[str]:
+def look(result: Result, ratings: Sequence[SeatRating], body: bytes, *, quick: bool) -> Iterator[str]:
     """What is wrong with a record and what is stored beside it."""
     try:
         record = reading.read(body, "the record")

@@ -45,7 +45,7 @@ async def serve(settings: ServerSettings, data: Path) -> None:
     """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
     async with contextlib.AsyncExitStack() as stack:
         feed = _feed(settings.mqtt)
-        journal = Journal(data / "journal")
+        journal = Journal(data / "journal", sync=settings.durability == "machine")
         store = stack.enter_context(contextlib.closing(Store.open(database(settings.db, data))))
         archive = Archive(store)
         stack.push_async_callback(archive.drain)

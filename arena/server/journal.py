@@ -1,6 +1,7 @@
 """Records of matches in flight: one append-only file a match, written before anything is told.
 
-Written, not fsynced: `kill -9` loses nothing, a crash of the machine may lose the last moves.
+Written, and synced only where that is asked for: `kill -9` loses nothing; where nothing is synced, a crash of the machine
+may lose the last moves.
 """
 
 from __future__ import annotations
@@ -26,10 +27,14 @@ class JournalFault(ArenaFault):
 
 
 class Journal:
-    """The folder of journals, made if need be. Raises `JournalFault`."""
+    """The folder of journals, made if need be. With `sync` every line is on disk before it counts as written.
 
-    def __init__(self, folder: Path) -> None:
+    Raises `JournalFault`.
+    """
+
+    def __init__(self, folder: Path, *, sync: bool = False) -> None:
         self.folder = folder
+        self._sync = sync
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as exc:
@@ -37,11 +42,11 @@ class Journal:
 
     def begin(self, match: str) -> MatchJournal:
         """A new journal. One of that name is written over: its match is played again from the start."""
-        return MatchJournal(self._path(match), os.O_TRUNC)
+        return MatchJournal(self._path(match), os.O_TRUNC, sync=self._sync)
 
     def proceed(self, match: str) -> MatchJournal:
         """The journal of a match that goes on after a restart."""
-        return MatchJournal(self._path(match), 0)
+        return MatchJournal(self._path(match), 0, sync=self._sync)
 
     def unfinished(self) -> list[str]:
         """The matches that were under way."""
@@ -89,6 +94,15 @@ class Journal:
         return self.folder / f"{match}.jsonl"
 
 
+def _sync_folder(folder: Path) -> None:
+    """Have the names of the files in it on disk."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
 def _begin(data: bytes) -> str:
     """How data begins, and its size."""
     return f"{data[:SHOWN]!r}{'...' if len(data) > SHOWN else ''} ({len(data)} bytes)"
@@ -97,11 +111,14 @@ def _begin(data: bytes) -> str:
 class MatchJournal:
     """The open journal of one match."""
 
-    def __init__(self, path: Path, flags: int) -> None:
+    def __init__(self, path: Path, flags: int, *, sync: bool) -> None:
         self._path = path
+        self._sync = sync
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
             self._size = os.fstat(self._file).st_size
+            if sync:
+                _sync_folder(path.parent)
         except OSError as exc:
             raise JournalFault(f"the journal {path} can't be opened: {exc.strerror}") from exc
 
@@ -116,6 +133,13 @@ class MatchJournal:
             with contextlib.suppress(OSError):  # what is beyond `_size` is never read
                 os.ftruncate(self._file, self._size)
             raise JournalFault(f"the journal {self._path} took {written} of {len(data)} bytes: is the disk full?")
+        if self._sync:
+            try:
+                os.fdatasync(self._file)
+            except OSError as exc:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._file, self._size)
+                raise JournalFault(f"the journal {self._path} can't be synced: {exc.strerror}") from exc
         self._size += written
 
     def record_lines(self) -> list[bytes]:

@@ -218,3 +218,42 @@ def test_a_real_limit_on_the_file_is_a_fault_and_leaves_whole_lines(tmp_path: Pa
     assert said[-1] == "3 True"
     assert len(said) == 3
     assert all("is the disk full?" in line or "can't be written" in line for line in said[:2])
+
+
+def test_with_sync_every_line_is_on_disk_before_it_counts_as_written(
+    tmp_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    sync = os.fdatasync
+
+    def noted(file: int) -> None:
+        sync(file)
+        synced.append(os.fstat(file).st_size)
+
+    monkeypatch.setattr(os, "fdatasync", noted)
+    Journal(tmp_path).begin("m-0").write(*table.lines)
+    assert synced == []
+    match = Journal(tmp_path, sync=True).begin("m-1")
+    sizes = [len(write_line(line)) for line in table.lines]
+    match.write(*table.lines[:2])
+    match.write(table.lines[2])
+    assert synced == [sum(sizes[:2]), sum(sizes[:3])]
+
+
+def test_lines_that_can_not_be_synced_are_as_if_they_had_not_been_written(
+    tmp_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path, sync=True)
+    match = journal.begin("m-1")
+    match.write(*table.lines[:3])
+
+    def fail(file: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", fail)
+        with pytest.raises(JournalFault, match="can't be synced: Input/output error"):
+            match.write(*table.lines[3:])
+    assert journal.read("m-1") == table.lines[:3]
+    match.write(*table.lines[3:])
+    assert journal.read("m-1") == table.lines
