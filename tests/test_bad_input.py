@@ -108,6 +108,7 @@ WRONG_USAGE = [
     (("serve", "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
     (("serve", "--port", "70000"), "port is 70000: it is a port from 0 to 65535"),
     (("serve", "--registration", "maybe"), "registration is 'maybe': it is open or closed"),
+    (("serve", "--durability", "eternal"), "durability is 'eternal': it is process or machine"),
     (("serve", "--max-connections", "0"), "max_connections is 0: it is a number from 1"),
     (
         ("serve", "--trusted-proxy", "127.0.0.1,nginx"),

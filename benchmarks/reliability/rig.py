@@ -43,7 +43,7 @@ class Server:
 
     def __init__(self, *options: str, environment: dict[str, str] | None = None) -> None:
         self._options = options
-        self._environment = os.environ | (environment or {})
+        self.environment = os.environ | (environment or {})
         self._folder = tempfile.TemporaryDirectory()
         self.data = Path(self._folder.name)
         self.port = 0
@@ -63,7 +63,7 @@ class Server:
         """Return as soon as it listens. Raises `RuntimeError` with what it said if it ends before."""
         command = [sys.executable, "-m", "arena", "serve", "--port", str(self.port), "--data", str(self.data)]
         self._process = process = subprocess.Popen(
-            [*command, *self._options], stderr=subprocess.PIPE, text=True, env=self._environment
+            [*command, *self._options], stderr=subprocess.PIPE, text=True, env=self.environment
         )
         ports: queue.Queue[int] = queue.Queue()
         threading.Thread(target=self._listen, args=(process, ports), daemon=True).start()

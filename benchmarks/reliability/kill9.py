@@ -1,0 +1,169 @@
+"""Kill servers at random instants, in random calls that change a file, and while they make their database.
+
+Then what the bots were told is compared with what was kept. A claim is broken by one end, move or match that was lost,
+told otherwise than kept or rated twice, by ratings that do not follow, by a match that hangs, by a folder refused.
+
+    python benchmarks/reliability/kill9.py [--kills 200] [--worlds 2] [--creations 80] [--seed 1] [--small]
+
+`--kills 1000` takes some half an hour on two processors. Needs gcc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+from ledger import Ledger, Player, compiled, run_out
+from rig import Server
+
+from arena.store.store import Store
+
+GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
+MOST_CALLS = 600
+"""A server is killed in one of so many calls that change a file; it makes some hundreds in a second."""
+
+
+class World:
+    """A server on its folder, its players, and how often it was killed."""
+
+    def __init__(self, number: int, seed: int, library: Path) -> None:
+        self.server = Server("--clock", "5+0.2", environment={"LD_PRELOAD": str(library)})
+        self.ledger = Ledger()
+        self.kills: Counter[str] = Counter()
+        self.players: list[Player] = []
+        self._number = number
+        self._random = random.Random(f"{seed}/{number}")
+
+    async def live(self, kills: int) -> list[str]:
+        """Be killed so often, then come to an end: what is wrong."""
+        self._environ(None)
+        await asyncio.to_thread(self.server.start)
+        self.players = [
+            Player(self.ledger, self.server.port, 100 * self._number + at, game) for at, game in enumerate(GAMES)
+        ]
+        tasks = [asyncio.create_task(player.run()) for player in self.players]
+        try:
+            while self.kills.total() < kills:
+                await self._die()
+            self._environ(None)
+            await asyncio.to_thread(self.server.start)
+            with contextlib.suppress(TimeoutError):
+                await run_out(self.players, self.server.data)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            self.server.stop()
+        hanging = [path.stem for path in (self.server.data / "journal").glob("*.jsonl")]
+        hanging += [match for player in self.players for match in player.seats]
+        found = self.ledger.wrong(self.server.data / "arena.db")
+        found["matches that hang"] += len(hanging)
+        return [f"{count} x {what}" for what, count in (+found).items()]
+
+    async def _die(self) -> None:
+        """One more life, however short."""
+        how = self._random.choice(["at an instant", "at an instant", "in a call", "in a call, by half", "at the start"])
+        alive = self.server.process.poll() is None
+        if how == "at an instant":
+            if not alive:
+                self._environ(None)
+                await asyncio.to_thread(self.server.start)
+            await asyncio.sleep(self._random.uniform(0, 1.2))
+            self.server.kill()
+        else:
+            if alive:
+                self.server.kill()
+                self.kills["at an instant"] += 1
+            self._environ(self._random.randrange(1, MOST_CALLS), torn=how == "in a call, by half")
+            starting = asyncio.create_task(asyncio.to_thread(self.server.start))
+            if how == "at the start":
+                await asyncio.sleep(self._random.uniform(0.3, 1.5))
+                self.server.kill()
+            with contextlib.suppress(RuntimeError):  # it ended before it listened
+                await starting
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self.server.process.wait, 3)
+            self.server.kill()
+        self.kills[how] += 1
+
+    def _environ(self, die_at: int | None, *, torn: bool = False) -> None:
+        environment = self.server.environment
+        environment["STORAGE_FOLDER"] = str(self.server.data)
+        for name, value in (("STORAGE_DIE_AT", die_at), ("STORAGE_TORN", torn or None)):
+            environment.pop(name, None)
+            if value is not None:
+                environment[name] = str(value)
+
+
+def creations(count: int, library: Path, chance: random.Random) -> tuple[int, list[str]]:
+    """Kill a program in calls by which it makes its database: how often, and which folders are refused afterwards."""
+    refused = []
+    killed = 0
+    for at in chance.sample(range(1, 81), count):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "data" / "arena.db"
+            environment = {"LD_PRELOAD": str(library), "STORAGE_FOLDER": folder, "STORAGE_DIE_AT": str(at)}
+            command = [sys.executable, "-m", "arena", "bot", "add", "eve", "--data", str(file.parent)]
+            done = subprocess.run(command, env=os.environ | environment, capture_output=True, check=False)
+            killed += done.returncode == -9
+            try:
+                with closing(Store.open(file)) as store:
+                    if store.check() or (store.bot("eve") is None and done.returncode == 0):
+                        refused.append(f"call {at}: what was made is not sound")
+            except Exception as exc:
+                refused.append(f"call {at}: {exc}")
+    return killed, refused
+
+
+async def measure(arguments: argparse.Namespace, library: Path) -> list[str]:
+    worlds = [World(number, arguments.seed, library) for number in range(arguments.worlds)]
+    share = -(-arguments.kills // arguments.worlds)
+    began = time.perf_counter()
+    found = await asyncio.gather(*(world.live(share) for world in worlds))
+    kills: Counter[str] = sum((world.kills for world in worlds), Counter())
+    print(
+        f"{kills.total()} kills in {time.perf_counter() - began:.0f} s:",
+        ", ".join(f"{n} {how}" for how, n in kills.items()),
+    )
+    for what, count in (
+        ("matches begun", sum(len(world.ledger.starts) for world in worlds)),
+        ("turns told", sum(len(world.ledger.turns) for world in worlds)),
+        ("ends told", sum(len(ends) for world in worlds for ends in world.ledger.ends.values())),
+    ):
+        print(f"{count:8} {what}")
+    return [line for lines in found for line in lines]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--worlds", type=int, default=2)
+    parser.add_argument("--creations", type=int, default=80)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--small", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.small:
+        arguments.kills, arguments.worlds, arguments.creations = 4, 1, 2
+    with tempfile.TemporaryDirectory() as folder:
+        library = compiled(Path(folder))
+        killed, refused = creations(arguments.creations, library, random.Random(arguments.seed))
+        print(f"{killed} kills while the database was made, {len(refused)} folders refused or unsound afterwards")
+        broken = refused + asyncio.run(measure(arguments, library))
+    for line in broken:
+        print("BROKEN:", line)
+    print("nothing lost, nothing doubled, nothing hangs" if not broken else f"{len(broken)} claims broken")
+    sys.exit(bool(broken))
+
+
+if __name__ == "__main__":
+    main()

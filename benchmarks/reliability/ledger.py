@@ -1,0 +1,187 @@
+"""Raw players who write down all they are told, and the comparison of that with what an arena kept.
+
+Also the library that is preloaded into a server to see what it does to its files (storage.c), compiled here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rig import Closed, Raw
+
+from arena.commands.db import look
+from arena.referee import reading
+from arena.referee.record import Ply
+from arena.store.store import Store
+
+SLOTS = 3
+SETTLED = 90.0
+"""Seconds in which everything that is under way comes to its end."""
+
+
+def compiled(folder: Path) -> Path:
+    """The library to be preloaded, made with gcc."""
+    library = folder / "storage.so"
+    source = Path(__file__).with_name("storage.c")
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+@dataclass
+class Told:
+    """An `end` or the events of a `turn`, who was told, and when (seconds of the monotonic clock)."""
+
+    bot: str
+    message: dict[str, Any]
+    at: float = field(default_factory=time.monotonic)
+
+
+@dataclass
+class Ledger:
+    """What all players of an arena were told."""
+
+    starts: dict[str, float] = field(default_factory=dict)
+    """When a match was first told of."""
+    turns: list[Told] = field(default_factory=list)
+    ends: dict[str, list[Told]] = field(default_factory=dict)
+
+    def wrong(
+        self, file: Path, until: float = float("inf"), *, moves: bool = True, quick: bool = False
+    ) -> Counter[str]:
+        """What was told before `until` and is not what the database holds; the database itself is checked too.
+
+        Without `moves`, matches that were told of without their end may be lost.
+        """
+        found: Counter[str] = Counter()
+        with closing(Store.open(file, create=False)) as store:
+            for line in store.check(lambda result, ratings, body: look(result, ratings, body, quick=quick)):
+                found[f"the database does not add up: {line}"] += 1
+            kept = {result.match: result for result in store.newest()}
+            for match, ends in self.ends.items():
+                for told in ends:
+                    if told.at < until:
+                        found.update(_wrong_end(told, kept.get(match)))
+            if moves:
+                found["matches begun and lost"] += sum(
+                    match not in kept for match, at in self.starts.items() if at < until
+                )
+                found.update(self._lost_moves(store, kept, until))
+        return +found
+
+    def _lost_moves(self, store: Store, kept: dict[str, Any], until: float) -> Iterator[str]:
+        by_match: dict[str, list[Told]] = {}
+        for told in self.turns:
+            if told.at < until and told.message["match"] in kept:
+                by_match.setdefault(told.message["match"], []).append(told)
+        for match, turns in by_match.items():
+            body = store.record(match)
+            lines = reading.read(body, match).lines if body else []
+            events = [msgspec.to_builtins(line.event) for line in lines if isinstance(line, Ply)]
+            digests = [line.digest for line in lines if isinstance(line, Ply)]
+            for told in turns:
+                news, digest = told.message["events"], told.message["digest"]
+                if news and (digest not in digests or not _ends_with(events[: digests.index(digest) + 1], news)):
+                    yield "moves told and lost"
+
+
+def _ends_with(events: list[Any], news: list[Any]) -> bool:
+    return [{**event} for event in events[-len(news) :]] == [msgspec.to_builtins(event) for event in news]
+
+
+def _wrong_end(told: Told, kept: Any) -> Iterator[str]:
+    end = told.message
+    if kept is None:
+        yield "ends told and lost"
+        return
+    seats = [(seat["rank"], seat["reason"]) for seat in end["seats"]]
+    if (seats, end["reason"], end["digest"]) != (
+        [(seat.rank, seat.reason) for seat in kept.seats],
+        kept.reason,
+        kept.digest,
+    ):
+        yield "ends told otherwise than kept"
+    if any(("mu_after" in seat) != kept.rated for seat in end["seats"]):
+        yield "ends told with ratings and kept without, or the reverse"
+
+
+class Player:
+    """A bot that plays at random, as many matches at once as it has slots, and comes back whenever it is cut off."""
+
+    def __init__(self, ledger: Ledger, port: int, number: int, game: str, *, pace: float = 0.01) -> None:
+        self.name = f"player-{number}"
+        self.seeking = True
+        self.seats: dict[str, int] = {}
+        """By match that goes on, its seat."""
+        self._ledger, self._port, self._game, self._pace = ledger, port, game, pace
+        self._source = f"127.0.1.{number + 1}"
+        self._random = random.Random(number)
+        self._sought = 0
+
+    async def run(self) -> None:
+        """Play for ever."""
+        while True:
+            try:
+                raw = await Raw.enter(self._port, self.name, source=self._source, slots=SLOTS)
+            except (OSError, Closed, ConnectionRefusedError, asyncio.IncompleteReadError):
+                await asyncio.sleep(0.1)
+                continue
+            try:
+                await self._play(raw)
+            except (Closed, OSError):
+                await asyncio.sleep(0.05)
+            finally:
+                raw.close()
+
+    async def _play(self, raw: Raw) -> None:
+        if raw.welcome["type"] == "error":
+            await asyncio.sleep(0.3)
+            return
+        seeks: set[str] = set()
+        while True:
+            while self.seeking and len(seeks) + len(self.seats) < SLOTS:
+                self._sought += 1
+                seeks.add(f"s{self._sought}")
+                raw.send(type="seek", id=f"s{self._sought}", game=self._game)
+            try:
+                told = await asyncio.wait_for(raw.receive(), 1)
+            except TimeoutError:
+                continue
+            match told["type"]:
+                case "start":
+                    self._ledger.starts.setdefault(told["match"], time.monotonic())
+                    seeks.discard(told.get("seek") or "")
+                    self.seats[told["match"]] = told["seat"]
+                    raw.send(type="ready", match=told["match"])
+                case "turn":
+                    self._ledger.turns.append(Told(self.name, told))
+                    if told["to_move"] == self.seats.get(told["match"]):
+                        await asyncio.sleep(self._pace)
+                        move = self._random.choice(told["legal"])
+                        raw.send(type="move", match=told["match"], ply=told["ply"], move=move)
+                case "end":
+                    self._ledger.ends.setdefault(told["match"], []).append(Told(self.name, told))
+                    self.seats.pop(told["match"], None)
+                case "error":
+                    seeks.discard(told.get("ref") or "")
+
+
+async def run_out(players: list[Player], data: Path) -> list[str]:
+    """Let all that is under way come to its end: the matches that hang."""
+    for player in players:
+        player.seeking = False
+    async with asyncio.timeout(SETTLED):
+        while True:
+            left = [path.stem for path in (data / "journal").glob("*.jsonl")]
+            if not left and not any(player.seats for player in players):
+                return []
+            await asyncio.sleep(0.2)
