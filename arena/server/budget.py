@@ -110,10 +110,13 @@ class Budget:
         self._loop = loop
         self._all = Account(loop, REST_OF_ALL, LENIENCE_OF_ALL, None, clock)
         self._addresses: dict[str, _Address] = {}
+        self.unread = 0
+        """Bytes that all clients have left unread."""
 
     def open(self, address: str) -> Account:
-        """The account of a new connection from an address. Every `open` needs a `close`."""
-        return Account(self._loop, REST, LENIENCE, self._enter(address).account, self.clock)
+        """The account of a new connection from an address, "" as long as that is unknown. It needs a `close`."""
+        above = self._enter(address).account if address else self._all
+        return Account(self._loop, REST, LENIENCE, above, self.clock)
 
     def trust(self) -> Account:
         """The account of what a new connection does ahead of its turn."""
@@ -126,6 +129,8 @@ class Budget:
 
     def close(self, address: str) -> None:
         """A connection of an address is gone; the address rests all the same."""
+        if not address:
+            return
         place = self._addresses[address]
         place.connections -= 1
         if not place.connections and not place.leaving:

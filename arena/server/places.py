@@ -20,8 +20,10 @@ class Bounds(Struct, frozen=True, kw_only=True):
 class Place:
     """One connection's. It waits from when it was accepted until it `enters`; with `seat` it is one of the bounded."""
 
-    def __init__(self, places: Places, address: str) -> None:
+    def __init__(self, places: Places, address: str, *, shared: bool) -> None:
         self.address = address
+        self.shared = shared
+        """Whether the address is a proxy's, until it is known for whom that speaks."""
         self.seated = False
         self.cut: Callable[[], object] = lambda: None
         """Ends the connection, where another needs the place more."""
@@ -54,7 +56,7 @@ class Places:
 
     def take(self, address: str, *, shared: bool = False) -> Place:
         """A place for a connection that was just accepted. `shared` is the address of a proxy: any number may wait."""
-        place = Place(self, address)
+        place = Place(self, address, shared=shared)
         self._waiting[place] = None
         self._waiting_by_address[address] += 1
         if not shared and self._waiting_by_address[address] > self._bounds.waiting_per_address:

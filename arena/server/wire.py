@@ -18,7 +18,6 @@ from websockets.frames import Frame as WebSocketFrame
 from websockets.protocol import State
 
 from arena.server import kernel
-from arena.server.addresses import address_of
 from arena.server.budget import Account, Budget
 from arena.server.places import Place
 from protocol.close_codes import READS_TOO_SLOWLY
@@ -26,7 +25,9 @@ from protocol.codec import Frame
 
 # A member looked up in its class costs a call.
 BINARY, TEXT, CONT, PONG, OPEN = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG, State.OPEN
-MOST_UNREAD = 4 * 1024 * 1024
+MOST_UNREAD, MOST_UNREAD_OF_ALL = 4 * 1024 * 1024, 256 * 1024 * 1024
+"""Bytes that a client may leave unread, and all of them together; beyond that, who has left more than a fair share."""
+FAIR_SHARE = 256 * 1024
 STALLED_AFTER = 20.0
 FAREWELL = 1.0
 LATE = 0.01
@@ -37,10 +38,13 @@ TURN = 0.0005
 """Seconds after which a turn ends, however much there is to do."""
 TAKEN_AT_ONCE = 64 * 1024
 """What the kernel holds of what was received, and with it what waits here at most, in bytes; a frame has 16 KiB."""
+SENT_AT_ONCE = 128 * 1024
+"""What the kernel holds of what was sent and not received, in bytes; the rest waits here, where it is counted."""
 OPENING, GREETING, READING = 0.0005, 0.001, 0.00005
 """Seconds of work that are charged for a connection, a `hello` and a turn, beside what is seen to be worked."""
 SENDING = 1e-7
 """Seconds that are charged for a byte of an answer that the arena did not ask for: it costs others' memory and line."""
+
 log = logging.getLogger("arena.server.wire")
 
 
@@ -66,6 +70,7 @@ class Wire(ServerConnection):
         self.place = place
         """What it counts for among the connections."""
         self._stalled: asyncio.TimerHandle | None = None
+        self._unread_by_peer = 0
         self._flushing = False
         self._flushed = self._queued = 0.0
         self.late: Callable[[float, float], None] | None = None
@@ -92,7 +97,7 @@ class Wire(ServerConnection):
 
     @property
     def address(self) -> str:
-        """Whose connection it is, as addresses are counted; behind a trusted proxy known once the request was read."""
+        """Whose connection it is, as addresses are counted; "" behind a trusted proxy until the request was read."""
         return self._address
 
     @address.setter
@@ -127,13 +132,13 @@ class Wire(ServerConnection):
         self._account.charge(seconds, self._clock())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        peer = transport.get_extra_info("peername")
-        self._address = address_of(peer[0]) if peer else ""
+        self._address = "" if self.place.shared else self.place.address
         self._account = self._budget.open(self._address)
         self._account.charge(OPENING, self._clock())
         sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, TAKEN_AT_ONCE)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AT_ONCE)
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
@@ -273,7 +278,14 @@ class Wire(ServerConnection):
         before, self._flushed = self._flushed, self.loop.time()
         if self._flushed - self._queued > LATE and self.late is not None:
             self.late(before, self._flushed)
-        if self.transport.get_write_buffer_size() > MOST_UNREAD:
+        if self.paused:
+            self._count_unread(self.transport.get_write_buffer_size())
+
+    def _count_unread(self, size: int) -> None:
+        """Take down how much the peer has left unread, and drop it where that is too much."""
+        self._budget.unread += size - self._unread_by_peer
+        self._unread_by_peer = size
+        if size > MOST_UNREAD or (size > FAIR_SHARE and self._budget.unread > MOST_UNREAD_OF_ALL):
             self.drop(READS_TOO_SLOWLY, "does not read fast enough")
 
     @property
@@ -305,12 +317,14 @@ class Wire(ServerConnection):
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None
+        self._count_unread(0)
         self._go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._stalled is not None:
             self._stalled.cancel()
         self._unread.clear()
+        self._count_unread(0)
         self._budget.close(self._address)
         self.place.leave()
         super().connection_lost(exc)

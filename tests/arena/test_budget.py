@@ -145,3 +145,18 @@ def test_a_connection_of_another_address_than_was_thought_counts_there_from_then
     account.charge(0.05, loop.now)
     assert budget.open("a").above.resting(loop.now)  # type: ignore[union-attr]
     assert not budget.open("proxy").above.resting(loop.now)  # type: ignore[union-attr]
+
+
+def test_as_long_as_it_is_unknown_whose_a_connection_is_it_counts_for_itself_alone(
+    loop: Clockwork, budget: Budget
+) -> None:
+    first, second = budget.open(""), budget.open("")
+    first.charge(0.05, loop.now, fined=0.05)
+    loop.run(loop.now + 0.2)
+    done: list[str] = []
+    first.ask(lambda: done.append("first"))
+    second.ask(lambda: done.append("second"))
+    assert done == ["second"]
+    budget.move(first, "", "a")
+    budget.close("")
+    budget.close("a")

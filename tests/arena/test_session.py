@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from websockets.exceptions import InvalidStatus
 from arena.server import handshake, wire
 from arena.server.gate import Access
 from arena.server.places import Bounds
+from patience import WITHIN
 
 
 async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,3 +126,48 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     assert ends[0]["reason"] == "win"
     assert slow.wire.state.name == "OPEN"
     watcher.wire.transport.abort()
+
+
+async def turns_until(condition: Callable[[], Any]) -> None:
+    """Return when the event loop, which has nothing to tell of it, has come to where this holds."""
+    async with asyncio.timeout(WITHIN):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+
+async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_together_leave_too_much(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "MOST_UNREAD_OF_ALL", 256 * 1024)
+    monkeypatch.setattr(wire, "FAIR_SHARE", 64 * 1024)
+    served = await serve()
+    watchers = [await served.connect(max_queue=1) for _ in range(8)]
+    for watcher in watchers:
+        await watcher.send(type="hello")
+        await watcher.expect("welcome")
+        watcher.wire.transport.pause_reading()
+        await watcher.send(type="watch", match="*")
+    await turns_until(lambda: len(served.arena.lobby._news) == len(watchers))
+    sessions = list(served.arena.lobby._news)
+    while all(session._wire.state.name == "OPEN" for session in sessions):
+        for session in sessions:
+            session._wire.push(bytes(8192))
+        await asyncio.sleep(0)
+    assert 256 * 1024 < served.arena._listener._budget.unread < 1024 * 1024
+    for watcher in watchers:
+        watcher.wire.transport.abort()
+    await turns_until(lambda: served.arena._listener._budget.unread == 0)
+
+
+async def test_a_client_that_does_not_read_is_answered_when_it_does(serve: Any) -> None:
+    served = await serve()
+    ann = await served.enter("ann")
+    (session,) = served.arena.lobby._sessions.values()
+    session._wire.pause_writing()
+    await ann.send(type="unseek", id="x")
+    await turns_until(lambda: session._wire._unread)
+    await (await served.enter("bob")).send(type="unseek", id="y")
+    await served.clients[-1].expect("unseeked")
+    assert session._wire._unread
+    session._wire.resume_writing()
+    assert (await ann.receive())["type"] == "unseeked"
