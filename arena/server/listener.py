@@ -125,7 +125,8 @@ class Listener:
         """One connection, from its request to its end, as websockets' own `serve` does it."""
         try:
             async with asyncio.timeout(REQUEST_WITHIN):
-                await wire.handshake(partial(self._look_at, address), None, None)
+                with contextlib.suppress(ConnectionClosed):  # it ended before it was answered, or no frame followed
+                    await wire.handshake(partial(self._look_at, address), None, None)
             if wire.protocol.state is not State.OPEN:
                 return
             wire.server.all_connections.add(wire)

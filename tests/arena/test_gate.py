@@ -160,3 +160,17 @@ async def test_a_proxy_that_is_not_trusted_is_noticed_once(serve: Any, caplog: p
     assert [record.getMessage() for record in caplog.records if "proxy" in record.getMessage()] == [
         "a proxy at 127.0.0.1 passes connections on, which all count as its own: see --trusted-proxy"
     ]
+
+
+@pytest.mark.parametrize("key", ["", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\n"])
+async def test_a_request_with_nonsense_after_it_is_the_clients_affair(
+    serve: Any, key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    served = await serve()
+    request = f"GET / HTTP/1.1\nHost: 127.0.0.1\nUpgrade: websocket\nConnection: Upgrade\n{key}"
+    with contextlib.suppress(ConnectionResetError):
+        await asked(served, f"{request}Sec-WebSocket-Version: 13\n\nnonsense of some length, which is no frame")
+    client = await served.connect()
+    await client.send(type="hello")
+    await client.expect("welcome")
+    assert [record for record in caplog.records if record.name.startswith("arena")] == []
