@@ -1,0 +1,301 @@
+"""Frames that nobody meant: does anything but a complaint come of one, and does an honest pair feel them?
+
+First the codec and what reads its messages, alone; then a server, with an honest pair and with bots that play in both
+encodings, of whose messages most are broken on their way.
+Usage: python benchmarks/reliability/fuzz.py [--frames 200000] [--live 20000] [--seed 1] [--small]
+Exit status 1 if something else than a fault of the bot came of a frame, or on the server: if it ended, wrote a
+traceback or left data that is not sound; or if the honest pair lost its connection or was told of an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import random
+import subprocess
+import sys
+import time
+import traceback
+from collections import Counter
+from typing import Any
+
+import msgpack
+import msgspec
+from rig import JSON, MSGPACK, TEXT, Closed, HonestPair, Raw, Server, frame
+
+from protocol import codec
+from protocol.dice import Dice
+from protocol.errors import BotFault
+from protocol.games import load
+from protocol.messages import Move, Seek
+
+GAMES = ("nim", "grundy", "tictactoe", "risk-duel", "risk-campaign")
+MOVES = (
+    {"heap": 1, "take": 2},
+    {"heap": 0, "split": 3},
+    {"cell": 4},
+    {"do": "invade", "to": 2},
+    {"do": "attack", "from": 0, "to": 2, "units": 1},
+    {"do": "draft", "units": [[4, 2], [5, 1]]},
+    {"do": "end"},
+)
+INFO = {"value": -1.0, "depth": 3, "nodes": 57, "note": "as good as lost"}
+CONFIGS: tuple[dict[str, Any], ...] = (
+    {"preset": "classic"},
+    {"heaps": [3, 4, 5], "take": [1, 2], "start": "p-position", "misere": True},
+    {"map": {"name": "mine", "territories": [{"name": "A", "continent": 0, "x": 1, "y": 2}], "continents": []}},
+    {"map": "africa", "players": 3, "deal": "00" * 16},
+)
+ODD = (
+    None,
+    True,
+    -1,
+    0,
+    1,
+    2**31,
+    2**63,
+    2**64,
+    -(2**63),
+    0.5,
+    1e308,
+    "",
+    "\x00",
+    "\ud7ff",
+    "x" * 5000,
+    [],
+    {},
+    [[[]]],
+)
+FUZZERS = 6
+
+
+def meant(chance: random.Random) -> dict[str, Any]:
+    """A message as clients send it."""
+    match = f"m-{chance.randrange(4)}"
+    return chance.choice(
+        [
+            {
+                "type": "hello",
+                "bot": "ann",
+                "token": "t" * 20,
+                "version": "1",
+                "client": "x",
+                "slots": 2,
+                "follow": True,
+            },
+            {"type": "seek", "id": "s", "game": chance.choice(GAMES), "config": chance.choice(CONFIGS), "rated": True},
+            {"type": "unseek", "id": "s"},
+            {"type": "ready", "match": match, "nonce": "00112233445566778899aabbccddeeff"},
+            {"type": "move", "match": match, "ply": chance.randrange(9), "move": chance.choice(MOVES), "info": INFO},
+            {"type": "resign", "match": match},
+            {"type": "watch", "match": chance.choice([match, "*"])},
+            {"type": "unwatch", "match": match},
+        ]
+    )
+
+
+def bent(value: Any, chance: random.Random) -> Any:
+    """A value with something in it replaced, left out, doubled or put deeper."""
+    if isinstance(value, dict) and value and chance.random() < 0.8:
+        key = chance.choice(list(value))
+        if chance.random() < 0.2:
+            return {other: value[other] for other in value if other != key}
+        if chance.random() < 0.1:
+            return {**value, chance.choice(["x", "type", ""]): chance.choice(ODD)}
+        return {**value, key: bent(value[key], chance)}
+    if isinstance(value, list) and value and chance.random() < 0.7:
+        at = chance.randrange(len(value))
+        return [*value[:at], bent(value[at], chance), *value[at : at + chance.randrange(2000)]]
+    if chance.random() < 0.1:
+        for _ in range(chance.randrange(12)):
+            value = [value]
+        return value
+    return chance.choice(ODD)
+
+
+def broken(data: bytes, chance: random.Random) -> bytes:
+    """Bytes with some changed, left out, repeated or put in."""
+    made = bytearray(data)
+    for _ in range(chance.randrange(1, 6)):
+        at = chance.randrange(len(made) + 1)
+        match chance.randrange(4):
+            case 0 if at < len(made):
+                made[at] ^= 1 << chance.randrange(8)
+            case 1:
+                del made[at : at + chance.randrange(1, 9)]
+            case 2:
+                made[at:at] = chance.randbytes(chance.randrange(1, 9))
+            case _:
+                made += made[at : at + chance.randrange(1, 99)]
+    return bytes(made)
+
+
+def packed(message: Any, encoding: str) -> bytes:
+    """A message in an encoding; what msgpack can't hold is left to its JSON."""
+    try:
+        return msgspec.json.encode(message) if encoding == JSON else msgpack.packb(message)
+    except (OverflowError, ValueError):
+        return msgspec.json.encode(message)
+
+
+def fuzzed(message: dict[str, Any], encoding: str, chance: random.Random) -> bytes:
+    """A message that is bent, or whose bytes are broken, or neither."""
+    for _ in range(chance.randrange(3)):
+        message = bent(message, chance)
+    data = packed(message, encoding)
+    return broken(data, chance) if chance.random() < 0.5 else data
+
+
+def alone(frames: int, chance: random.Random) -> tuple[Counter[str], int]:
+    """What came of so many frames, and how often it was something that must not be."""
+    positions = [(game, game.initial(Dice(bytes(32), 0))[0]) for game in map(load, GAMES)]
+    came: Counter[str] = Counter()
+    escaped = 0
+    for number in range(frames):
+        encoding = (MSGPACK, JSON)[number % 2]
+        data = chance.randbytes(chance.randrange(200)) if number % 16 < 2 else fuzzed(meant(chance), encoding, chance)
+        try:
+            came[_read(data, encoding, positions)] += 1
+        except Exception:
+            escaped += 1
+            print(f"{encoding}: {data[:300]!r}\n{traceback.format_exc()}")
+    return came, escaped
+
+
+def _read(data: bytes, encoding: str, positions: list[tuple[Any, Any]]) -> str:
+    """What becomes of a frame: the kind of message, or of the fault."""
+    received: codec.Frame = data
+    if encoding == JSON:
+        try:
+            received = data.decode()
+        except UnicodeDecodeError:
+            return "no text"
+    reader = codec.CODECS[encoding]
+    with contextlib.suppress(BotFault):
+        reader.decode_server(received)
+    try:
+        message = reader.decode_client(received)
+        if isinstance(message, Seek):
+            load(message.game, message.config)
+        elif isinstance(message, Move):
+            codec.read_info(message.info)
+            for game, position in positions:
+                _play(game, position, message.move)
+    except BotFault as fault:
+        return fault.code
+    return type(message).__name__.lower()
+
+
+def _play(game: Any, position: Any, move: Any) -> None:
+    """Play a move, if it is one."""
+    with contextlib.suppress(BotFault):
+        game.apply(position, game.decode_move(move), Dice(bytes(32), 1))
+
+
+class Fuzzer:
+    """A bot that seeks and plays, and sends most of what it says in pieces."""
+
+    def __init__(self, number: int, port: int, budget: list[int], chance: random.Random) -> None:
+        self._number, self._port, self._budget, self._chance = number, port, budget, chance
+        self.ends = 0
+
+    async def run(self) -> None:
+        """Come in again whenever it was thrown out, until there is nothing left to send."""
+        while self._budget[0] > 0:
+            encoding = self._chance.choice([MSGPACK, JSON])
+            try:
+                raw = await Raw.enter(
+                    self._port, f"fuzzer-{self._number}", encoding=encoding, source=f"127.0.0.{self._number + 10}"
+                )
+            except (OSError, Closed, asyncio.IncompleteReadError):
+                await asyncio.sleep(0.05)
+                continue
+            with contextlib.suppress(OSError, Closed, TimeoutError):
+                async with asyncio.timeout(5):
+                    await self._talk(raw)
+            raw.close()
+
+    async def _talk(self, raw: Raw) -> None:
+        raw.send(type="seek", id="s", game="nim", config={"preset": "classic"}, rated=False)
+        while self._budget[0] > 0:
+            told = await raw.receive()
+            said: dict[str, Any] = {"type": "unseek", "id": "x"}
+            match told["type"]:
+                case "start":
+                    raw.send(type="ready", match=told["match"])
+                    said = {"type": "watch", "match": told["match"]}
+                case "turn" if "legal" in told:
+                    said = {"type": "move", "match": told["match"], "ply": told["ply"], "move": told["legal"][0]}
+                    self._send(raw, {**said, "info": INFO})
+                    raw.send(**said)
+                case "end":
+                    self.ends += 1
+                    raw.send(type="seek", id="s", game="nim", config={"preset": "classic"}, rated=False)
+            self._send(raw, said)
+
+    def _send(self, raw: Raw, message: dict[str, Any]) -> None:
+        self._budget[0] -= 1
+        chance = self._chance
+        data = fuzzed(message if chance.random() < 0.5 else meant(chance), raw.encoding, chance)
+        sent = frame(data, TEXT) if raw.encoding == JSON else frame(data)
+        raw.writer.write(broken(sent, chance) if chance.random() < 0.03 else sent)
+
+
+async def _garble(port: int, budget: list[int], chance: random.Random) -> None:
+    """Handshakes that are none."""
+    request = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    while budget[0] > 0:
+        raw = await Raw.connect(port, source="127.0.0.9")
+        raw.writer.write(broken(request + b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", chance))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await raw.discard()
+        raw.close()
+
+
+async def live(server: Server, frames: int, seed: int) -> tuple[Any, int]:
+    """What the honest pair felt, and how many matches the fuzzers were told the end of."""
+    budget = [frames]
+    fuzzers = [Fuzzer(n, server.port, budget, random.Random(f"{seed}/{n}")) for n in range(FUZZERS)]
+    async with HonestPair(server.port) as pair:
+        pair.take()
+        async with asyncio.TaskGroup() as group:
+            for fuzzer in fuzzers:
+                group.create_task(fuzzer.run())
+            group.create_task(_garble(server.port, budget, random.Random(seed)))
+        return pair.take(), sum(fuzzer.ends for fuzzer in fuzzers)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--frames", type=int, default=200_000)
+    parser.add_argument("--live", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    if options.small:
+        options.frames, options.live = 10_000, 1_000
+    began = time.monotonic()
+    came, escaped = alone(options.frames, random.Random(options.seed))
+    print(f"{options.frames} frames in {time.monotonic() - began:.0f} s: {dict(came)}")
+    print(f"{escaped} came to something that is neither a message nor a fault of the bot")
+    began = time.monotonic()
+    with Server() as server:
+        felt, ends = asyncio.run(live(server, options.live, options.seed))
+        ended = server.process.poll() is not None
+        stopped = server.stop()
+        tracebacks = [line for line in server.log if "Traceback" in line or "Error" in line]
+        check = [sys.executable, "-m", "arena", "db", "check", "--data", str(server.data)]
+        unsound = subprocess.run(check, capture_output=True, text=True).returncode
+    print(f"{options.live} frames to a server in {time.monotonic() - began:.0f} s; {ends} ends told to who sent them")
+    print(f"honest {felt}")
+    print(f"the server {'ended' if ended else 'ran on'} and stopped with {stopped}; {len(tracebacks)} tracebacks")
+    for line in tracebacks[:5]:
+        print(f"  {line}")
+    print("its data is not sound" if unsound else "its data is sound")
+    raise SystemExit(bool(escaped or ended or stopped or tracebacks or unsound or felt.drops or not felt.plies))
+
+
+if __name__ == "__main__":
+    main()
