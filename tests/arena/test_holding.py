@@ -136,7 +136,7 @@ async def test_a_stop_while_results_can_not_be_stored_loses_none(serve: Any) -> 
     await served.start()
     async with asyncio.timeout(WITHIN):
         while list((served.data / "journal").iterdir()):
-            await served.archive.ask(served.store.games)
+            await served.archive.ask(served.store.bots)
     (result,) = served.store.matches()
     assert (result.match, result.reason) == (start["match"], "resigned")
 
