@@ -59,6 +59,10 @@ def serve(
     clock: Annotated[str | None, typer.Option(help="Seconds and increment, like 60+0.5.")] = None,
     mqtt: Annotated[str | None, typer.Option(metavar="URL", help="mqtt://host:1883/prefix for live events.")] = None,
     registration: Annotated[str | None, typer.Option(help="open or closed.")] = None,
+    registrations_per_hour: Annotated[int | None, typer.Option(help="New names from one address.")] = None,
+    free_names_after: Annotated[
+        int | None, typer.Option(metavar="DAYS", help="When a name that never played is free again; 0: never.")
+    ] = None,
     max_connections: Annotated[int | None, typer.Option(help="Connections at once.")] = None,
     max_per_address: Annotated[int | None, typer.Option(help="Connections at once from one address.")] = None,
     trusted_proxy: Annotated[
@@ -82,6 +86,7 @@ def serve(
     flags |= {"registration": registration, "max_connections": max_connections, "max_per_address": max_per_address}
     flags |= {"trusted_proxy": trusted_proxy, "allow_origin": ",".join(allow_origin) if allow_origin else None}
     flags |= {"tls_cert": tls_cert, "tls_key": tls_key, "durability": durability}
+    flags |= {"registrations_per_hour": registrations_per_hour, "free_names_after": free_names_after}
     run(settings(flags, config))
 
 

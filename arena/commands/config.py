@@ -31,6 +31,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     clock: str = "60+0.5"
     mqtt: str | None = None
     registration: str = "open"
+    registrations_per_hour: int = 100
+    free_names_after: int = 30
     max_connections: int = 1000
     max_per_address: int = 100
     trusted_proxy: str = ""
@@ -48,6 +50,8 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "clock": (str, "seconds and increment, like 60+0.5"),
     "mqtt": (str, "a broker like mqtt://host:1883/prefix"),
     "registration": (str, '"open" or "closed"'),
+    "registrations_per_hour": (int, "a number from 1"),
+    "free_names_after": (int, "days, or 0 for never"),
     "max_connections": (int, "a number from 1"),
     "max_per_address": (int, "a number from 1"),
     "trusted_proxy": (str, "addresses and networks, like 127.0.0.1,10.0.0.0/8"),
@@ -57,7 +61,7 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "durability": (str, '"process" or "machine"'),
 }
 
-_LEAST = {"max_connections": 1, "max_per_address": 1}
+_LEAST = {"registrations_per_hour": 1, "free_names_after": 0, "max_connections": 1, "max_per_address": 1}
 _PARSED = {"trusted_proxy": networks, "allow_origin": origins}
 
 

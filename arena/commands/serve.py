@@ -18,7 +18,7 @@ from arena.server.addresses import is_loopback, networks
 from arena.server.arena import Arena
 from arena.server.encryption import CertificateFault, Encryption
 from arena.server.gate import Access
-from arena.server.identity import StoreDoor
+from arena.server.identity import Registration, StoreDoor
 from arena.server.journal import Journal
 from arena.server.origins import origins
 from arena.server.places import Bounds
@@ -58,7 +58,7 @@ async def serve(settings: ServerSettings, data: Path) -> None:
         arena = Arena(
             archive,
             journal,
-            StoreDoor(archive, registration=settings.registration),
+            StoreDoor(archive, _registration(settings)),
             clock(settings.clock),
             feed=feed,
             access=_access(settings),
@@ -96,6 +96,14 @@ def _access(settings: ServerSettings) -> Access:
         bounds=Bounds(connections=settings.max_connections, per_address=settings.max_per_address),
         proxies=networks(settings.trusted_proxy),
         origins=origins(settings.allow_origin),
+    )
+
+
+def _registration(settings: ServerSettings) -> Registration:
+    return Registration(
+        open=settings.registration == "open",
+        per_hour=settings.registrations_per_hour,
+        free_after_days=settings.free_names_after,
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from arena.doctor.examination import BACK_WITHIN, MOVE_WITHIN, TOLD_WITHIN, Examination, Failed
 from arena.doctor.relay import ARENA, GIVE_UP_PING, Message
-from protocol.close_codes import SUPERSEDED, TOO_MANY_CONNECTIONS
+from protocol.close_codes import SUPERSEDED, TOO_MANY
 from protocol.error_codes import ILLEGAL_MOVE
 from protocol.messages import MAX_STRIKES
 
@@ -236,7 +236,7 @@ async def _hangs_up(exam: Examination) -> Finding:
 
 async def _full(exam: Examination) -> Finding:
     match, mark = await _waiting(exam)
-    exam.relay.closes_with = TOO_MANY_CONNECTIONS
+    exam.relay.closes_with = TOO_MANY
     exam.cable.cut()
 
     def attempts() -> int:

@@ -6,12 +6,12 @@ import asyncio
 import logging
 
 from arena.server.actions import Unavailable
-from arena.server.identity import Door
+from arena.server.identity import Door, TooOften
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.session import Action, Session
 from arena.server.wire import Wire
-from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING
+from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY
 from protocol.codec import Codec, Frame
 from protocol.errors import ArenaFault, BotFault, MalformedMessage
 from protocol.games import NAMES
@@ -55,7 +55,10 @@ class Handshake:
             if wire.gone:  # it may be back on another connection, which this one must not replace
                 return None
         try:
-            hello, bot, token = await self._identify(codec, frame)
+            hello, bot, token = await self._identify(codec, frame, wire.address)
+        except TooOften as fault:
+            _refuse(wire, codec, fault, TOO_MANY)
+            return None
         except BotFault as fault:
             _refuse(wire, codec, fault, NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED)
             return None
@@ -80,12 +83,12 @@ class Handshake:
             for task in either:
                 task.cancel()
 
-    async def _identify(self, codec: Codec, frame: Frame) -> tuple[Hello, str | None, str | None]:
+    async def _identify(self, codec: Codec, frame: Frame, address: str) -> tuple[Hello, str | None, str | None]:
         """A first frame's `hello`, its bot, and the bot's token if it was made just now."""
         hello = codec.decode_client(frame)
         if not isinstance(hello, Hello):
             raise MalformedMessage(f"{type(hello).__name__.lower()}: the first message of a connection is hello")
-        bot, token = await self._door.identify(hello)
+        bot, token = await self._door.identify(hello, address)
         if bot is not None:
             await self._ratings.look_up(bot)
         return hello, bot, token

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import hmac
+import logging
+import math
+import time
+from collections.abc import Callable
 from typing import Protocol
 
+from msgspec import Struct
+
+from arena.server.rates import Patience, Rate
 from arena.store.archive import Archive
-from arena.store.store import NameInUse
+from arena.store.store import NameInUse, Registered
+from arena.store.times import utc
 from arena.store.tokens import hash_token, new_token
 from protocol import error_codes
-from protocol.errors import BotFault
+from protocol.errors import ArenaFault, BotFault
 from protocol.messages import Hello
+from protocol.names import folded
+
+FREE_FAILURES = 20
+"""Wrong tokens that an address may bring before it has to wait: a class makes mistakes."""
+LONGEST_WAIT = 300.0
+DAY = len("2026-01-31")
+
+log = logging.getLogger("arena.server.identity")
 
 
 class NameTaken(BotFault):
@@ -31,45 +47,106 @@ class RegistrationClosed(BotFault):
     code = error_codes.NOT_ALLOWED
 
 
+class TooOften(BotFault):
+    """An address that has to wait before it may try again."""
+
+    code = error_codes.UNAVAILABLE
+
+
 class Door(Protocol):
     """Lets clients in."""
 
-    async def identify(self, hello: Hello) -> tuple[str | None, str | None]:
+    async def identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
         """The bot's name as registered (None for a watcher) and a token that the arena made for it just now.
 
         Raises `BotFault` for a client that must stay out.
         """
 
 
+class Registration(Struct, frozen=True, kw_only=True):
+    """Whether a new name is registered as it comes, how many an address has in an hour, and when one is free again."""
+
+    open: bool = True
+    per_hour: int = 100
+    free_after_days: int = 30
+    """Since the name was seen last; 0: never."""
+
+
 class StoreDoor:
     """Bots are known by the store; with open registration a new name is registered as it comes."""
 
-    def __init__(self, archive: Archive, *, registration: str) -> None:
+    def __init__(
+        self, archive: Archive, registration: Registration, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._archive = archive
-        self._open = registration == "open"
+        self._registration = registration
+        self._clock = clock
+        self._registrations = Rate(registration.per_hour, registration.per_hour / 3600)
+        self._failures = Patience(FREE_FAILURES, LONGEST_WAIT)
+        self._seen: dict[str, str] = {}
+        """By bot, the day of which the store knows that it came in."""
 
-    async def identify(self, hello: Hello) -> tuple[str | None, str | None]:
+    async def identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
         if hello.bot is None:
             return None, None
-        store = self._archive.store
-        known = await self._archive.ask(store.bot, hello.bot)
-        if known is None:
-            if not self._open:
-                raise RegistrationClosed(f"{hello.bot} is not registered, and registration is closed: ask the operator")
-            token = hello.token or new_token()
-            try:
-                await self._archive.ask(store.add_bot, hello.bot, hash_token(token))
-                return hello.bot, None if hello.token else token
-            except NameInUse as exc:  # a moment ago, by another connection, which may be the same bot's
-                known = await self._archive.ask(store.bot, hello.bot)
-                if known is None:
-                    raise NameTaken(f"the name {hello.bot} is taken: choose another name") from exc
+        wait = self._failures.wait(address, self._clock())
+        if wait and hello.token is not None:
+            raise TooOften(f"too many wrong tokens came from {address}: come back in {math.ceil(wait)} s")
+        known = await self._archive.ask(self._archive.store.bot, hello.bot)
+        if known is None or (self._is_unused(known) and not _fits(hello.token, known)):
+            registered = await self._register(hello.bot, hello.token, address)
+            if registered is not None:
+                return registered
+            known = await self._archive.ask(self._archive.store.bot, hello.bot)
+            if known is None:
+                text = (
+                    f"the name {hello.bot} is known from tournaments: choose another name, or ask the operator for it"
+                )
+                raise NameTaken(text)
         if hello.token is None:
             raise NameTaken(f"the name {hello.bot} is taken: bring its token, or choose another name")
-        if (
-            known.revoked
-            or known.token_hash is None
-            or not hmac.compare_digest(hash_token(hello.token), known.token_hash)
-        ):
+        if not _fits(hello.token, known):
+            self._failures.fail(address, self._clock())
             raise AuthFailed(f"that is not the token of {hello.bot}")
+        await self._note(known)
         return known.name, None
+
+    def _is_unused(self, known: Registered) -> bool:
+        """Whether a name may be free again, for all that is known without a look at the matches."""
+        days = self._registration.free_after_days
+        return self._registration.open and bool(days) and known.seen is not None and known.seen < utc(days_ago=days)
+
+    async def _register(self, bot: str, token: str | None, address: str) -> tuple[str, str | None] | None:
+        """Register a name that is new or free again, if it is; None if it is neither."""
+        if not self._registration.open:
+            raise RegistrationClosed(f"{bot} is not registered, and registration is closed: ask the operator")
+        wait = self._registrations.take(address, self._clock())
+        if wait:
+            raise TooOften(f"{address} has registered names enough for now: come back in {math.ceil(wait)} s")
+        made = token or new_token()
+        days = self._registration.free_after_days
+        unused_since = utc(days_ago=days) if days else None
+        try:
+            await self._archive.ask(self._archive.store.register, bot, hash_token(made), unused_since)
+        except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
+            return None
+        self._seen[folded(bot)] = utc()[:DAY]
+        return bot, None if token else made
+
+    async def _note(self, known: Registered) -> None:
+        """Have the store know that a bot came in, once a day."""
+        today, key = utc()[:DAY], folded(known.name)
+        if (known.seen or "")[:DAY] == today or self._seen.get(key) == today:
+            return
+        self._seen[key] = today
+        try:
+            await self._archive.ask(self._archive.store.saw, known.name)
+        except ArenaFault as fault:
+            log.warning("that %s came in can't be noted: %s", known.name, fault)
+
+
+def _fits(token: str | None, known: Registered) -> bool:
+    """Whether a token is the bot's."""
+    if token is None or known.revoked or known.token_hash is None:
+        return False
+    return hmac.compare_digest(hash_token(token), known.token_hash)

@@ -9,9 +9,10 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import Connection, Engine, exists, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from arena.ratings import ladder
@@ -23,7 +24,7 @@ from arena.store.database import NoDatabase, WrongSchema
 from arena.store.finishing import Finished
 from arena.store.presence import Presence
 from arena.store.reading import LeaderboardRow
-from arena.store.schema import REVISIONS, bots, matches, ratings, records, tournament_id, tournaments
+from arena.store.schema import REVISIONS, bots, matches, ratings, records, seats, tournament_id, tournaments
 from arena.store.times import utc
 from protocol.errors import UsageFault
 from protocol.names import folded
@@ -40,6 +41,7 @@ class Registered(Struct, frozen=True, kw_only=True):
     token_hash: str | None
     revoked: bool
     created: str
+    seen: str | None = None
 
 
 def upgrade(file: Path) -> tuple[str, str]:
@@ -109,24 +111,45 @@ class Store:
             row = connection.execute(select(bots).where(bots.c.key == folded(name))).one_or_none()
         if row is None or (row.token_hash is None and not row.revoked):
             return None
-        return Registered(name=row.name, token_hash=row.token_hash, revoked=row.revoked, created=row.created)
+        return _registered(row)
 
     def bots(self) -> list[Registered]:
         """All bots, by name, with those that only played in tournaments."""
         with self._reading() as connection:
             rows = connection.execute(select(bots).order_by(bots.c.key)).all()
-        return [
-            Registered(name=row.name, token_hash=row.token_hash, revoked=row.revoked, created=row.created)
-            for row in rows
-        ]
+        return [_registered(row) for row in rows]
 
     def seen(self, name: str) -> bool:
         """Whether a bot of this name, in any case, was ever registered or played."""
         with self._reading() as connection:
             return connection.execute(select(bots.c.id).where(bots.c.key == folded(name))).first() is not None
 
+    def register(self, name: str, token_hash: str, unused_since: str | None = None) -> None:
+        """Register a bot that came by itself. Raises `NameInUse`, also for a name that only played in tournaments.
+
+        A name that came by itself too, under which no match was ever finished, and which was not seen since
+        `unused_since`, is given to the new one.
+        """
+        now = utc()
+        row = {"name": name, "token_hash": token_hash, "created": now, "seen": now}
+        statement = insert(bots).values(**row, key=folded(name), revoked=False)
+        if unused_since is None:
+            statement = statement.on_conflict_do_nothing()
+        else:
+            unused = bots.c.token_hash.is_not(None) & (bots.c.seen < unused_since) & ~bots.c.approved
+            played = exists().where(seats.c.bot == bots.c.id)
+            statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=unused & ~played)
+        with self._writing() as connection:
+            if connection.execute(statement).rowcount != 1:
+                raise NameInUse(f"a bot is called {name} already")
+
+    def saw(self, name: str) -> None:
+        """Note that a bot came in just now."""
+        with self._writing() as connection:
+            connection.execute(update(bots).where(bots.c.key == folded(name)).values(seen=utc()))
+
     def add_bot(self, name: str, token_hash: str) -> None:
-        """Register a bot. One that only played in tournaments so far keeps its ratings. Raises `NameInUse`."""
+        """Register a bot by hand. One that only played in tournaments keeps its ratings. Raises `NameInUse`."""
         row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False}
         statement = insert(bots).values(**row, created=utc())
         claimed = statement.on_conflict_do_update(
@@ -242,3 +265,7 @@ class Store:
         """What is wrong, a line each; `look` says what is with a result beside its record. Empty when all is well."""
         with self._reading() as connection:
             return list(checking.complaints(connection, look, progress))
+
+
+def _registered(row: Any) -> Registered:
+    return Registered(name=row.name, token_hash=row.token_hash, revoked=row.revoked, created=row.created, seen=row.seen)

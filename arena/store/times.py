@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
-def utc() -> str:
-    """Now, in ISO 8601 with milliseconds: 2026-01-31T12:00:00.000Z."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def utc(*, days_ago: float = 0.0) -> str:
+    """Now, or so many days ago, in ISO 8601 with milliseconds: 2026-01-31T12:00:00.000Z. They sort as times do."""
+    return (datetime.now(UTC) - timedelta(days=days_ago)).isoformat(timespec="milliseconds").replace("+00:00", "Z")

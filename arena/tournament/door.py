@@ -15,7 +15,7 @@ class FixedDoor:
     def __init__(self, tokens: Mapping[str, str]) -> None:
         self._tokens = tokens
 
-    async def identify(self, hello: Hello) -> tuple[str | None, str | None]:
+    async def identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
         if hello.bot is None:
             return None, None
         token = self._tokens.get(hello.bot)

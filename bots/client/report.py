@@ -19,7 +19,7 @@ STOPPING: Mapping[int, str] = {
 """Close codes after which coming back would not help."""
 PASSING: Mapping[int, str] = {
     close_codes.NO_HELLO: "got no hello in time",
-    close_codes.TOO_MANY_CONNECTIONS: "is full",
+    close_codes.TOO_MANY: "takes no more for now",
 }
 """Close codes that say more than that the connection ended."""
 

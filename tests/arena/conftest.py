@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from arena.server.arena import Arena
-from arena.server.identity import StoreDoor
+from arena.server.identity import Registration, StoreDoor
 from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.store.store import Store
@@ -81,7 +82,7 @@ class Served:
         self.store = Store.open(self.data / "arena.db")
         self.archive = Archive(self.store)
         options = dict(self.options)
-        door = StoreDoor(self.archive, registration=options.pop("registration", "open"))
+        door = StoreDoor(self.archive, options.pop("registration", Registration()), options.pop("time", time.monotonic))
         clock = options.pop("clock", Clock(bank_ms=60_000, increment_ms=0))
         self.arena = Arena(self.archive, Journal(self.data / "journal"), door, clock, **options)
         self.restoring = self.arena.restore()

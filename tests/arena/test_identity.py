@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
 
+from arena.server import identity
+from arena.server.identity import Registration
 from arena.store.database import StoreFailed
+from arena.store.times import utc
+from arena.store.tokens import hash_token
 
 
 async def test_the_same_name_without_its_token_stays_out(serve: Any) -> None:
@@ -31,7 +38,7 @@ async def test_a_new_bot_without_a_token_is_given_one_once(serve: Any) -> None:
 
 
 async def test_with_closed_registration_a_new_name_stays_out(serve: Any) -> None:
-    served = await serve(registration="closed")
+    served = await serve(registration=Registration(open=False))
     client = await served.connect()
     await client.send(type="hello", bot="ann")
     assert (await client.expect("error"))["code"] == "not_allowed"
@@ -59,3 +66,124 @@ async def test_a_store_that_fails_lets_nobody_in_and_says_to_come_back(
     await client.send(type="hello", bot="ann", token="a" * 16)
     assert await client.closed() == 1012
     assert [(error["code"], error["fatal"]) for error in client.passed] == [("unavailable", True)]
+
+
+class Time:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def refused(served: Any, **hello: str) -> tuple[str, str, int | None]:
+    """The code and the text of the error with which a `hello` is answered, and the code of the close."""
+    client = await served.connect()
+    await client.send(type="hello", **hello)
+    error = await client.expect("error")
+    assert error["fatal"] is True
+    return error["code"], error["message"], await client.closed()
+
+
+async def test_an_address_registers_so_many_names_in_an_hour(serve: Any) -> None:
+    time = Time()
+    served = await serve(registration=Registration(per_hour=2), time=time)
+    for name in ("ann", "bob"):
+        await served.enter(name)
+    says = "127.0.0.1 has registered names enough for now: come back in 1800 s"
+    assert await refused(served, bot="cid") == ("unavailable", says, 4004)
+    await served.enter("ann")
+    time.now += 1800
+    await served.enter("cid")
+    assert (await refused(served, bot="dan"))[0] == "unavailable"
+
+
+async def test_wrong_tokens_make_an_address_wait_longer_and_longer(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identity, "FREE_FAILURES", 1)
+    time = Time()
+    served = await serve(time=time)
+    await served.enter("ann")
+    for wait in (1, 2, 4):
+        time.now += wait / 2
+        assert (await refused(served, bot="ann", token="x" * 16))[0] == "auth_failed"
+        with monkeypatch.context() as patched:
+            patched.setattr(served.store, "bot", None)  # nothing is looked up for who has to wait
+            if wait > 1:
+                says = f"too many wrong tokens came from 127.0.0.1: come back in {wait // 2} s"
+                assert await refused(served, bot="ann", token="x" * 16) == ("unavailable", says, 4004)
+    time.now += 4
+    await served.enter("ann")
+
+
+async def test_a_name_known_from_tournaments_is_no_prize_for_a_stranger(serve: Any) -> None:
+    served = await serve()
+    _know_from_tournament(served, "ann")
+    code, text, close = await refused(served, bot="Ann", token="x" * 16)
+    assert (code, close) == ("name_taken", 4001)
+    assert text == "the name Ann is known from tournaments: choose another name, or ask the operator for it"
+    served.store.add_bot("ann", hash_token("y" * 16))
+    client = await served.connect()
+    await client.send(type="hello", bot="ann", token="y" * 16)
+    await client.expect("welcome")
+
+
+def _know_from_tournament(served: Any, name: str) -> None:
+    """A row as a tournament leaves it."""
+    with closing(sqlite3.connect(served.store.file)) as connection, connection:
+        connection.execute("INSERT INTO bots (name, key, revoked, created) VALUES (?, ?, 0, '')", (name, name))
+
+
+def _seen(served: Any, name: str, days_ago: float) -> None:
+    with closing(sqlite3.connect(served.store.file)) as connection, connection:
+        connection.execute("UPDATE bots SET seen = ? WHERE key = ?", (utc(days_ago=days_ago), name))
+
+
+async def test_a_name_that_never_played_is_free_again_when_it_was_not_seen_for_long(serve: Any) -> None:
+    served = await serve(registration=Registration(free_after_days=30))
+    for name, days in (("ann", 31), ("bob", 29)):
+        await served.enter(name)
+        _seen(served, name, days)
+    client = await served.connect()
+    await client.send(type="hello", bot="ANN", token="x" * 16)
+    assert (await client.expect("welcome"))["bot"] == "ANN"
+    assert (await refused(served, bot="ann", token=f"{'ann':*>16}"))[0] == "auth_failed"
+    assert (await refused(served, bot="bob", token="x" * 16))[0] == "auth_failed"
+
+
+async def test_a_name_that_played_stays_its_owners(serve: Any) -> None:
+    served = await serve()
+    first, second, _ = await served.begun()
+    await asyncio.gather(first.play(), second.play())
+    _seen(served, "ann", 400)
+    assert (await refused(served, bot="ann", token="x" * 16))[0] == "auth_failed"
+
+
+@pytest.mark.parametrize("registration", [Registration(free_after_days=0), Registration(open=False)])
+async def test_no_name_is_free_again_where_that_is_not_wanted(serve: Any, registration: Registration) -> None:
+    served = await serve(registration=registration)
+    served.store.register("ann", hash_token("a" * 16))
+    _seen(served, "ann", 400)
+    assert (await refused(served, bot="ann", token="x" * 16))[0] == "auth_failed"
+
+
+async def test_a_name_that_the_operator_gave_waits_for_its_bot(serve: Any) -> None:
+    served = await serve()
+    served.store.add_bot("ann", hash_token("a" * 16))
+    assert (await refused(served, bot="ann", token="x" * 16))[0] == "auth_failed"
+    assert served.store.bot("ann").seen is None
+
+
+async def test_when_a_bot_came_in_is_noted_once_a_day(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    served = await serve()
+    await served.enter("ann")
+    _seen(served, "ann", 2)
+    await served.restart()
+    noted = []
+    saw = served.store.saw
+    monkeypatch.setattr(served.store, "saw", lambda name: (noted.append(name), saw(name)))
+    for _ in range(2):
+        await served.enter("ann")
+    assert noted == ["ann"]
+    assert served.store.bot("ann").seen[:10] == utc()[:10]

@@ -159,7 +159,7 @@ def script() -> Script:
 async def port(tmp_path: Path) -> AsyncIterator[int]:
     """The port of a real arena with open registration; only the end-to-end tests ask for it."""
     from arena.server.arena import Arena
-    from arena.server.identity import StoreDoor
+    from arena.server.identity import Registration, StoreDoor
     from arena.server.journal import Journal
     from arena.store.archive import Archive
     from arena.store.store import Store
@@ -167,7 +167,7 @@ async def port(tmp_path: Path) -> AsyncIterator[int]:
     store = Store.open(tmp_path / "arena.db")
     archive = Archive(store)
     clock = messages.Clock(bank_ms=60_000, increment_ms=500)
-    arena = Arena(archive, Journal(tmp_path / "journal"), StoreDoor(archive, registration="open"), clock)
+    arena = Arena(archive, Journal(tmp_path / "journal"), StoreDoor(archive, Registration()), clock)
     yield await arena.listen("127.0.0.1", 0)
     await arena.close()
     await archive.drain()

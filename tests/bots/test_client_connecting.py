@@ -232,7 +232,13 @@ async def test_patience_ends_however_long_a_server_asks_to_wait(playing: Any, ca
 
 @pytest.mark.parametrize(
     ("code", "says"),
-    [(4004, "is full"), (4002, "got no hello in time"), (4005, "(4005)"), (1012, "(1012)"), (1001, "(1001)")],
+    [
+        (4004, "takes no more for now"),
+        (4002, "got no hello in time"),
+        (4005, "(4005)"),
+        (1012, "(1012)"),
+        (1001, "(1001)"),
+    ],
 )
 async def test_a_bot_comes_back_from_what_may_pass(
     peer: Any, script: Any, playing: Any, code: int, says: str, capsys: Any
