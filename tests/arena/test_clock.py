@@ -80,6 +80,15 @@ def test_whole_milliseconds_are_given_back() -> None:
     assert started().press(1, round_trip=0.001).given == (1, 0)
 
 
+def test_a_millisecond_is_a_thousandth() -> None:
+    long = 1_000_000
+    assert started(long).press(3, waited=1.5).given == (1500, 0)
+    assert started(long).press(2, waited=1.996, round_trip=0.1).given == (2000, 0)
+    assert started(long).press(2, round_trip=0.09995).given == (99, 0)
+    assert started(long).delayed(0, -1, 2.5).given == (2500, 0)
+    assert started(300).press(1, round_trip=0.1).given == (1, 0)
+
+
 def test_a_round_trip_is_given_back_up_to_100_ms_a_ply() -> None:
     clock = started().press(1, round_trip=0.0625).start(0, 1).press(2, round_trip=5)
     assert clock.given == (162, 0)
