@@ -30,6 +30,7 @@ from arena.commands import event_loop
 GAME = "nim"
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
 """1,000 plies a match, up to six legal moves a turn."""
+POOL = "nim/classic"
 _MOVE = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
 _TURN = msgpack.packb(
     {
@@ -196,7 +197,7 @@ async def _serve_arena(connections: int) -> None:
                 if all(arena.lobby.free_slots(name) > 0 for name in pair):
                     count += 1
                     seed = count.to_bytes(32, "big")
-                    arena.begin(arena.header(f"m-{count}", game, pair, seed, rated=True), seed)
+                    arena.begin(arena.header(f"m-{count}", game, pair, seed, pool=POOL), seed)
 
         async def settle(ended: Ended) -> None:
             await store_first(ended)
