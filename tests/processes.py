@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import resource
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from patience import WITHIN
@@ -37,9 +39,13 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(data: Path, *options: str) -> AsyncIterator[Served]:
-    """Run `arena serve` on a free port; it is told to stop at the end, and must then stop by itself."""
-    process = await _start("arena", "serve", "--port", "0", "--data", str(data), *options, folder=data)
+async def serving(data: Path, *options: str, files: int | None = None) -> AsyncIterator[Served]:
+    """Run `arena serve` on a free port; it is told to stop at the end, and must then stop by itself.
+
+    It may have so many `files` open, where that is given.
+    """
+    command = ("arena", "serve", "--port", "0", "--data", str(data), *options)
+    process = await _start(*command, folder=data, files=files)
     assert process.stderr is not None
     said: list[str] = []
     async with asyncio.timeout(WITHIN):
@@ -78,7 +84,7 @@ async def play(arena: Served, name: str, matches: int, *options: str) -> None:
     assert (code, err) == (0, "")
 
 
-async def _start(program: str, *arguments: str, folder: Path, **environ: str) -> Process:
+async def _start(program: str, *arguments: str, folder: Path, files: int | None = None, **environ: str) -> Process:
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
     return await asyncio.create_subprocess_exec(
         sys.executable,
@@ -90,6 +96,7 @@ async def _start(program: str, *arguments: str, folder: Path, **environ: str) ->
         stdin=DEVNULL,
         stdout=PIPE if program == "arena-bot" or arguments[0] != "serve" else DEVNULL,
         stderr=PIPE,
+        preexec_fn=files and partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)),
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from arena.commands import event_loop
 from arena.commands.config import ServerSettings, clock, database
+from arena.commands.descriptors import Shares, raised
 from arena.commands.holding import held
 from arena.commands.tables import counted
 from arena.server.addresses import is_loopback, networks
@@ -45,7 +46,8 @@ async def serve(settings: ServerSettings, data: Path) -> None:
     """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
     async with contextlib.AsyncExitStack() as stack:
         feed = _feed(settings.mqtt)
-        journal = Journal(data / "journal", sync=settings.durability == "machine")
+        files = raised(settings.max_connections)
+        journal = Journal(data / "journal", sync=settings.durability == "machine", most=files.journals)
         store = stack.enter_context(contextlib.closing(Store.open(database(settings.db, data))))
         archive = Archive(store)
         stack.push_async_callback(archive.drain)
@@ -61,7 +63,7 @@ async def serve(settings: ServerSettings, data: Path) -> None:
             StoreDoor(archive, _registration(settings)),
             clock(settings.clock),
             feed=feed,
-            access=_access(settings),
+            access=_access(settings, files),
             encryption=encryption,
         )
         stack.push_async_callback(arena.close)
@@ -91,9 +93,9 @@ async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
     await arena.publish_boards()
 
 
-def _access(settings: ServerSettings) -> Access:
+def _access(settings: ServerSettings, files: Shares) -> Access:
     return Access(
-        bounds=Bounds(connections=settings.max_connections, per_address=settings.max_per_address),
+        bounds=Bounds(connections=files.connections, per_address=settings.max_per_address, waiting=files.waiting),
         proxies=networks(settings.trusted_proxy),
         origins=origins(settings.allow_origin),
     )

@@ -44,6 +44,7 @@ class Acceptor:
         self._loop = asyncio.get_running_loop()
         self._accepting = [asyncio.create_task(self._accept(one)) for one in sockets]
         self._beginning: set[asyncio.Task[None]] = set()
+        self._exhausted = False
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         """The event loop."""
@@ -73,9 +74,12 @@ class Acceptor:
                 accepted, peer = await self._loop.sock_accept(listening)
             except OSError as exc:
                 if exc.errno in EXHAUSTED:
-                    log.warning("no connection can be accepted: %s", exc.strerror)
+                    if not self._exhausted:
+                        log.warning("no connection can be accepted: %s", exc.strerror)
+                    self._exhausted = True
                     await asyncio.sleep(REST)
             else:
+                self._exhausted = False
                 self._take(accepted, peer[0])
             await asyncio.sleep(0)
 

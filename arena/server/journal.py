@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from arena.referee.reading import read_lines, rows
@@ -28,24 +29,30 @@ class JournalFault(ArenaFault):
 class Journal:
     """The folder of journals, made if need be. With `sync` every line is on disk before it counts as written.
 
-    Raises `JournalFault`.
+    No more than `most` are begun at once. Raises `JournalFault`.
     """
 
-    def __init__(self, folder: Path, *, sync: bool = False) -> None:
+    def __init__(self, folder: Path, *, sync: bool = False, most: int | None = None) -> None:
         self.folder = folder
         self._sync = sync
+        self._most = most
+        self._open = 0
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as exc:
             raise JournalFault(f"the journal's folder {folder} can't be made: {exc.strerror}") from exc
 
     def begin(self, match: str) -> MatchJournal:
-        """A new journal. One of that name is written over: its match is played again from the start."""
-        return MatchJournal(self._path(match), os.O_TRUNC, sync=self._sync)
+        """A new journal. One of that name is written over: its match is played again from the start.
+
+        Raises `JournalFault`.
+        """
+        self._count()
+        return self._opened(match, os.O_TRUNC)
 
     def proceed(self, match: str) -> MatchJournal:
-        """The journal of a match that goes on after a restart."""
-        return MatchJournal(self._path(match), 0, sync=self._sync)
+        """The journal of a match that goes on after a restart, however many there are."""
+        return self._opened(match, 0)
 
     def unfinished(self) -> list[str]:
         """The matches that were under way."""
@@ -80,6 +87,7 @@ class Journal:
 
     def probe(self) -> None:
         """Make a journal of a usual size and remove it. Raises `JournalFault` if that is not possible."""
+        self._count()
         path = self.folder / "probe"
         try:
             try:
@@ -88,6 +96,18 @@ class Journal:
                 path.unlink(missing_ok=True)
         except OSError as exc:
             raise JournalFault(f"no journal can be made in {self.folder}: {exc.strerror}") from exc
+
+    def _count(self) -> None:
+        if self._most is not None and self._open >= self._most:
+            raise JournalFault(f"{self._open} matches are under way, which is the most with so few open files")
+
+    def _opened(self, match: str, flags: int) -> MatchJournal:
+        opened = MatchJournal(self._path(match), flags, sync=self._sync, closed=self._closed)
+        self._open += 1
+        return opened
+
+    def _closed(self) -> None:
+        self._open -= 1
 
     def _path(self, match: str) -> Path:
         return self.folder / f"{match}.jsonl"
@@ -110,8 +130,9 @@ def _begin(data: bytes) -> str:
 class MatchJournal:
     """The open journal of one match."""
 
-    def __init__(self, path: Path, flags: int, *, sync: bool) -> None:
+    def __init__(self, path: Path, flags: int, *, sync: bool, closed: Callable[[], None]) -> None:
         self._path = path
+        self._closed = closed
         self._sync = sync
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
@@ -159,3 +180,4 @@ class MatchJournal:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+            self._closed()

@@ -1,0 +1,107 @@
+"""Open files: shared out beforehand, so that strangers who take all they can get hold up nobody's match."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import resource
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.commands import descriptors
+from arena.commands.descriptors import needed, raised, shares
+from arena.server import acceptor
+from arena.server.journal import Journal, JournalFault
+from commands import call
+from patience import WITHIN
+from processes import play, serving
+from protocol.errors import ArenaFault
+
+
+@pytest.mark.parametrize("limit", [128, 256, 1024, 4096, 20_000, 1_000_000])
+def test_what_is_shared_out_is_there(limit: int) -> None:
+    found = shares(limit, 1000)
+    assert found.connections + found.waiting + found.journals + descriptors.KEPT == limit
+    assert min(found.connections, found.waiting) >= 8
+    assert found.journals >= found.connections
+
+
+def test_with_files_enough_all_connections_play_in_all_their_slots() -> None:
+    found = shares(needed(1000), 1000)
+    assert (found.connections, found.waiting, found.journals) == (1000, 256, 32_000)
+
+
+def test_the_limit_is_raised_as_far_as_it_may_be(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    limits = []
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (256, 1024))
+    monkeypatch.setattr(resource, "setrlimit", lambda what, pair: limits.append(pair))
+    assert raised(1000) == shares(1024, 1000)
+    assert limits == [(1024, 1024)]
+    assert "only 1024 files may be open (ulimit -n): at most 420 connections instead of 1000" in caplog.text
+
+
+def test_too_few_files_for_anything_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (100, 100))
+    monkeypatch.setattr(resource, "setrlimit", lambda what, pair: None)
+    with pytest.raises(ArenaFault, match="only 100 files may be open: raise the limit"):
+        raised(1000)
+
+
+def test_of_journals_so_many_are_begun_and_those_of_a_restart_go_on(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, most=1)
+    first = journal.begin("m-1")
+    for refused in (lambda: journal.begin("m-2"), journal.probe):
+        with pytest.raises(JournalFault, match="1 matches are under way, which is the most"):
+            refused()
+    second = journal.proceed("m-2")
+    first.close()
+    first.close()
+    with pytest.raises(JournalFault, match="1 matches are under way"):
+        journal.probe()
+    second.close()
+    journal.probe()
+
+
+async def test_strangers_who_open_all_they_can_hold_up_no_match(tmp_path: Path) -> None:
+    async with serving(tmp_path, files=160) as served:
+        port = int(served.url.rpartition(":")[2])
+        strangers = []
+        for _ in range(200):
+            with contextlib.suppress(OSError):
+                strangers.append(await asyncio.open_connection("127.0.0.1", port))
+        await asyncio.gather(*(play(served, name, 3) for name in ("random", "perfect")))
+        for _, writer in strangers:
+            writer.close()
+        assert not any("no connection can be accepted" in line for line in served.said)
+    verified = call("arena", "replay", "verify", "--data", str(tmp_path))
+    assert (verified.code, verified.err) == (0, "")
+
+
+async def test_where_the_system_gives_no_more_it_is_said_once_and_accepting_goes_on(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(acceptor, "REST", 0.01)
+    served = await serve()
+    loop = asyncio.get_running_loop()
+    accept, failures = loop.sock_accept, iter(range(3))
+
+    async def exhausted(listening: socket.socket) -> Any:
+        accepted = await accept(listening)
+        if next(failures, None) is None:
+            return accepted
+        accepted[0].close()
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(loop, "sock_accept", exhausted)
+    async with asyncio.timeout(WITHIN):
+        while True:
+            with contextlib.suppress(Exception):
+                await served.enter("ann")
+                break
+    assert caplog.text.count("no connection can be accepted: Too many open files") == 1
