@@ -1,6 +1,6 @@
 """Records of matches in flight: one append-only file a match, written before anything is told.
 
-Written, and synced where that is asked for: `kill -9` loses nothing; unsynced, the last moves may be lost with the machine.
+Written, and synced where that is asked for: `kill -9` loses nothing; unsynced, a crash may lose the last moves.
 """
 
 from __future__ import annotations
