@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -93,11 +94,18 @@ def got(name: str, value: Any) -> bool:
     return name not in OWN and value not in NOTHING and not (isinstance(value, str) and "Error:" in value)
 
 
-def pace(ground: Ground, kind: str, rounds: int) -> float:
-    """Matches per second, from the beginning of the first to the end of the last."""
+def processor_time() -> float:
+    """Seconds that whatever was started here, and is over, has worked."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def pace(ground: Ground, kind: str, rounds: int) -> tuple[float, float]:
+    """Matches per second, from the beginning of the first to the end of the last, and processor time of each."""
+    before = processor_time()
     content = ground.play("pace", BOTS, kind, "--rounds", str(rounds))
     times = [datetime.fromisoformat(match[when]) for match in content["matches"] for when in ("started", "finished")]
-    return rounds / (max(times) - min(times)).total_seconds()
+    return rounds / (max(times) - min(times)).total_seconds(), (processor_time() - before) / rounds
 
 
 @contextmanager
@@ -153,7 +161,8 @@ def main() -> None:
             print(f"{kind}: a hostile bot got {', '.join(prey) or 'nothing'} of {', '.join(hunted)}")
             count, seconds, left = outlived(ground, kind)
             print(f"{kind}: killed, its {count} processes were gone after {seconds:.2f} s, all but {left}")
-            print(f"{kind}: {pace(ground, kind, rounds):.0f} matches of nim a second between strangers")
+            speed, each = pace(ground, kind, rounds)
+            print(f"{kind}: {speed:.0f} matches of nim a second between strangers, {each * 1000:.1f} ms of work each")
             broken |= bool(left or (kind == "bwrap" and prey))
     raise SystemExit(broken)
 
