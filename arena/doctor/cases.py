@@ -20,7 +20,7 @@ MANY_ATTEMPTS = 10
 """To connect, a second: more is a burden to others."""
 STAYS_AWAY_FOR = 6.0
 """Seconds in which a bot would have come back, as it waits 5 s at most."""
-PROMPT_PONG = 2.0
+PROMPT_PONG = 5.0
 
 
 class Finding(NamedTuple):

@@ -73,7 +73,10 @@ class Examination:
         self._warm = True
 
     async def renew(self) -> None:
-        """Run the bot anew."""
+        """Run the bot anew, when nothing of an earlier run is under way any more."""
+        await self.patient.stop()
+        self.cable.cut()
+        await asyncio.sleep(AFTERWARDS)
         self._run = self.mark
         await self.patient.start()
 

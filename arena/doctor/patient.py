@@ -33,8 +33,7 @@ class Patient:
         self._runs = 0
 
     async def start(self) -> None:
-        """Run the program anew. Raises `BotCrashed` if there is none, `ArenaFault` for its log."""
-        await self.stop()
+        """Run the program anew, after `stop`. Raises `BotCrashed` if there is none, `ArenaFault` for its log."""
         self.ended = None
         self._runs += 1
         name = NAME if self._runs == 1 else f"{NAME}-{self._runs}"

@@ -229,7 +229,7 @@ class Raw:
                 self.writer.write(frame(payload, PONG))
             elif opcode == CLOSE:
                 raise Closed(int.from_bytes(payload[:2], "big") if payload else 1005)
-            else:
+            elif opcode != PONG:
                 fields: dict[str, Any] = json.loads(payload) if opcode == TEXT else msgpack.unpackb(payload)
                 if not types or fields["type"] in types:
                     return fields
