@@ -76,6 +76,8 @@ def serve(
     ] = None,
     tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
     durability: Annotated[str | None, typer.Option(help="What moves survive: process or machine.")] = None,
+    rated: Annotated[str | None, typer.Option(help="all, or approved: only matches between approved bots.")] = None,
+    rated_per_pair: Annotated[int | None, typer.Option(help="Rated matches of a pair in a day; 0: all.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None,
 ) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
@@ -87,6 +89,7 @@ def serve(
     flags |= {"trusted_proxy": trusted_proxy, "allow_origin": ",".join(allow_origin) if allow_origin else None}
     flags |= {"tls_cert": tls_cert, "tls_key": tls_key, "durability": durability}
     flags |= {"registrations_per_hour": registrations_per_hour, "free_names_after": free_names_after}
+    flags |= {"rated": rated, "rated_per_pair": rated_per_pair}
     run(settings(flags, config))
 
 
@@ -254,6 +257,19 @@ def bot_revoke(name: BotName, db: Database = None, data: Data = None) -> None:
     from arena.commands.bots import revoke_bot
 
     revoke_bot(_database(db, data), name)
+
+
+@bot_app.command("approve")
+def bot_approve(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...")],
+    off: Annotated[bool, typer.Option("--off", help="Take it back.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Approve bots, whose matches are rated under --rated approved."""
+    from arena.commands.bots import approve_bots
+
+    approve_bots(_database(db, data), names, approved=not off)
 
 
 @db_app.command("upgrade")

@@ -15,5 +15,7 @@ PLAYED_OUT = (WIN, DRAW, PLY_LIMIT, ROUND_LIMIT)
 """The game itself ended: they say nothing more of a seat than its rank does."""
 LEAVING = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW)
 """Why a seat may drop out."""
+ABSENCES = frozenset({TIMEOUT, DISCONNECTED, NO_SHOW})
+"""Nothing was heard of a seat in time."""
 FORFEITS = frozenset({TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW})
 """Lost without being beaten, and without giving up."""

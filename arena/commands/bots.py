@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 
 from arena.commands.documents import print_document
@@ -40,17 +41,28 @@ def revoke_bot(where: str, name: str) -> None:
     print(f"{name} may not come in any more; `arena bot rotate {name}` gives it a new token")
 
 
+def approve_bots(where: str, names: Sequence[str], *, approved: bool) -> None:
+    """Have matches of these bots rated, or no more, where only those between approved bots are."""
+    with closing(Store.open(where, create=False, checkpoint=False)) as store:
+        store.approve(names, approved=approved)
+    print(f"{', '.join(names)}: {'approved' if approved else 'not approved'}, from the next connection on")
+
+
 def list_bots(where: str, *, to_json: bool) -> None:
     """Print who is known, and who may come in."""
     with closing(Store.open(where, create=False)) as store:
         bots = store.bots()
     rows = [
-        (bot.name, "revoked" if bot.revoked else "yes" if bot.token_hash else "none", bot.created[:16]) for bot in bots
+        (bot.name, "revoked" if bot.revoked else "yes" if bot.token_hash else "none", bot.created[:16], bot.approved)
+        for bot in bots
     ]
     if to_json:
-        print_document([dict(zip(("bot", "token", "created"), row, strict=True)) for row in rows])
+        print_document([dict(zip(("bot", "token", "created", "approved"), row, strict=True)) for row in rows])
     elif not rows:
         print("no bots yet")
     else:
-        shown = [(name, token, created.replace("T", " ")) for name, token, created in rows]
-        print(table(("bot", "token", "since"), shown, elastic=0, left=(1, 2)))
+        shown = [
+            (name, token, created.replace("T", " "), "yes" if approved else "")
+            for name, token, created, approved in rows
+        ]
+        print(table(("bot", "token", "since", "approved"), shown, elastic=0, left=(1, 2, 3)))

@@ -40,6 +40,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     tls_cert: str | None = None
     tls_key: str | None = None
     durability: str = "process"
+    rated: str = "all"
+    rated_per_pair: int = 50
 
 
 _CHECKS: dict[str, tuple[type, str]] = {
@@ -54,6 +56,8 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "free_names_after": (int, "days, or 0 for never"),
     "max_connections": (int, "a number from 1"),
     "max_per_address": (int, "a number from 1"),
+    "rated": (str, '"all" or "approved"'),
+    "rated_per_pair": (int, "a number from 0"),
     "trusted_proxy": (str, "addresses and networks, like 127.0.0.1,10.0.0.0/8"),
     "allow_origin": (str, "origins of web pages, like https://example.org,http://localhost:8000"),
     "tls_cert": (str, "a certificate in PEM"),
@@ -61,7 +65,13 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "durability": (str, '"process" or "machine"'),
 }
 
-_LEAST = {"registrations_per_hour": 1, "free_names_after": 0, "max_connections": 1, "max_per_address": 1}
+_LEAST = {
+    "registrations_per_hour": 1,
+    "free_names_after": 0,
+    "max_connections": 1,
+    "max_per_address": 1,
+    "rated_per_pair": 0,
+}
 _PARSED = {"trusted_proxy": networks, "allow_origin": origins}
 
 
@@ -87,6 +97,8 @@ def settings(
         raise UsageFault(f"registration is {made.registration!r}: it is open or closed")
     if made.durability not in ("process", "machine"):
         raise UsageFault(f"durability is {made.durability!r}: it is process or machine")
+    if made.rated not in ("all", "approved"):
+        raise UsageFault(f"rated is {made.rated!r}: it is all or approved")
     if not 0 <= made.port <= 65535:
         raise UsageFault(f"port is {made.port}: it is {_CHECKS['port'][1]}")
     for key, least in _LEAST.items():

@@ -17,6 +17,7 @@ from arena.commands.holding import held
 from arena.commands.tables import counted
 from arena.server.addresses import is_loopback, networks
 from arena.server.arena import Arena
+from arena.server.eligibility import Eligibility
 from arena.server.encryption import CertificateFault, Encryption
 from arena.server.gate import Access
 from arena.server.identity import Registration, StoreDoor
@@ -65,6 +66,7 @@ async def serve(settings: ServerSettings, data: Path) -> None:
             feed=feed,
             access=_access(settings, files),
             encryption=encryption,
+            eligibility=Eligibility(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
         )
         stack.push_async_callback(arena.close)
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek

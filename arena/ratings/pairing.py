@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from random import Random
@@ -42,7 +42,8 @@ class Pairing:
 class Seeker:
     """A seek on the ladder, with the bot's rating. `since` and `now` are seconds of one clock.
 
-    `pool` is what all sides must agree on, `seats` and `patience` included; `key` is the caller's own.
+    `pool` is what all sides must agree on, `seats` and `patience` included; `key` is the caller's own. `spent` are bots
+    that this one meets only for want of others.
     """
 
     bot: str
@@ -53,6 +54,7 @@ class Seeker:
     pool: Hashable = None
     seats: int = 2
     patience: float = PATIENCE
+    spent: Collection[str] = ()
 
 
 def count(form: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = False) -> int:
@@ -125,8 +127,8 @@ def ladder_groups(seekers: Sequence[Seeker], now: float) -> list[tuple[Seeker, .
     """Groups of as many different bots within a pool as a match has seats.
 
     The longest-waiting is served first, with the best match it can get. What counts as close enough widens with
-    waiting, and after its `patience` in seconds anyone will do: nobody starves. Bots of unsure rating are close to more
-    others. About n log n for n seekers.
+    waiting, and after its `patience` in seconds anyone will do, even who is `spent`: nobody starves. Bots of unsure
+    rating are close to more others. About n log n for n seekers.
     """
     pools: dict[Hashable, list[Seeker]] = defaultdict(list)
     for seeker in sorted(seekers, key=lambda seeker: (seeker.since, -seeker.sigma, seeker.bot)):
@@ -202,8 +204,11 @@ def _pool_groups(waiting: Sequence[Seeker], now: float) -> Iterator[tuple[Seeker
         queue = queues[seeker.bot]
         if not queue or queue[0] is not seeker:
             continue
-        near = [queues[bot][0] for bot in itertools.islice(row.around(seeker.bot), _NEIGHBOURS)]
-        group = (seeker, *_best_for(seeker, near, now))
+        fresh = (bot for bot in row.around(seeker.bot) if bot not in seeker.spent)
+        group = (seeker, *_best_for(seeker, [queues[bot][0] for bot in itertools.islice(fresh, _NEIGHBOURS)], now))
+        if len(group) < seeker.seats and _waited(seeker, now) >= 1:
+            near = [queues[bot][0] for bot in itertools.islice(row.around(seeker.bot), _NEIGHBOURS)]
+            group = (seeker, *_best_for(seeker, near, now, anyone=True))
         for served in group:
             queues[served.bot].popleft()
             if not queues[served.bot]:
@@ -212,16 +217,27 @@ def _pool_groups(waiting: Sequence[Seeker], now: float) -> Iterator[tuple[Seeker
             yield group
 
 
-def _best_for(seeker: Seeker, others: Iterable[Seeker], now: float) -> list[Seeker]:
-    """The best matches among `others`, one for each of the other seats; nobody where there are too few."""
+def _best_for(seeker: Seeker, others: Iterable[Seeker], now: float, *, anyone: bool = False) -> list[Seeker]:
+    """The best matches among `others`, one for each of the other seats; nobody where there are too few.
+
+    Unless `anyone` will do, no two of them are spent.
+    """
     mine = Rating(seeker.mu, seeker.sigma)
-    waited = (now - seeker.since) / seeker.patience if seeker.patience else 1.0
-    least = _LEAST_CLOSENESS * max(0.0, 1 - waited)
+    least = _LEAST_CLOSENESS * max(0.0, 1 - _waited(seeker, now))
     near = [other for other in others if closeness(mine, Rating(other.mu, other.sigma)) >= least]
-    if len(near) < seeker.seats - 1:
-        return []
     near.sort(key=lambda other: (-quality(mine, Rating(other.mu, other.sigma)), other.since))
-    return near[: seeker.seats - 1]
+    best: list[Seeker] = []
+    for other in near:
+        if anyone or not any(one.bot in other.spent for one in best):
+            best.append(other)
+            if len(best) == seeker.seats - 1:
+                return best
+    return []
+
+
+def _waited(seeker: Seeker, now: float) -> float:
+    """The share of its patience that a seeker has used."""
+    return (now - seeker.since) / seeker.patience if seeker.patience else 1.0
 
 
 class _LinkedList:

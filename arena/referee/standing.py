@@ -14,6 +14,7 @@ from arena.referee.course import Course
 from arena.referee.record import MOST_INFO, size_of
 from protocol.errors import MalformedMessage
 from protocol.messages import Event, Info
+from protocol.reasons import ABSENCES
 
 
 class Phase(enum.IntEnum):
@@ -117,6 +118,17 @@ class MatchStanding(Struct, gc=False):
     def forget(self, seat: int) -> None:
         """The seat may not know what it was told since its last accepted move."""
         self.told = {**self.told, seat: self.answered.get(seat, 0)}
+
+    def absent(self, seat: int) -> bool:
+        """Whether a seat dropped out because nothing was heard of it, and had not moved once."""
+        course = self.course
+        out = None if course is None or course.called_off else course.out.get(seat)
+        return out in ABSENCES and seat not in self.answered
+
+    def stayed(self, seat: int) -> bool:
+        """Whether the match is over and a seat was in it to the end."""
+        course = self.course
+        return self.phase is Phase.OVER and course is not None and not course.called_off and seat not in course.out
 
     def snapshot(self) -> Snapshot:
         """The standing as it is now, for `Snapshot.restored`."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arena.referee.effects import Played, Readied, Resigned
+from arena.server.attendance import paused
 from arena.server.lobby import Lobby
 from arena.server.session import Action, Session
 from protocol import error_codes
@@ -70,6 +71,9 @@ def _seek(lobby: Lobby, session: Session, message: Seek) -> None:
         raise MalformedMessage(f"seek: id {message.id!r} is in force already: choose another")
     if lobby.free_slots(bot) <= 0:  # before the config is read: a large map takes a few milliseconds
         raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
+    pause = lobby.pause(session)
+    if pause > 0:
+        raise Unavailable(paused(pause))
     game = load(message.game, message.config)
     game.check_cost()
     if message.opponent is not None and folded(message.opponent) == bot:
@@ -92,6 +96,7 @@ def _ready(lobby: Lobby, session: Session, message: Ready) -> None:
     if place is None:
         raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")
     runner, seat = place
+    lobby.ready(session.key)
     runner.receive(Readied(seat, bytes.fromhex(message.nonce or "")))
 
 

@@ -17,6 +17,7 @@ from arena.referee.result import Ratings, Result
 from arena.referee.rules import rules_of
 from arena.server.actions import everything
 from arena.server.audience import Rounds
+from arena.server.eligibility import Eligibility
 from arena.server.encryption import Encryption
 from arena.server.gate import Access, Gate
 from arena.server.handshake import Handshake
@@ -69,15 +70,23 @@ class Arena:
         feed: Feed | None = None,
         access: Access | None = None,
         encryption: Encryption | None = None,
+        eligibility: Eligibility | None = None,
     ) -> None:
         self._archive = archive
         self._journal = journal
         self._clock = clock
         self._freed = freed
-        self._ratings = KnownRatings(archive)
+        self._eligibility = eligibility or Eligibility(archive)
+        self._ratings = KnownRatings(archive, self._eligibility)
         self.health = Health()
         archive.troubled = lambda reason: self.health.tell("store", reason)
-        self.lobby = Lobby(self._begin_sought, self._ratings.of, lambda: self.health.reason is not None)
+        self.lobby = Lobby(
+            self._begin_sought,
+            self._ratings.of,
+            lambda: self.health.reason is not None,
+            self._eligibility.spent,
+            self._eligibility.bot,
+        )
         self._reporter = None if feed is None else Reporter(feed, archive)
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby))
         self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated)
@@ -197,7 +206,8 @@ class Arena:
         bots = [sought.bot for sought in seated]
         kind = seated[0].kind
         rules = rules_of(kind.game, kind.config)  # held here, so that the match finds them
-        header = self.header(match, rules, bots, seed, pool=kind.pool if kind.rated else None)
+        rated = kind.rated and kind.pool is not None and self._eligibility.group(kind.pool, bots)
+        header = self.header(match, rules, bots, seed, pool=kind.pool if rated else None)
         try:
             self.begin(header, seed, [sought.id for sought in seated])
         except ArenaFault as fault:

@@ -7,21 +7,33 @@ import functools
 from collections.abc import Callable
 
 from arena.referee.effects import Delayed
+from arena.server.attendance import Attendance, paused
 from arena.server.runner import Runner
-from arena.server.seeking import Begin, RatingOf, Seeks
+from arena.server.seeking import Begin, RatingOf, Seeks, SpentOf
 from arena.server.session import Session
 from protocol.close_codes import SUPERSEDED
+from protocol.error_codes import UNAVAILABLE
+from protocol.messages import Error
 from protocol.names import folded
 
 
 class Lobby:
     """The arena's memory of the present. `begin` starts a match of paired seeks; `rating_of(bot, pool)`: mu, sigma.
 
-    While `held` says so no match begins.
+    While `held` says so no match begins; `spent(pool, bot)` is that of `Seeker`.
     """
 
-    def __init__(self, begin: Begin, rating_of: RatingOf, held: Callable[[], bool] = lambda: False) -> None:
-        self.seeks = Seeks(begin, rating_of, lambda: len(self._sessions), held)
+    def __init__(
+        self,
+        begin: Begin,
+        rating_of: RatingOf,
+        held: Callable[[], bool] = lambda: False,
+        spent: SpentOf = lambda pool, bot: (),
+        may_be_rated: Callable[[str], bool] = lambda bot: True,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._attendance = Attendance(self._loop.time)
+        self.seeks = Seeks(begin, rating_of, lambda: len(self._sessions), held, self._most, spent, may_be_rated)
         """The seeks in force."""
         self._sessions: dict[str, Session] = {}
         self._runners: dict[str, Runner] = {}
@@ -78,6 +90,7 @@ class Lobby:
             self._playing.setdefault(folded(bot), {})[runner.id] = seat
             session = self._sessions.get(folded(bot))
             if session is not None:
+                self._attendance.begin(session.key, session.address)
                 runner.sit(seat, session, follow=session.follow)
         for session in self._news:
             runner.subscribe(session)
@@ -92,9 +105,39 @@ class Lobby:
         """A seat plays no more in this match, which may go on: its bot has the slot back."""
         bot = folded(runner.bots[seat])
         playing = self._playing.get(bot, {})
-        playing.pop(runner.id, None)
+        if playing.pop(runner.id, None) is None:
+            return
         if not playing:
-            self._playing.pop(bot, None)
+            del self._playing[bot]
+        if runner.absent(seat):
+            self._missed(bot)
+        elif runner.stayed(seat):
+            self._attendance.played(bot)
+        if self._attendance.end(bot):
+            self.seeks.again()
+
+    def ready(self, bot: str) -> None:
+        """A bot came to its match."""
+        if self._attendance.ready(bot):
+            self.seeks.again()
+
+    def pause(self, session: Session) -> float:
+        """Seconds for which a bot may not seek, as it or others of its address did not come to matches."""
+        return self._attendance.pause(session.key, session.address)
+
+    def _missed(self, bot: str) -> None:
+        """A bot did not come to its match: its seeks are taken back, and it may seek again after a pause."""
+        seconds = self._attendance.missed(bot)
+        for sought in self.seeks.leave(bot):
+            sought.session.send(Error(code=UNAVAILABLE, message=paused(seconds), ref=sought.id))
+        self._loop.call_later(seconds, self.seeks.again)
+
+    def _most(self, bot: str) -> int:
+        """How many matches may begin now for a bot that seeks."""
+        session = self._sessions[bot]
+        if not self._attendance.free(bot, session.address):
+            return 0
+        return session.slots if self._attendance.tried(bot) else 1
 
     def _late(self, session: Session, before: float, written: float) -> None:
         """What a bot was sent after `before` could be written only at `written`."""

@@ -6,6 +6,7 @@ from arena.ratings.ladder import INITIAL
 from arena.referee.record import Header
 from arena.referee.result import Ratings, Result
 from arena.referee.rules import rules_of
+from arena.server.eligibility import Eligibility
 from arena.store.archive import Archive
 from protocol.messages import Player
 from protocol.names import folded
@@ -14,8 +15,9 @@ from protocol.names import folded
 class KnownRatings:
     """What the store says of bots that were looked up, kept up to date by the results since."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, eligibility: Eligibility) -> None:
         self._archive = archive
+        self._eligibility = eligibility
         self._known: dict[tuple[str, str], tuple[float, float]] = {}
 
     def of(self, bot: str, pool: str | None) -> tuple[float, float]:
@@ -35,9 +37,11 @@ class KnownRatings:
         """Read a bot's ratings. Raises `StoreFailed`."""
         for pool, standing in (await self._archive.ask(self._archive.store.standings, bot)).items():
             self._put(bot, pool, standing.mu, standing.sigma)
+        await self._eligibility.look_up(bot)
 
     def learn(self, result: Result, ratings: Ratings) -> None:
         """Know what a match changed."""
+        self._eligibility.learn(result)
         for seat, rating in zip(result.seats, ratings.seats, strict=True):
             self._put(seat.bot, ratings.pool, rating.mu_after, rating.sigma_after)
 

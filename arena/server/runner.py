@@ -186,6 +186,14 @@ class Runner:
                 self._send(peer, self._match.farewell(seat, ratings))
         self._audience.show(self._match.farewell(None, ratings))
 
+    def absent(self, seat: int) -> bool:
+        """Whether a seat dropped out because nothing was heard of it, and had not moved once."""
+        return self._match.standing.absent(seat)
+
+    def stayed(self, seat: int) -> bool:
+        """Whether the match is over and a seat was in it to the end."""
+        return self._match.standing.stayed(seat)
+
     def result(self, finished: str) -> Result:
         """The outcome of a match that is over, with the time at which it was."""
         return self._match.result(finished)

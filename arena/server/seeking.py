@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -11,7 +11,7 @@ from arena.ratings import pairing
 from arena.server.session import Session
 from arena.server.waiting import Kind, Sought, Waiting, kind_of
 from protocol.games.base import Game
-from protocol.messages import Seek
+from protocol.messages import MAX_SLOTS, Seek
 from protocol.names import folded
 
 GATHER = 0.02
@@ -21,6 +21,7 @@ AT_ONCE = 64
 """Seeks that are compared before the loop goes on: a millisecond or two."""
 
 Begin = Callable[[Sequence[Sought]], None]
+SpentOf = Callable[[str | None, str], Collection[str]]
 RatingOf = Callable[[str, str | None], tuple[float, float]]
 
 
@@ -28,19 +29,32 @@ class Seeks:
     """The seeks in force, looked at now and then until `close`.
 
     `begin` starts a match of seeks that fit; `rating_of(bot, pool)`: mu, sigma; `present`: how many bots are here.
-    While `held` says so, all of them wait.
+    While `held` says so, all of them wait. `most(bot)`: how many matches may begin for a bot that seeks; when it is not
+    0 any more, `again` is called. `spent(pool, bot)` is that of `Seeker`.
     """
 
     def __init__(
-        self, begin: Begin, rating_of: RatingOf, present: Callable[[], int], held: Callable[[], bool] = lambda: False
+        self,
+        begin: Begin,
+        rating_of: RatingOf,
+        present: Callable[[], int],
+        held: Callable[[], bool] = lambda: False,
+        most: Callable[[str], int] = lambda bot: MAX_SLOTS,
+        spent: SpentOf = lambda pool, bot: (),
+        may_be_rated: Callable[[str], bool] = lambda bot: True,
     ) -> None:
         self._begin = begin
         self._rating_of = rating_of
         self._present = present
         self._held = held
+        self._most = most
+        self._spent = spent
+        self._may_be_rated = may_be_rated
         self._waiting = Waiting()
         self._new: dict[Sought, None] = {}
-        """Those that were not looked at yet. No two of the others name each other."""
+        """Those that were not looked at yet. No two of the others name each other and might begin."""
+        self._put_off: dict[Sought, None] = {}
+        """Those whose match might not begin yet; the partner names it, or is named."""
         self._looking: Iterator[None] | None = None
         """What is left of the look that goes on now."""
         self._began = False
@@ -51,7 +65,8 @@ class Seeks:
     def add(self, session: Session, message: Seek, game: Game[Any, Any]) -> None:
         """Put a bot's seek in force."""
         assert session.bot is not None
-        rated = message.rated and message.opponent is None and game.pool is not None
+        wanted = message.rated and message.opponent is None and game.pool is not None
+        rated = wanted and self._may_be_rated(session.bot)
         opponent = None if message.opponent is None else folded(message.opponent)
         kind = kind_of(game, rated=rated)
         sought = Sought(session, session.bot, message.id, kind, opponent, self._loop.time())
@@ -79,10 +94,19 @@ class Seeks:
             self._waiting.add(sought)
             self._new[sought] = None
 
-    def leave(self, bot: str) -> None:
-        """Take all of a bot's seeks back."""
-        for sought in list(self._waiting.of(bot)):
+    def leave(self, bot: str) -> list[Sought]:
+        """Take all of a bot's seeks back: which they were."""
+        left = list(self._waiting.of(bot))
+        for sought in left:
             self._take(sought)
+        return left
+
+    def again(self) -> None:
+        """Look again, as matches may begin that could not before."""
+        self._new |= self._put_off
+        self._put_off.clear()
+        if self._new or self._waiting.ripe:
+            self._look_in(0.0)
 
     def close(self) -> None:
         """Pair no more."""
@@ -92,6 +116,7 @@ class Seeks:
     def _take(self, sought: Sought) -> None:
         self._waiting.remove(sought)
         self._new.pop(sought, None)
+        self._put_off.pop(sought, None)
 
     def _look_in(self, seconds: float) -> None:
         """Look again in so many seconds, unless that goes on now or is due before."""
@@ -130,7 +155,8 @@ class Seeks:
             del self._new[sought]
             other = self._waiting.partner(sought)
             if other is not None:
-                self._together((sought, other))
+                if not self._together((sought, other)):
+                    self._put_off[sought] = None
                 yield
         for kind in list(self._waiting.ripe):
             for bots in self._near(kind):
@@ -139,17 +165,20 @@ class Seeks:
                     yield
                 yield
 
-    def _together(self, group: Sequence[Sought]) -> None:
-        """Begin a match, unless one of the seeks was taken back since the group was made."""
-        if all(sought in self._waiting for sought in group):
-            for sought in group:
-                self._take(sought)
-            self._began = True
-            self._begin(group)
+    def _together(self, group: Sequence[Sought]) -> bool:
+        """Begin a match, unless a seek was taken back since the group was made, or its bot may begin none now."""
+        if not all(sought in self._waiting and self._most(sought.session.key) for sought in group):
+            return False
+        for sought in group:
+            self._take(sought)
+        self._began = True
+        self._begin(group)
+        return True
 
     def _near(self, kind: Kind) -> Iterator[list[str]]:
         """The bots with open seeks of a kind by rating, in parts that are small enough to be compared at once."""
-        bots = sorted(self._waiting.open(kind), key=lambda bot: self._rating_of(bot, kind.pool))
+        free = (bot for bot in self._waiting.open(kind) if self._most(bot))
+        bots = sorted(free, key=lambda bot: self._rating_of(bot, kind.pool))
         parts = -(-len(bots) // AT_ONCE)
         return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
 
@@ -160,8 +189,9 @@ class Seeks:
         waiting = self._waiting.open(kind)
         for bot in bots:
             mu, sigma = self._rating_of(bot, kind.pool)
+            spent = self._spent(kind.pool, bot) if kind.rated else ()
             seekers += [
-                pairing.Seeker(bot, mu, sigma, sought.since, sought, kind, seats=kind.seats, patience=patience)
-                for sought in islice(waiting.get(bot, {}).values(), AT_ONCE // len(bots))
+                pairing.Seeker(bot, mu, sigma, sought.since, sought, kind, kind.seats, patience, spent)
+                for sought in islice(waiting.get(bot, {}).values(), min(self._most(bot), AT_ONCE // len(bots)))
             ]
         return [tuple(seeker.key for seeker in group) for group in pairing.ladder_groups(seekers, self._loop.time())]

@@ -54,6 +54,11 @@ class Session:
         """What the client was asked for: a `ready` or a `move` of a match."""
 
     @property
+    def address(self) -> str:
+        """Whose connection it is, as addresses are counted."""
+        return self._wire.address
+
+    @property
     def waited(self) -> float | None:
         """Seconds that what the client sent last had lain unread; None where nobody knows."""
         return self._wire.waited

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, func, select
 
 from arena.ratings import ladder
 from arena.referee.result import Ratings, Result, SeatRating, SeatResult
@@ -79,6 +79,22 @@ def rated(connection: Connection) -> Iterator[tuple[int, str, Result, list[Any]]
     for number, result, rows in with_seats(connection, select(matches.c.number).where(matches.c.pool.is_not(None))):
         assert result.pool is not None
         yield number, result.pool, result, rows
+
+
+def meetings(connection: Connection, bot: str, since: str) -> list[tuple[str, str, str, str]]:
+    """The rated matches that the ladder let a bot play since then: match, pool, another bot's folded name, the end."""
+    mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
+    first = select(func.min(matches.c.number)).where(matches.c.finished >= since).scalar_subquery()
+    query = (
+        select(matches.c.id, matches.c.pool, others.c.key, matches.c.finished)
+        .join(mine, mine.c.match == matches.c.number)
+        .join(bots, bots.c.id == mine.c.bot)
+        .join(theirs, (theirs.c.match == mine.c.match) & (theirs.c.seat != mine.c.seat))
+        .join(others, others.c.id == theirs.c.bot)
+        .where(bots.c.key == folded(bot), mine.c.match >= first)
+        .where(matches.c.pool.is_not(None), matches.c.tournament.is_(None), matches.c.finished >= since)
+    )
+    return [(row.id, row.pool, row.key, row.finished) for row in connection.execute(query)]
 
 
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:

@@ -42,6 +42,7 @@ class Registered(Struct, frozen=True, kw_only=True):
     revoked: bool
     created: str
     seen: str | None = None
+    approved: bool = False
 
 
 def upgrade(file: Path) -> tuple[str, str]:
@@ -149,12 +150,12 @@ class Store:
             connection.execute(update(bots).where(bots.c.key == folded(name)).values(seen=utc()))
 
     def add_bot(self, name: str, token_hash: str) -> None:
-        """Register a bot by hand. One that only played in tournaments keeps its ratings. Raises `NameInUse`."""
-        row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False}
+        """Register and approve a bot by hand. One that only played in tournaments keeps its ratings. Raises `NameInUse`."""
+        row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
         statement = insert(bots).values(**row, created=utc())
         claimed = statement.on_conflict_do_update(
             index_elements=["key"],
-            set_={"name": name, "token_hash": token_hash},
+            set_={"name": name, "token_hash": token_hash, "approved": True},
             where=bots.c.token_hash.is_(None) & bots.c.revoked.is_(False),
         )
         with self._writing() as connection:
@@ -169,10 +170,21 @@ class Store:
         """Let a bot in no more, until `rotate`. Raises `UsageFault` for an unknown name."""
         self._change(name, token_hash=None, revoked=True)
 
-    def _change(self, name: str, **values: str | bool | None) -> None:
+    def approve(self, names: Sequence[str], *, approved: bool) -> None:
+        """Approve bots, or no more: all of these or none. Raises `UsageFault` for an unknown name."""
+        self._change(*names, approved=approved)
+
+    def approved(self, name: str) -> bool:
+        """Whether the operator approved a bot."""
+        query = select(bots.c.approved).where(bots.c.key == folded(name))
+        with self._reading() as connection:
+            return bool(connection.execute(query).scalar_one_or_none())
+
+    def _change(self, *names: str, **values: str | bool | None) -> None:
         with self._writing() as connection:
-            if connection.execute(update(bots).where(bots.c.key == folded(name)).values(**values)).rowcount != 1:
-                raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
+            for name in names:
+                if connection.execute(update(bots).where(bots.c.key == folded(name)).values(**values)).rowcount != 1:
+                    raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
 
     def standings(self, bot: str) -> dict[str, Standing]:
         """A bot's place in every pool in which it has played."""
@@ -180,6 +192,14 @@ class Store:
         with self._reading() as connection:
             rows = connection.execute(query).all()
         return {row.pool: Standing(row.mu, row.sigma, row.matches, row.version) for row in rows}
+
+    def meetings(self, bot: str) -> list[tuple[str, str, str, str]]:
+        """The rated matches of a bot in the last day, without tournaments: match, pool, another bot there, the end.
+
+        Bots are named in lower case; a match of more than two seats is there for each of the others.
+        """
+        with self._reading() as connection:
+            return reading.meetings(connection, bot, utc(days_ago=1))
 
     def leaderboard(self, pool: str) -> list[LeaderboardRow]:
         """The bots of a pool, by mu − 3 sigma."""
@@ -268,4 +288,11 @@ class Store:
 
 
 def _registered(row: Any) -> Registered:
-    return Registered(name=row.name, token_hash=row.token_hash, revoked=row.revoked, created=row.created, seen=row.seen)
+    return Registered(
+        name=row.name,
+        token_hash=row.token_hash,
+        revoked=row.revoked,
+        created=row.created,
+        seen=row.seen,
+        approved=row.approved,
+    )

@@ -15,6 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from arena.server.arena import Arena
+from arena.server.eligibility import Eligibility
 from arena.server.identity import Registration, StoreDoor
 from arena.server.journal import Journal
 from arena.store.archive import Archive
@@ -84,6 +85,10 @@ class Served:
         options = dict(self.options)
         door = StoreDoor(self.archive, options.pop("registration", Registration()), options.pop("time", time.monotonic))
         clock = options.pop("clock", Clock(bank_ms=60_000, increment_ms=0))
+        eligibility = Eligibility(
+            self.archive, options.pop("rated_per_pair", 0), approved_only=options.pop("approved_only", False)
+        )
+        options["eligibility"] = eligibility
         self.arena = Arena(self.archive, Journal(self.data / "journal"), door, clock, **options)
         self.restoring = self.arena.restore()
         self.port = await self.arena.listen("127.0.0.1", 0)

@@ -1,0 +1,199 @@
+"""Bots that do not come to their matches: what it costs them, and how little it costs the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from arena.referee import match as referee
+from arena.server.attendance import FIRST, FORGOTTEN, LONGEST, LONGEST_OF_ADDRESS, Attendance, Pauses, paused
+from protocol.messages import Clock
+
+HERE, THERE = "192.0.2.1", "192.0.2.2"
+
+
+class Watch:
+    """A clock that is put forward."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def attendance(watch: Watch) -> Attendance:
+    return Attendance(watch)
+
+
+def test_each_match_missed_doubles_the_pause_up_to_the_longest(watch: Watch) -> None:
+    pauses = Pauses(LONGEST, watch)
+    assert [pauses.lengthen("troll") for _ in range(8)] == [10, 20, 40, 80, 160, 320, 600, 600]
+    watch.time += 599
+    assert (pauses.left("troll"), pauses.left("ann")) == (1, 0)
+    watch.time += 2
+    assert pauses.left("troll") == 0
+
+
+def test_a_match_played_makes_good_for_one_that_was_missed(watch: Watch) -> None:
+    pauses = Pauses(LONGEST, watch)
+    for _ in range(3):
+        pauses.lengthen("ann")
+    pauses.shorten("ann")
+    pauses.shorten("nobody")
+    assert pauses.lengthen("ann") == 40
+    for _ in range(3):
+        pauses.shorten("ann")
+    assert (pauses.left("ann"), pauses.lengthen("ann")) == (0, FIRST)
+
+
+def test_an_hour_after_its_end_a_pause_is_forgotten(watch: Watch) -> None:
+    pauses = Pauses(LONGEST, watch)
+    for name in ("ann", "bob"):
+        pauses.lengthen(name)
+    watch.time += FIRST + FORGOTTEN - 1
+    assert pauses.lengthen("ann") == 2 * FIRST
+    watch.time += 1
+    assert pauses.lengthen("bob") == FIRST
+
+
+def test_a_pause_is_told_in_whole_seconds() -> None:
+    assert paused(9.2).endswith("seek again in 10 s")
+
+
+def test_who_has_not_come_yet_has_one_match_at_a_time(attendance: Attendance) -> None:
+    assert attendance.free("ann", HERE)
+    attendance.begin("ann", HERE)
+    assert not attendance.free("ann", HERE)
+    assert not attendance.free("ann", THERE)
+    assert attendance.ready("ann")
+    assert attendance.free("ann", HERE)
+    attendance.begin("ann", HERE)
+    assert attendance.free("ann", HERE)
+    assert not attendance.ready("ann")
+
+
+def test_bots_of_one_address_that_have_not_come_yet_have_one_match_together(attendance: Attendance) -> None:
+    attendance.begin("ann", HERE)
+    assert (attendance.free("bob", HERE), attendance.free("cid", THERE)) == (False, True)
+    attendance.begin("bob", HERE)  # the other seat of the same match
+    attendance.ready("ann")
+    assert attendance.free("ann", HERE)
+    assert not attendance.free("dan", HERE)
+    assert attendance.end("bob")
+    assert attendance.free("dan", HERE)
+    assert not attendance.end("bob")
+
+
+def test_who_misses_a_match_pauses_and_is_not_tried_any_more(attendance: Attendance, watch: Watch) -> None:
+    attendance.ready("ann")
+    assert attendance.missed("ann") == FIRST
+    assert (attendance.pause("ann", HERE), attendance.pause("bob", HERE)) == (FIRST, 0)
+    assert not attendance.tried("ann")
+    watch.time += FIRST
+    assert attendance.pause("ann", HERE) == 0
+    attendance.begin("ann", HERE)
+    assert not attendance.free("ann", HERE)
+
+
+def test_an_address_whose_new_bots_do_not_come_has_a_tenth_of_the_time(attendance: Attendance, watch: Watch) -> None:
+    attendance.ready("ann")
+    pauses = []
+    for number in range(6):
+        troll = f"troll-{number}"
+        assert attendance.free(troll, HERE)
+        attendance.begin(troll, HERE)
+        watch.time += referee.READY_WITHIN
+        attendance.missed(troll)
+        attendance.end(troll)
+        assert not attendance.free("newcomer", HERE)
+        pauses.append(attendance.pause("newcomer", HERE))
+        watch.time += pauses[-1]
+    assert pauses == [10, 20, 40, 80, 90, 90]
+    assert pauses[-1] == LONGEST_OF_ADDRESS == 9 * referee.READY_WITHIN
+    assert (attendance.pause("ann", HERE), attendance.pause("newcomer", THERE)) == (0, 0)
+
+
+# Over sockets
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    def wait(seconds: float) -> None:
+        monkeypatch.setattr(referee, "READY_WITHIN", seconds)
+
+    return wait
+
+
+async def test_a_seek_of_who_missed_a_match_is_answered_with_the_pause(serve: Any, impatient: Any) -> None:
+    impatient(0.2)
+    served = await serve()
+    ann, bob = await served.enter("ann"), await served.enter("bob", slots=3)
+    for ref in ("1", "2"):
+        await bob.send(type="seek", id=ref, game="nim")
+    await bob.send(type="seek", id="other", game="grundy")
+    await ann.send(type="seek", id="a", game="nim")
+    await ann.ready(await ann.expect("start"))
+    assert (await ann.expect("end"))["reason"] == "no_show"
+    taken_back = {(await bob.expect("error"))["ref"] for _ in range(2)}
+    assert taken_back == {"2", "other"}
+    await bob.send(type="seek", id="again", game="nim")
+    error = await bob.expect("error")
+    assert (error["code"], error["ref"]) == ("unavailable", "again")
+    assert error["message"].endswith("seek again in 10 s")
+    await ann.send(type="seek", id="b", game="nim")
+    cid = await served.enter("cid")
+    await cid.send(type="seek", id="c", game="nim")
+    assert (await cid.expect("error"))["code"] == "unavailable", "a new bot of that address"
+
+
+async def test_a_seat_that_never_moves_missed_its_match(serve: Any) -> None:
+    served = await serve(clock=Clock(bank_ms=100, increment_ms=0))
+    first, _, _ = await served.begun()
+    assert (await first.expect("end"))["reason"] == "timeout"
+    await first.send(type="seek", id="again", game="nim")
+    assert (await first.expect("error"))["code"] == "unavailable"
+
+
+async def test_a_silent_bot_with_64_slots_takes_one_honest_bot_at_a_time(serve: Any) -> None:
+    served = await serve()
+    ann, bob, cid = [await served.enter(name) for name in ("ann", "bob", "cid")]
+    for one, other in ((ann, bob), (bob, cid)):
+        for client in (one, other):
+            await client.send(type="seek", id="first", game="nim")
+        for client in (one, other):
+            await client.ready(await client.expect("start"))
+        await asyncio.gather(one.play(), other.play())
+    troll = await served.enter("troll", slots=64)
+    for number in range(64):
+        await troll.send(type="seek", id=str(number), game="nim")
+    await ann.send(type="seek", id="second", game="nim")
+    assert {seat["bot"] for seat in (await ann.expect("start"))["seats"]} == {"ann", "troll"}
+    for client in (bob, cid):
+        await client.send(type="seek", id="second", game="nim")
+    assert {seat["bot"] for seat in (await bob.expect("start"))["seats"]} == {"bob", "cid"}
+
+
+async def test_new_bots_of_one_address_play_as_soon_as_the_one_before_has_come(serve: Any) -> None:
+    served = await serve()
+
+    async def come(name: str, **seek: Any) -> str:
+        client = await served.enter(name)
+        await client.send(type="seek", id="s", game="nim", **seek)
+        start = await client.expect("start")
+        await client.ready(start)
+        return str(start["match"])
+
+    matches = await asyncio.gather(
+        *(come(f"bot-{number}") for number in range(6)), come("ann", opponent="bob"), come("bob", opponent="ann")
+    )
+    assert len(set(matches)) == 4

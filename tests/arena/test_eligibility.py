@@ -1,0 +1,175 @@
+"""Which matches are rated: so many of a pair in a day, and of whom the operator approved."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.ratings.pairing import Seeker, ladder_groups
+from arena.referee.result import Result, SeatResult
+from arena.server.eligibility import DAY, Eligibility
+from arena.store.archive import Archive
+from arena.store.finishing import Finished
+from arena.store.store import Store
+from arena.store.times import seconds_of, utc
+
+POOL = "nim/classic"
+
+
+@pytest.fixture
+async def archive(tmp_path: Path) -> AsyncIterator[Archive]:
+    store = Store.open(tmp_path / "arena.db")
+    archive = Archive(store)
+    yield archive
+    await archive.drain()
+    store.close()
+
+
+def result(
+    match: str, bots: Sequence[str] = ("Ann", "bob"), *, pool: str | None = POOL, ago: float = 0.0, **more: Any
+) -> Result:
+    return Result(
+        match=match,
+        game="nim",
+        config={"heaps": [3, 5, 7]},
+        rated=pool is not None,
+        pool=pool,
+        seats=tuple(SeatResult(bot=bot, version="", rank=rank, reason="win") for rank, bot in enumerate(bots, 1)),
+        reason="win",
+        plies=7,
+        digest="ab" * 32,
+        started=utc(days_ago=ago / DAY),
+        finished=utc(days_ago=ago / DAY),
+        **more,
+    )
+
+
+async def stored(archive: Archive, *results: Result) -> None:
+    await archive.ask(archive.store.finish, [Finished(done, lambda ratings: b"record") for done in results])
+
+
+def test_a_time_is_read_back() -> None:
+    assert seconds_of("1970-01-02T00:00:00.500Z") == 86400.5
+    assert 59 < seconds_of(utc()) - seconds_of(utc(days_ago=60 / DAY)) < 61
+
+
+async def test_a_pair_is_rated_so_often_in_a_pool_and_a_day(archive: Archive) -> None:
+    now = 1_000_000.0
+    eligibility = Eligibility(archive, 2, now=lambda: now)
+    eligibility.learn(result("m1"))
+    eligibility.learn(result("m1"))
+    assert eligibility.group(POOL, ["ann", "Bob"])
+    now += 60
+    eligibility.learn(result("m2", ("BOB", "ann")))
+    assert not eligibility.group(POOL, ["ann", "Bob"])
+    assert not eligibility.group(POOL, ["cid", "bob", "ann"])
+    assert eligibility.group("nim/sticks", ["ann", "bob"])
+    assert (eligibility.spent(POOL, "ann"), eligibility.spent(POOL, "cid")) == ({"bob"}, ())
+    assert (eligibility.spent("nim/sticks", "ann"), eligibility.spent(None, "ann")) == ((), ())
+    now += DAY - 59
+    assert eligibility.group(POOL, ["ann", "bob"])
+    assert not eligibility.spent(POOL, "ann")
+
+
+async def test_what_was_played_before_the_start_counts(archive: Archive) -> None:
+    matches = [
+        result("now"),
+        result("long ago", ago=DAY + 60),
+        result("unrated", pool=None),
+        result("tournament", tournament="t", place=0),
+        result("of three", ("cid", "ann", "bob"), ago=60),
+    ]
+    await stored(archive, *matches)
+    eligibility = Eligibility(archive, 2)
+    await eligibility.look_up("ann")
+    await eligibility.look_up("bob")
+    assert not eligibility.group(POOL, ["ann", "bob"])
+    assert eligibility.group(POOL, ["ann", "cid"])
+    eligibility.learn(result("now"))
+    eligibility.learn(result("more", ("ann", "cid")))
+    assert not eligibility.group(POOL, ["ann", "cid"])
+
+
+async def test_without_a_limit_nothing_is_counted(archive: Archive) -> None:
+    eligibility = Eligibility(archive)
+    for number in range(100):
+        eligibility.learn(result(f"m{number}"))
+    assert eligibility.group(POOL, ["ann", "bob"])
+    assert eligibility.bot("anybody")
+
+
+async def test_only_approved_bots_are_rated_where_the_operator_wants_it_so(archive: Archive) -> None:
+    store = archive.store
+    await archive.ask(store.add_bot, "Ann", "a" * 64)
+    await archive.ask(store.register, "bob", "b" * 64)
+    eligibility = Eligibility(archive, approved_only=True)
+    for name in ("ann", "bob"):
+        await eligibility.look_up(name)
+    assert [eligibility.bot(name) for name in ("ANN", "bob")] == [True, False]
+    await archive.ask(store.approve, ["BOB"], approved=True)
+    await archive.ask(store.approve, ["ann"], approved=False)
+    for name in ("ann", "bob"):
+        await eligibility.look_up(name)
+    assert [eligibility.bot(name) for name in ("ann", "bob")] == [False, True]
+
+
+# Pairing
+
+
+def seeker(bot: str, mu: float = 25.0, since: float = 0.0, *, seats: int = 2, spent: Sequence[str] = ()) -> Seeker:
+    return Seeker(bot, mu, 1.0, since, bot, None, seats, 2.0, spent)
+
+
+def met(*seekers: Seeker, now: float = 0.0) -> list[set[str]]:
+    return [{one.bot for one in group} for group in ladder_groups(seekers, now)]
+
+
+def test_others_are_met_before_those_whose_matches_are_spent() -> None:
+    ann, bob, cid = seeker("ann", spent=["bob"]), seeker("bob", spent=["ann"]), seeker("cid", 29.0)
+    assert met(ann, bob, now=0.0) == []
+    assert met(ann, bob, now=1.9) == []
+    assert met(ann, bob, now=2.0) == [{"ann", "bob"}]
+    assert met(ann, bob, cid) == [{"ann", "cid"}]
+
+
+def test_a_match_of_three_has_no_two_whose_matches_are_spent_if_others_are_there() -> None:
+    three = [seeker("ann", seats=3), seeker("bob", seats=3, spent=["cid"]), seeker("cid", seats=3, spent=["bob"])]
+    assert met(*three) == []
+    assert met(*three, now=2.0) == [{"ann", "bob", "cid"}]
+    assert met(*three, seeker("dan", 28.0, seats=3)) in ([{"ann", "bob", "dan"}], [{"ann", "cid", "dan"}])
+
+
+# Over sockets
+
+
+async def test_a_pair_that_had_its_rated_matches_plays_on_unrated_also_after_a_restart(serve: Any) -> None:
+    served = await serve(rated_per_pair=1)
+    first, second, start = await served.begun()
+    assert start["rated"]
+    await first.send(type="resign", match=start["match"])
+    for client in (first, second):
+        await client.expect("end")
+    for client in (first, second):
+        await client.send(type="seek", id="again", game="nim")
+    start = await first.expect("start")
+    assert not start["rated"]
+    await first.send(type="resign", match=start["match"])
+    await first.expect("end")
+    await served.restart()
+    _, _, start, _ = await served.pair()
+    assert not start["rated"]
+
+
+async def test_a_bot_that_is_not_approved_plays_unrated(serve: Any) -> None:
+    served = await serve(approved_only=True)
+    first, _, start, _ = await served.pair()
+    assert not start["rated"]
+    await first.send(type="resign", match=start["match"])
+    await first.expect("end")
+    served.store.approve(["ann", "bob"], approved=True)
+    await served.restart()
+    _, _, start, _ = await served.pair()
+    assert start["rated"]
