@@ -173,7 +173,9 @@ async def _serve_echo() -> None:
 
 async def _serve_arena(connections: int) -> None:
     from arena.server.arena import Arena
+    from arena.server.gate import Access
     from arena.server.journal import Journal
+    from arena.server.places import Bounds
     from arena.server.settling import Ended, StoreFirst
     from arena.store.archive import Archive
     from arena.store.store import Store
@@ -204,7 +206,9 @@ async def _serve_arena(connections: int) -> None:
             begin()
 
         clock = Clock(bank_ms=60_000, increment_ms=500)
-        arena = Arena(archive, journal, door, clock, settle=settle, freed=begin)
+        arena = Arena(
+            archive, journal, door, clock, settle=settle, freed=begin, access=Access(bounds=Bounds(per_address=1000))
+        )
         await _until_told(await arena.listen("127.0.0.1", 0))
         await arena.close()
         await archive.drain()

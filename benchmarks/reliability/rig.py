@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import queue
 import re
+import resource
 import secrets
 import signal
 import socket
@@ -24,6 +25,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,11 +40,13 @@ WITHIN = 60.0
 class Server:
     """`arena serve` with more options, on a free port and a folder of its own; `with` starts and stops it.
 
+    It may have so many `files` open, where that is given.
     `start` after `stop` or `kill` goes on with the same folder, on the same port.
     """
 
-    def __init__(self, *options: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, *options: str, environment: dict[str, str] | None = None, files: int | None = None) -> None:
         self._options = options
+        self._files = files
         self.environment = os.environ | (environment or {})
         self._folder = tempfile.TemporaryDirectory()
         self.data = Path(self._folder.name)
@@ -62,8 +66,9 @@ class Server:
     def start(self) -> None:
         """Return as soon as it listens. Raises `RuntimeError` with what it said if it ends before."""
         command = [sys.executable, "-m", "arena", "serve", "--port", str(self.port), "--data", str(self.data)]
+        limit = self._files and partial(resource.setrlimit, resource.RLIMIT_NOFILE, (self._files, self._files))
         self._process = process = subprocess.Popen(
-            [*command, *self._options], stderr=subprocess.PIPE, text=True, env=self.environment
+            [*command, *self._options], stderr=subprocess.PIPE, text=True, env=self.environment, preexec_fn=limit
         )
         ports: queue.Queue[int] = queue.Queue()
         threading.Thread(target=self._listen, args=(process, ports), daemon=True).start()
