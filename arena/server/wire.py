@@ -193,7 +193,8 @@ class Wire(ServerConnection):
         self._in_line = False
         now = self._clock()
         ends = now + TURN
-        self._account.charge(READING, now)
+        if self._unread:
+            self._account.charge(READING, now)
         while self._unread and now < ends and not (self._first.done() and self._receive is None):
             if ahead and not self._is_awaited(now):
                 break

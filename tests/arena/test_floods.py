@@ -9,6 +9,9 @@ from typing import Any
 import msgpack
 import pytest
 
+from arena.server.identity import Registration
+from arena.store.tokens import hash_token
+
 JSON, MSGPACK = "arena.v1.json", "arena.v1.msgpack"
 TEXT, BINARY, PING, FIN, MASKED = 0x1, 0x2, 0x9, 0x80, 0x80
 
@@ -75,7 +78,9 @@ async def read_answers(flooder: Flooder, count: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("encoding", [MSGPACK, JSON])
 async def test_a_watcher_without_a_name_can_not_hold_up_a_match(serve: Any, encoding: str) -> None:
-    served = await serve()
+    served = await serve(registration=Registration(open=False))
+    for bot in ("ann", "bob"):
+        await served.archive.ask(served.store.add_bot, bot, hash_token(f"{bot:*>16}"))
     flooder = await Flooder.connect(served, encoding)
     flooder.send(type="hello")
     await flooder.expect("welcome")
