@@ -150,7 +150,7 @@ class Store:
             connection.execute(update(bots).where(bots.c.key == folded(name)).values(seen=utc()))
 
     def add_bot(self, name: str, token_hash: str) -> None:
-        """Register a bot by hand, approved. One that only played in tournaments keeps its ratings. Raises `NameInUse`."""
+        """Register a bot by hand, approved. One known from tournaments keeps its ratings. Raises `NameInUse`."""
         row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
         statement = insert(bots).values(**row, created=utc())
         claimed = statement.on_conflict_do_update(

@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Any
 
-import uvloop
 from rig import (
     BINARY,
     CONTINUATION,
@@ -214,7 +213,7 @@ def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, k
     async def all_of_them() -> None:
         await asyncio.gather(*(flood(f"127.0.0.{1 if beside else 2 + which}") for which in range(flooders)))
 
-    uvloop.run(all_of_them())
+    asyncio.run(all_of_them())
 
 
 async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
