@@ -156,7 +156,12 @@ def check_limits(value: Any, depth: int = 1) -> None:
     elif kind is list:
         _check_size(depth, len(value), MAX_ARRAY, "an array")
         for item in value:
-            _check_item(item, depth)
+            kind = type(item)
+            if kind is list or kind is dict:
+                if item or depth == MAX_DEPTH:
+                    check_limits(item, depth + 1)
+            elif kind is not int or not _LEAST <= item <= _MOST:
+                _check_item(item, depth)
     else:
         _check_item(value, depth)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import islice
 from math import prod
 from operator import xor
@@ -14,9 +14,8 @@ from protocol.errors import BadConfig
 from protocol.games.base import Game
 from protocol.games.configs import integers, one_of, read_config
 from protocol.games.moves import illegal, move_fields
-from protocol.games.theory import impartial
 from protocol.games.theory.counting import lost_positions
-from protocol.games.theory.heaps import taking
+from protocol.games.theory.heaps import first_values
 from protocol.messages import CHANCE, Event
 from protocol.shown import shown
 
@@ -87,10 +86,9 @@ class Nim(Game[Position, Take]):
         needed = 1 if self.misere else 2  # one heap that the mover has to empty, or two equal ones
         if len(large) >= needed:
             return tuple(least if heap in large[:needed] else 0 for heap in range(len(self.heaps)))
-        value = taking(self.take).value
         for heap in large:
             for size in range(least, self.heaps[heap] + 1):
-                if value(size) == 0:
+                if self._values[size] == 0:
                     return (0,) * heap + (size,) + (0,) * (len(self.heaps) - heap - 1)
         return None
 
@@ -109,12 +107,13 @@ class Nim(Game[Position, Take]):
 
     def _deals(self) -> int:
         """How many positions can be dealt."""
-        lost = lost_positions(self.heaps, self._values(), misere=self.misere)
+        lost = lost_positions(self.heaps, self._values, misere=self.misere)
         return lost if self.misere else lost - prod(min(size + 1, self._least) for size in self.heaps)
 
-    def _values(self) -> list[int]:
+    @cached_property
+    def _values(self) -> Sequence[int]:
         """The Grundy values of all heaps that can be dealt."""
-        return list(map(taking(self.take).value, range(max(self.heaps) + 1)))
+        return first_values(self.take, max(self.heaps) + 1)
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
         if self.start == "given":
@@ -127,17 +126,17 @@ class Nim(Game[Position, Take]):
 
         Where such positions are so rare that `MOST_DRAWS` draws find none, it is the least one.
         """
-        values = self._values()
         for drawn in islice(dice.choices("deal", [size + 1 for size in self.heaps]), MOST_DRAWS):
-            # No position with another nim-sum is lost, in misère play neither.
-            if reduce(xor, map(values.__getitem__, drawn)) <= 1 and self._is_dealt(drawn):
+            if self._is_dealt(drawn):
                 return tuple(drawn)
         least = self._least_lost()
         assert least is not None, "a config without lost positions is refused"
         return least
 
     def _is_dealt(self, heaps: Sequence[int]) -> bool:
-        return self._takes(heaps) and impartial.outcome_class(heaps, self.take, misere=self.misere) == "P"
+        """Whether a position is lost, as `impartial.outcome` has it, and has a move."""
+        worth = list(map(self._values.__getitem__, heaps))
+        return reduce(xor, worth) == (self.misere and max(worth) < 2) and self._takes(heaps)
 
     def dealt(self, dice: Dice) -> Mapping[str, Any]:
         if self.start == "given":
