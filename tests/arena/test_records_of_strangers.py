@@ -69,8 +69,23 @@ def test_a_line_that_is_longer_than_any_is_refused_and_not_decoded() -> None:
     said = f"x is not a match record: line 2 has more than {reading.MOST_A_LINE} bytes"
     assert refusal(b"".join([header, long, *rest])) == said
     exact = first[:-2] + b',"more":"' + b"x" * (reading.MOST_A_LINE - len(first) - len(b',"more":""') + 1) + b'"}\n'
-    assert len(exact) == reading.MOST_A_LINE + 1
+    assert len(exact) == reading.MOST_A_LINE + 1  # with its line feed
     verify(reading.read(b"".join([header, exact, *rest]), "x"))
+
+
+def test_lines_are_what_line_feeds_close() -> None:
+    assert list(reading.rows(b"\na\n\nb")) == [b"", b"a", b""]
+    assert list(reading.rows(b"\na\nb\n", 1, 4)) == [b"a"]
+    assert list(reading.rows(b"")) == []
+
+
+def test_a_footer_that_is_damaged_is_refused_by_name_and_number() -> None:
+    *lines, footer = record()
+    said = f"x is not a match record: line {len(lines) + 1}: "
+    assert refusal(b"".join([*lines, footer.replace(b'"ranks":[', b'"ranks":["')])).startswith(said)
+    assert refusal(b"".join([*lines, footer, b"\n"])).startswith(f"x is not a match record: line {len(lines) + 2}: ")
+    cut = f"x is cut short in line {len(lines) + 1}, which has no end"
+    assert refusal(b"".join([*lines, footer[:-1]])) == cut
 
 
 def test_a_file_that_is_larger_than_any_record_is_not_read_to_its_end(tmp_path: Path) -> None:
@@ -81,6 +96,12 @@ def test_a_file_that_is_larger_than_any_record_is_not_read_to_its_end(tmp_path: 
     assert len(data) == MOST_BYTES + 1
     with pytest.raises(BadRecord, match=f"has more than {MOST_BYTES} bytes: a match record is smaller"):
         reading.read(data, name)
+
+
+def test_a_record_of_the_most_bytes_is_read_unpacked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"".join(record())
+    monkeypatch.setattr(reading, "MOST_BYTES", len(data))
+    verify(reading.read(data, "x"))
 
 
 def test_a_seat_has_no_more_strikes_than_drop_it_out() -> None:
@@ -99,4 +120,8 @@ def test_a_record_can_be_looked_at_more_than_once() -> None:
     assert list(read.lines) == list(read.lines)
     assert len(read.lines) == len(list(read.lines)) == read.footer.plies
     assert next(iter(read.plies)) in read.lines
+    assert read.footer not in read.lines
+    assert read.lines == reading.read(table.packed(), "y").lines
+    assert read.lines != reading.read(b"".join(record()), "x").lines
+    assert read.lines != list(read.lines)
     assert b"".join(map(write_line, read.lines)).count(b"\n") == len(read.lines)
