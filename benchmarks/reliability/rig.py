@@ -44,6 +44,9 @@ class Server:
     `start` after `stop` or `kill` goes on with the same folder, on the same port.
     """
 
+    program: tuple[str, ...] = ("-m", "arena")
+    """What Python runs."""
+
     def __init__(self, *options: str, environment: dict[str, str] | None = None, files: int | None = None) -> None:
         self._options = options
         self._files = files
@@ -65,7 +68,7 @@ class Server:
 
     def start(self) -> None:
         """Return as soon as it listens. Raises `RuntimeError` with what it said if it ends before."""
-        command = [sys.executable, "-m", "arena", "serve", "--port", str(self.port), "--data", str(self.data)]
+        command = [sys.executable, *self.program, "serve", "--port", str(self.port), "--data", str(self.data)]
         limit = self._files and partial(resource.setrlimit, resource.RLIMIT_NOFILE, (self._files, self._files))
         self._process = process = subprocess.Popen(
             [*command, *self._options], stderr=subprocess.PIPE, text=True, env=self.environment, preexec_fn=limit
