@@ -152,10 +152,7 @@ class Player:
                 self._sought += 1
                 seeks.add(f"s{self._sought}")
                 raw.send(type="seek", id=f"s{self._sought}", game=self._game)
-            try:
-                told = await asyncio.wait_for(raw.receive(), 1)
-            except TimeoutError:
-                continue
+            told = await raw.receive()
             match told["type"]:
                 case "start":
                     self._ledger.starts.setdefault(told["match"], time.monotonic())
@@ -173,6 +170,7 @@ class Player:
                     self.seats.pop(told["match"], None)
                 case "error":
                     seeks.discard(told.get("ref") or "")
+                    await asyncio.sleep(0.1)
 
 
 async def run_out(players: list[Player], data: Path) -> list[str]:

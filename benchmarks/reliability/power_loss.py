@@ -216,9 +216,7 @@ def main() -> None:
             wrong = wrong_after(disk, change.at, ledger, share, chance, moves=moves, start=start)
             lost += bool(wrong)
             broken += wrong
-    print(
-        f"power cut at {arguments.instants} instants in {time.perf_counter() - began:.0f} s, {lost} with something lost"
-    )
+    print(f"the power cut at {arguments.instants} instants: {lost} with a loss ({time.perf_counter() - began:.0f} s)")
     for line, count in broken.items():
         print(f"BROKEN: {count} x {line}")
     sys.exit(bool(broken))
