@@ -53,12 +53,15 @@ class Conversation:
         self._seeks: set[str] = set()
         self._seeks_made = 0
         self._holding = False
+        self._parting = ""
+        """Why the arena is about to close the connection."""
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
         if game is not None:
             self._rules[game.name, _rules_key(game.config)] = game
 
     def hello(self) -> messages.Hello:
         """The first message of every connection."""
+        self._parting = ""
         return messages.Hello(
             bot=self._bot.name,
             token=self._token,
@@ -111,6 +114,10 @@ class Conversation:
         why = report.STOPPING.get(code)
         return [self._trouble(why), Stop(1)] if why else []
 
+    def ended(self, code: int) -> str:
+        """How the connection ended, in the arena's words where it said why."""
+        return report.ended(self._settings.url, code, self._parting)
+
     def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
         self.connected = True
         self._games = welcome.games
@@ -161,7 +168,8 @@ class Conversation:
     def _erred(self, error: messages.Error) -> list[Effect]:
         line = Say(report.error(self._bot.name, error), trouble=True)
         if error.fatal:
-            return [line, Stop(1)] if error.code in HOPELESS else [line]
+            self._parting = error.message
+            return [line, Stop(1)] if error.code in HOPELESS else []
         if error.ref not in self._seeks:
             return [line]
         self._seeks.discard(error.ref)

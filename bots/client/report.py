@@ -30,8 +30,10 @@ def welcomed(bot: str, url: str, resumed: Sequence[str]) -> str:
     return f"{bot}: connected to {url}{going_on}"
 
 
-def ended(url: str, code: int) -> str:
-    """The connection ended with this close code, and another one may stand."""
+def ended(url: str, code: int, said: str) -> str:
+    """The connection ended with this close code, after the arena said why or nothing; and another one may stand."""
+    if said:
+        return f"the arena at {url} says: {said}"
     return f"the arena at {url} {PASSING[code]}" if code in PASSING else f"the connection to {url} ended ({code})"
 
 

@@ -15,7 +15,6 @@ from typing import Any, Unpack
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from bots.client import report
 from bots.client.backoff import Backoff
 from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
@@ -179,7 +178,7 @@ class Client:
                 self._backoff.stood(time.monotonic() - self._welcomed)
             self._perform(self._conversation.lost(code))
             if self._code is None:
-                self._down(report.ended(self._settings.url, code))
+                self._down(self._conversation.ended(code))
 
     def _leave_unwelcomed(self, connection: ClientConnection) -> None:
         if self._welcomed is None:

@@ -24,7 +24,7 @@ from bots.client.run import Client
 from bots.client.settings import Settings
 from patience import WITHIN
 from protocol.errors import UsageFault
-from protocol.messages import Hello, Seek
+from protocol.messages import Error, Hello, Seek
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 REQUEST = b"\r\n\r\n"
@@ -255,6 +255,20 @@ async def test_a_bot_comes_back_from_what_may_pass(
     (said,) = capsys.readouterr().err.splitlines()
     assert says in said
     assert said.endswith("; trying again")
+
+
+async def test_what_the_arena_says_before_it_closes_is_told_once(
+    peer: Any, script: Any, playing: Any, capsys: Any
+) -> None:
+    playing(peer.url)
+    for _ in range(3):
+        line = await peer.line()
+        await line.expect(Hello)
+        await line.say(Error(code="unavailable", message="too many names: come back in 60 s", fatal=True))
+        await line.close(4004)
+    await (await peer.line()).expect(Hello)
+    line = f"mine: the arena at {peer.url} says: too many names: come back in 60 s; trying again\n"
+    assert capsys.readouterr().err == line
 
 
 async def test_a_peer_that_never_welcomes_is_left(
