@@ -1,0 +1,181 @@
+"""Damage a database in one place at a time, and count what `arena db check` finds.
+
+Random bits of the file are turned over, and random fields of rows are written over. Damage that changes nothing that
+can be read (free space in a page) is no damage and is counted apart. Nothing else tells of some fields: when a bot was
+registered or seen, whether it is approved or revoked, a token's hash that is still one, a tournament's times. A claim
+is broken by damage to anything else that is not found, and by a check that ends otherwise than in lines.
+
+    python benchmarks/reliability/damage.py [--bits 300] [--fields 300] [--seconds 5] [--seed 1] [--quick] [--small]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sqlite3
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from ledger import Ledger, Player, run_out
+from rig import Server
+
+from arena.commands.db import look
+from arena.store.store import Store
+from protocol.errors import Fault
+
+TABLES = ("bots", "tournaments", "matches", "seats", "ratings", "records")
+UNTOLD = {
+    "bots": {"created", "seen", "approved", "revoked", "token_hash", "id"},
+    "tournaments": {"started", "finished"},
+}
+"""By table, what nothing else tells of."""
+Row = tuple[object, ...]
+
+
+async def played(server: Server, seconds: float) -> None:
+    """Have bots play on a server."""
+    await asyncio.to_thread(server.start)
+    ledger = Ledger()
+    players = [Player(ledger, server.port, number, "nim", pace=0) for number in range(4)]
+    tasks = [asyncio.create_task(player.run()) for player in players]
+    await asyncio.sleep(seconds)
+    await run_out(players, server.data)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    server.stop()
+
+
+def rows_of(file: Path) -> dict[str, list[Row]] | None:
+    """All that can be read; None where something can't."""
+    try:
+        with closing(sqlite3.connect(file)) as connection:
+            return {table: connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES}
+    except sqlite3.Error:
+        return None
+
+
+def columns_of(file: Path) -> dict[str, list[str]]:
+    """The names of the columns of every table."""
+    with closing(sqlite3.connect(file)) as connection:
+        return {
+            table: [row[1] for row in connection.execute(f"SELECT * FROM pragma_table_info('{table}')")]
+            for table in TABLES
+        }
+
+
+def checked(file: Path, *, quick: bool) -> str:
+    """What a check comes to: found, not found, or how it failed."""
+    try:
+        with closing(Store.open(file, create=False)) as store:
+            return "found" if store.check(partial(look, quick=quick)) else "not found"
+    except Fault:
+        return "found"
+    except Exception as exc:
+        return f"ended in {type(exc).__name__}: {exc}"
+
+
+def turned_over(whole: bytes, count: int, chance: random.Random) -> Iterator[bytes]:
+    """Copies with one bit that is another."""
+    for _ in range(count):
+        damaged = bytearray(whole)
+        damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        yield bytes(damaged)
+
+
+def written_over(file: Path, count: int, chance: random.Random) -> Iterator[bytes]:
+    """Copies with one field that is another value of its kind."""
+    columns = columns_of(file)
+    whole = file.read_bytes()
+    for _ in range(count):
+        file.write_bytes(whole)
+        table = chance.choice([table for table in TABLES if rows_of(file)[table]])  # type: ignore[index]
+        column = chance.choice(columns[table])
+        with closing(sqlite3.connect(file)) as connection:
+            place, value = chance.choice(connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall())
+            try:
+                connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (other(value, chance), place))
+            except sqlite3.IntegrityError:
+                continue
+            connection.commit()
+        yield file.read_bytes()
+
+
+def other(value: object, chance: random.Random) -> object:
+    """Another value of the same kind."""
+    if isinstance(value, (int, float)):
+        return value + chance.choice((-1, 1))
+    if isinstance(value, (str, bytes)) and value:
+        raw = bytearray(value if isinstance(value, bytes) else value.encode())
+        raw[chance.randrange(len(raw))] ^= 1
+        return bytes(raw) if isinstance(value, bytes) else raw.decode(errors="replace")
+    return "x"
+
+
+def untold(before: dict[str, list[Row]], after: dict[str, list[Row]], columns: dict[str, list[str]]) -> bool:
+    """Whether nothing was changed but what nothing else tells of."""
+    for table in TABLES:
+        if len(before[table]) != len(after[table]):
+            return False
+        for old, new in zip(before[table], after[table], strict=True):
+            changed = {name for name, a, b in zip(columns[table], old, new, strict=True) if a != b}
+            if not changed <= UNTOLD.get(table, set()):
+                return False
+    return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bits", type=int, default=300)
+    parser.add_argument("--fields", type=int, default=300)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--small", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.small:
+        arguments.bits, arguments.fields, arguments.seconds = 30, 30, 1
+    chance = random.Random(arguments.seed)
+    server = Server()
+    asyncio.run(played(server, arguments.seconds))
+    whole = (server.data / "arena.db").read_bytes()
+    broken = 0
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "arena.db"
+        file.write_bytes(whole)
+        before, columns = rows_of(file), columns_of(file)
+        assert before is not None
+        began = time.perf_counter()
+        assert checked(file, quick=arguments.quick) == "not found"
+        seconds = time.perf_counter() - began
+        print(f"{len(before['matches'])} matches, {len(whole) // 1024} KiB, checked in {seconds:.2f} s")
+        for what, copies in (
+            ("bits turned over", turned_over(whole, arguments.bits, chance)),
+            ("fields written over", written_over(file, arguments.fields, chance)),
+        ):
+            count: Counter[str] = Counter()
+            for copy in copies:
+                file.write_bytes(copy)
+                after = rows_of(file)
+                outcome = checked(file, quick=arguments.quick)
+                if outcome == "not found" and after is not None and untold(before, after, columns):
+                    outcome = "no damage" if before == after else "of what nothing else tells"
+                elif outcome != "found":
+                    broken += 1
+                count[outcome] += 1
+                for beside in Path(folder).glob("arena.db-*"):
+                    beside.unlink()
+                file.write_bytes(whole)
+            print(f"{count.total()} {what}: " + ", ".join(f"{number} {outcome}" for outcome, number in count.items()))
+    sys.exit(bool(broken))
+
+
+if __name__ == "__main__":
+    main()
