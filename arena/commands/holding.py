@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from arena.commands.config import database
-from arena.store.database import file_of
+from arena.store.database import file_of, revision_of
 from arena.store.lock import lock
 from arena.store.private import tighten
+from protocol.errors import ArenaFault
 
 
 @contextmanager
@@ -21,8 +22,16 @@ def held(data: Path, db: str | None) -> Iterator[str]:
     """
     where = database(db, data)
     with lock(data):
-        found = tighten(data, file_of(where))
+        found = tighten(data, _of_an_arena(file_of(where)))
         if found:
             names = ", ".join(map(str, found))
             print(f"arena: open to other users until now, and from now on yours alone: {names}", file=sys.stderr)
         yield where
+
+
+def _of_an_arena(file: Path) -> Path | None:
+    """A database, if it is one of ours. What is wrong with it is said when it is opened."""
+    try:
+        return None if revision_of(file) is None else file
+    except ArenaFault:
+        return None

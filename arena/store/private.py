@@ -23,14 +23,17 @@ def for_owner_only() -> Iterator[None]:
         os.umask(before)
 
 
-def tighten(folder: Path, database: Path) -> list[Path]:
+def tighten(folder: Path, database: Path | None) -> list[Path]:
     """Take away from others what they could do with a data folder and its database; what was open to them.
 
-    The folder itself is left as it is where it holds what is not an arena's, as a home would. What belongs to another
-    user can't be changed, and is among what is returned as well.
+    The folder itself is left as it is where it holds what is not an arena's, as a home would; so is what has the name
+    of an arena's file or folder and is none. What belongs to another user can't be changed, and is returned as well.
     """
-    files = [database.with_name(database.name + ending) for ending in ("", "-wal", "-shm")]
-    ours = [*files, folder / "lock", *(folder / name for name in _FOLDERS)]
+    files = [folder / "lock"]
+    if database is not None:
+        files += [database.with_name(database.name + ending) for ending in ("", "-wal", "-shm")]
+    folders = [folder / name for name in _FOLDERS]
+    ours = [*filter(Path.is_file, files), *filter(Path.is_dir, folders)]
     if set(folder.iterdir()) <= set(ours):
         ours.append(folder)
     return [path for path in ours if _tightened(path)]

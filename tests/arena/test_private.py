@@ -72,3 +72,14 @@ def test_a_folder_with_other_things_in_it_stays_open_and_what_is_the_arenas_does
     assert tighten(tmp_path, tmp_path / "arena.db") == [tmp_path / "arena.db", tmp_path / "journal"]
     assert opened(tmp_path) == {str(tmp_path): 0o055, str(tmp_path / "diary"): 0o044}
     assert tighten(tmp_path, tmp_path / "arena.db") == []
+
+
+def test_what_is_no_database_of_an_arena_is_left_as_it_is(tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    diary.write_text("dear diary")
+    diary.chmod(0o644)
+    words = ["random", "perfect", "--game", "nim", "--data", str(tmp_path / "data"), "--db", str(diary)]
+    done = call("arena", "tournament", *words)
+    assert (done.code, done.out) == (1, "")
+    assert done.err == f"arena: {diary} is not a database: choose another file with --db\n"
+    assert stat.S_IMODE(diary.stat().st_mode) == 0o644
