@@ -12,7 +12,7 @@ from protocol.messages import MAX_SLOTS
 
 KEPT = 64
 """For the store, the log, records that are written, and what Python opens now and then."""
-WAITING = 256
+WAITING = 1024
 LEAST = 128
 
 log = logging.getLogger("arena")

@@ -97,7 +97,12 @@ async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
 
 def _access(settings: ServerSettings, files: Shares) -> Access:
     return Access(
-        bounds=Bounds(connections=files.connections, per_address=settings.max_per_address, waiting=files.waiting),
+        bounds=Bounds(
+            connections=files.connections,
+            per_address=settings.max_per_address,
+            waiting=files.waiting,
+            waiting_per_address=settings.max_per_address,
+        ),
         proxies=networks(settings.trusted_proxy),
         origins=origins(settings.allow_origin),
     )

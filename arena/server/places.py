@@ -13,8 +13,8 @@ class Bounds(Struct, frozen=True, kw_only=True):
 
     connections: int = 1000
     per_address: int = 100
-    waiting: int = 256
-    waiting_per_address: int = 64
+    waiting: int = 1024
+    waiting_per_address: int = 100
 
 
 class Place:

@@ -122,7 +122,7 @@ async def beside(options: argparse.Namespace, kind: str) -> bool:
                 used = (server.processor_time() - used) / options.seconds
                 waited = await newcomer(server.port)
                 more = server.descriptors() - idle
-        fair = more <= options.attackers * (PER_ADDRESS + 64) + 8 and names(server, NAMES + 2)
+        fair = more <= options.attackers * 2 * PER_ADDRESS + 8 and names(server, NAMES + 2)
     print(f"{kind:17} {felt}, newcomer {waited:5.2f} s, {more:4} files, processor {used:4.0%}")
     return fair and not felt.drops and waited < 10
 

@@ -32,7 +32,7 @@ def test_what_is_shared_out_is_there(limit: int) -> None:
 
 def test_with_files_enough_all_connections_play_in_all_their_slots() -> None:
     found = shares(needed(1000), 1000)
-    assert (found.connections, found.waiting, found.journals) == (1000, 256, 32_000)
+    assert (found.connections, found.waiting, found.journals) == (1000, 1024, 32_000)
 
 
 def test_the_limit_is_raised_as_far_as_it_may_be(
