@@ -14,7 +14,9 @@ from pathlib import Path
 from arena.ratings.pairing import Pairing
 from arena.referee.result import Result
 from arena.server.arena import Arena
+from arena.server.gate import Access
 from arena.server.journal import Journal
+from arena.server.places import Bounds
 from arena.store.archive import Archive
 from arena.tournament.assigning import assigned
 from arena.tournament.contestants import Contestant
@@ -92,6 +94,7 @@ class Tournament:
             settle=TellFirst(in_order, lambda result: self._finished(result, results)),
             actions=assigned,
             freed=self._news.set,
+            access=_access(len(tokens)),
         )
         played_out = False
         try:
@@ -228,3 +231,15 @@ class Tournament:
         """The tournament can't go on."""
         self._failure = self._failure or fault
         self._news.set()
+
+
+def _access(bots: int) -> Access:
+    """So many bots from this machine, each on a connection and maybe on the next one already; and who watches."""
+    usual = Bounds()
+    return Access(
+        bounds=Bounds(
+            connections=max(usual.connections, 4 * bots),
+            per_address=max(usual.per_address, 2 * bots),
+            waiting_per_address=max(usual.waiting_per_address, 2 * bots),
+        )
+    )
