@@ -103,11 +103,10 @@ class Attendance:
         return True
 
     def missed(self, bot: str) -> float:
-        """A bot did not come to its match; for how many seconds it has to pause."""
+        """A bot did not come to its match; for how many seconds it may not seek."""
         self._tried.discard(bot)
-        if bot in self._awaited:
-            self._addresses.lengthen(self._awaited[bot])
-        return self._bots.lengthen(bot)
+        of_address = self._addresses.lengthen(self._awaited[bot]) if bot in self._awaited else 0.0
+        return max(self._bots.lengthen(bot), of_address)
 
     def played(self, bot: str) -> None:
         """A bot played to the end of a match: that makes good for one it missed."""

@@ -134,8 +134,8 @@ class Lobby:
 
     def _most(self, bot: str) -> int:
         """How many matches may begin now for a bot that seeks."""
-        session = self._sessions[bot]
-        if not self._attendance.free(bot, session.address):
+        session = self._sessions.get(bot)  # it may have left while a look went on
+        if session is None or not self._attendance.free(bot, session.address):
             return 0
         return session.slots if self._attendance.tried(bot) else 1
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from arena.referee import match as referee
+from arena.server import seeking
 from arena.server.attendance import FIRST, FORGOTTEN, LONGEST, LONGEST_OF_ADDRESS, Attendance, Pauses, paused
 from protocol.messages import Clock
 
@@ -113,8 +114,9 @@ def test_an_address_whose_new_bots_do_not_come_has_a_tenth_of_the_time(attendanc
         assert attendance.free(troll, HERE)
         attendance.begin(troll, HERE)
         watch.time += referee.READY_WITHIN
-        attendance.missed(troll)
+        missed = attendance.missed(troll)
         attendance.end(troll)
+        assert missed == attendance.pause(troll, HERE)
         assert not attendance.free("newcomer", HERE)
         pauses.append(attendance.pause("newcomer", HERE))
         watch.time += pauses[-1]
@@ -181,6 +183,25 @@ async def test_a_silent_bot_with_64_slots_takes_one_honest_bot_at_a_time(serve: 
     for client in (bob, cid):
         await client.send(type="seek", id="second", game="nim")
     assert {seat["bot"] for seat in (await bob.expect("start"))["seats"]} == {"bob", "cid"}
+
+
+async def test_bots_that_leave_while_a_look_goes_on_are_passed_over(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seeking, "AT_ONCE", 2)
+    served = await serve()
+    seeks = served.arena.lobby.seeks
+    monkeypatch.setattr(seeks, "_look_in", lambda seconds: None)
+    for number in range(5):
+        client = await served.enter(f"bot-{number}")
+        await client.send(type="seek", id="s", game="nim")
+        await client.send(type="unseek", id="none")
+        await client.expect("unseeked")
+    looking = seeks._pair()
+    next(looking)
+    for session in list(served.arena.lobby._sessions.values()):
+        served.arena.lobby.leave(session)
+    assert all(step is None for step in looking)
 
 
 async def test_new_bots_of_one_address_play_as_soon_as_the_one_before_has_come(serve: Any) -> None:

@@ -40,6 +40,15 @@ def test_ratings_state_every_constant_that_was_used() -> None:
     assert (ratings.tau, ratings.draw_probability) == (0.0, 0.4)
 
 
+def test_a_pool_is_of_a_preset_and_has_the_constants_of_its_game() -> None:
+    ratings = rated("tictactoe/classic", [1, 2])
+    assert (ratings.pool, ratings.draw_probability) == ("tictactoe/classic", 0.4)
+    assert ladder.game_of("risk-duel/south-america") == "risk-duel"
+    ladder.check("tictactoe/classic", ratings, [1, 2])
+    with pytest.raises(BadRecord, match="pool should be tictactoe, the record says tictactoe/classic"):
+        ladder.check("tictactoe", ratings, [1, 2])
+
+
 def test_two_tied_newcomers_are_updated_equally() -> None:
     first, second = rated("tictactoe", [1, 1]).seats
     assert (first.mu_after, first.sigma_after) == (second.mu_after, second.sigma_after)
