@@ -91,12 +91,13 @@ class _Reader:
             where = f"borders[{i}]"
             if not isinstance(pair, (list, tuple)) or len(pair) != 2:
                 self._bad(f"{where} is {shown(pair)}: a pair of territories")
-            a, b = sorted(find(end, where) for end in pair)
+            a, b = find(pair[0], where), find(pair[1], where)
             if a == b:
                 self._bad(f"{where} is a border of {shown(pair[0])} with itself")
-            if (a, b) in seen:
-                self._bad(f"{where} is there already, as borders[{seen[a, b]}]: each border is listed once")
-            seen[a, b] = i
+            border = (a, b) if a < b else (b, a)
+            if border in seen:
+                self._bad(f"{where} is there already, as borders[{seen[border]}]: each border is listed once")
+            seen[border] = i
         return tuple(sorted(seen))
 
     def _finder(self, what: str, rows: str, names: Sequence[str]) -> Callable[[Any, str], int]:

@@ -1,0 +1,319 @@
+"""What the costliest legal request of each kind takes of the event loop at once, in processor time, for every game.
+
+A server in this process is asked by clients in another thread; of each request the longest callback of the loop
+counts, and of several runs the shortest. `deal` is what one deal in 10⁹ takes, reckoned from the mean.
+Usage: python benchmarks/reliability/costs.py [--runs 2] [--games nim,grundy] [--small]
+Exit status 1 if a request holds up the loop for more than ten times the limit of 5 ms: no slow machine explains that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import gc
+import logging
+import math
+import os
+import queue
+import random
+import re
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rig import Raw
+
+from arena.commands.config import ServerSettings
+from arena.commands.serve import serve
+from protocol.dice import Dice
+from protocol.games import NAMES, load
+from protocol.games.risk.description import MOST, MOST_BORDERS
+
+LIMIT_MS = 5.0
+WITHIN = 300.0
+"""Seconds that a run may take."""
+KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", "back", "watch", "end")
+SLOTS = 64
+TAIL = -math.log(1e-9)
+"""So many times the mean is exceeded by one in 10⁹ of what is drawn again and again until it fits."""
+
+Message = dict[str, Any]
+Choose = Callable[[Message, random.Random], Any]
+
+
+class Case(NamedTuple):
+    """A match that is dear in some way: how it is played, and for how many plies."""
+
+    game: str
+    config: Mapping[str, Any]
+    choose: Choose
+    plies: int
+
+
+def any_move(turn: Message, chance: random.Random) -> Any:
+    """One of those that are listed."""
+    return chance.choice(turn["legal"])
+
+
+def halves(turn: Message, chance: random.Random) -> Any:
+    """The move that leaves the most moves: of the heaps of Grundy's game, all are split."""
+    return turn["legal"][len(turn["legal"]) // 2]
+
+
+def hoard(turn: Message, chance: random.Random) -> Any:
+    """Every unit of a campaign on one border, until the greatest battle that there can be in the last round."""
+    state, seat = turn["state"], turn["to_move"]
+    at = state["owner"].index(seat)
+    if state["phase"] == "draft":
+        return {"do": "draft", "units": [[at, state["units"]]]}
+    attacks = [move for move in turn["legal"] if move["do"] == "attack"]
+    greatest = max(attacks, key=lambda move: move["units"], default={"units": 0})
+    return greatest if greatest["units"] > 5_800 else {"do": "end"}
+
+
+def largest_map() -> Message:
+    """As many territories and borders as a map may have, in as many continents."""
+    territories = [{"name": f"{i:02}", "continent": i, "x": i % 101, "y": i % 101} for i in range(MOST)]
+    borders = [[i, i + far] for far in range(1, MOST) for i in range(MOST - far)][:MOST_BORDERS]
+    continents = [{"name": f"c{i}", "bonus": 1} for i in range(MOST)]
+    return {"name": "large", "territories": territories, "continents": continents, "borders": borders}
+
+
+def cases(*, small: bool) -> list[Case]:
+    """The extremes of every game's configs."""
+    large = {"map": largest_map()}
+    plies = 10 if small else 200
+    armies = {**large, "initial_units": 100, "max_rounds": 19, "max_attacks": 20}
+    dealt = {"take": list(range(100, 116)), "start": "p-position", "misere": True}
+    return [
+        Case("nim", {"heaps": [1000, 1000]}, any_move, plies),
+        Case("nim", {"heaps": [31] * 64, "take": list(range(1, 17))}, any_move, plies),
+        Case("nim", {"heaps": [250, 250], "start": "p-position"}, any_move, plies),
+        Case("nim", {"heaps": [1000, *range(1, 44)], **dealt}, any_move, plies),
+        Case("grundy", {"heaps": [200] * 16}, halves, 2 * plies),
+        Case("tictactoe", {}, any_move, plies),
+        Case("risk-duel", {**large, "max_troops": 100, "max_plies": 10_000}, any_move, 2 * plies),
+        Case("risk-campaign", {**large, "max_rounds": 119}, hoard, 8 if small else 480),
+        Case("risk-campaign", {**armies, "players": 2}, any_move, plies),
+        Case("risk-campaign", {**armies, "players": 6}, any_move, plies),
+    ]
+
+
+class Meter:
+    """The longest callback, in seconds of processor time, of the loop that runs in this thread."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        thread, run = threading.get_ident(), asyncio.Handle._run
+
+        def timed(handle: asyncio.Handle) -> None:
+            began = time.thread_time()
+            run(handle)
+            if threading.get_ident() == thread:
+                self._loop = handle._loop
+                self.longest = max(self.longest, time.thread_time() - began)
+
+        asyncio.Handle._run = timed
+
+    async def settle(self) -> None:
+        """Return some turns of the measured loop later."""
+        assert self._loop is not None
+        for _ in range(5):
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self._loop))
+
+
+class Run:
+    """All cases once: by kind and game the longest callback in milliseconds."""
+
+    def __init__(self, port: int, meter: Meter, number: int) -> None:
+        self.longest: dict[tuple[str, str], float] = {}
+        self._port, self._meter, self._number = port, meter, number
+        self._names = self._entered = 0
+
+    async def enter(self, *name: str, **more: Any) -> Raw:
+        self._entered += 1  # an address of one's own each: what one address asks for has to wait
+        source = f"127.{self._number}.{self._entered // 250}.{1 + self._entered % 250}"
+        return await Raw.enter(self._port, *name, source=source, **more)
+
+    def name(self) -> str:
+        """One that nobody has."""
+        self._names += 1
+        return f"bot-{self._number}-{self._names}"
+
+    @contextlib.asynccontextmanager
+    async def measured(self, kind: str, game: str) -> AsyncIterator[None]:
+        """Measure what is asked inside, once it is answered."""
+        self._meter.longest = 0.0
+        yield
+        await self._meter.settle()
+        took = 1000 * self._meter.longest
+        self.longest[kind, game] = max(took, self.longest.get((kind, game), 0.0))
+
+    async def play(self, case: Case) -> None:
+        """One match of a case, with every kind of request."""
+        game, chance = case.game, random.Random(1)
+        rules = load(game, case.config)
+        names = [self.name() for _ in range(rules.seats)]
+        async with self.measured("hello", game):
+            bots = [await self.enter(name, follow=True) for name in names]
+        seek = {"type": "seek", "id": "s", "game": game, "config": case.config, "rated": False}
+        async with self.measured("seek", game):
+            bots[0].send(**seek)
+            bots[0].send(type="unseek", id="none")
+            await bots[0].receive("unseeked")
+        async with self.measured("unseek", game):
+            bots[0].send(type="unseek", id="s")
+            await bots[0].receive("unseeked")
+        async with self.measured("start", game):
+            for bot in bots:
+                bot.send(**seek)
+            starts = [await bot.receive("start") for bot in bots]
+        match = starts[0]["match"]
+        seats = dict(sorted((start["seat"], bot) for start, bot in zip(starts, bots, strict=True)))
+        async with self.measured("ready", game):
+            for bot in bots:
+                bot.send(type="ready", match=match, nonce="00" * 16)
+            turn = await self._next(seats)
+        async with self.measured("move", game):
+            turn = await self._moves(case, seats, turn, chance)
+        if turn["type"] == "turn":
+            await self._interrupt(case, seats, turn)
+        for bot in seats.values():
+            bot.close()
+
+    async def _moves(self, case: Case, seats: dict[int, Raw], turn: Message, chance: random.Random) -> Message:
+        """Play on; the turn that comes then, or the end."""
+        for _ in range(case.plies):
+            seats[turn["to_move"]].send(
+                type="move", match=turn["match"], ply=turn["ply"], move=case.choose(turn, chance)
+            )
+            turn = await self._next(seats)
+            if turn["type"] == "end":
+                break
+        return turn
+
+    async def _next(self, seats: dict[int, Raw]) -> Message:
+        """What comes next to whoever is to move; all follow."""
+        told = await asyncio.gather(*(bot.receive("turn", "end") for bot in seats.values()))
+        return told[0] if told[0]["type"] == "end" else told[list(seats).index(told[0]["to_move"])]
+
+    async def _interrupt(self, case: Case, seats: dict[int, Raw], turn: Message) -> None:
+        """What may come between the moves, and the end."""
+        game, match, seat = case.game, turn["match"], turn["to_move"]
+        async with self.measured("strike", game):
+            for move in ({"do": "attack", "from": 0, "to": 99, "units": 1}, [[[]] * 1000] * 15):
+                seats[seat].send(type="move", match=match, ply=turn["ply"], move=move)
+                await seats[seat].receive("rejected")
+        watcher = await self.enter()
+        async with self.measured("watch", game):
+            watcher.send(type="watch", match=match)
+            await watcher.receive("turn")
+        watcher.close()
+        async with self.measured("back", game):
+            name = seats[seat].welcome["bot"]
+            seats[seat] = await self.enter(name)
+            await seats[seat].receive("turn")
+        async with self.measured("end", game):
+            for bot in seats.values():
+                bot.send(type="resign", match=match)
+            for bot in seats.values():
+                await bot.receive("end")
+
+    async def many(self, case: Case) -> None:
+        """As many matches as a bot may have at once, all of which it comes back to."""
+        names = [self.name() for _ in range(load(case.game, case.config).seats)]
+        bots = [await self.enter(name, slots=SLOTS) for name in names]
+        for number in range(SLOTS):
+            for bot in bots:
+                bot.send(type="seek", id=str(number), game=case.game, config=case.config, rated=False)
+            for bot in bots:
+                bot.send(type="ready", match=(await bot.receive("start"))["match"])
+        async with self.measured("back", case.game):
+            again = await self.enter(names[0], slots=SLOTS)
+            for _ in range(SLOTS):
+                await again.receive("start")
+        for bot in (*bots, again):
+            bot.close()
+
+
+def deal_ms(case: Case) -> float:
+    """Milliseconds of processor time that one deal in 10⁹ takes."""
+    rules, deals = load(case.game, case.config), 300
+    began = time.thread_time()
+    for number in range(deals):
+        rules.initial(Dice(number.to_bytes(32, "big"), 0))
+    return 1000 * TAIL * (time.thread_time() - began) / deals
+
+
+async def ask(port: int, meter: Meter, options: argparse.Namespace) -> dict[tuple[str, str], float]:
+    """The least of several runs, by kind and game."""
+    least: dict[tuple[str, str], float] = {}
+    for number in range(options.runs):
+        run = Run(port, meter, number)
+        for case in cases(small=options.small):
+            if case.game in options.games:
+                await run.play(case)
+                if case.config.get("start") == "p-position":
+                    run.longest["deal", case.game] = max(deal_ms(case), run.longest.get(("deal", case.game), 0.0))
+        for game in options.games[-1:] if options.small else options.games:
+            await run.many(next(case for case in cases(small=True) if case.game == game))
+        for key, took in run.longest.items():
+            least[key] = min(took, least.get(key, math.inf))
+    return least
+
+
+def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
+    """Serve from this thread while another one asks."""
+    meter, ports, found = Meter(), queue.Queue[int](), dict[tuple[str, str], float]()
+
+    class Ports(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if listening := re.search(r"listening on ws://\S+:(\d+)", record.getMessage()):
+                ports.put(int(listening[1]))
+
+    def client() -> None:
+        try:
+            found.update(asyncio.run(asyncio.wait_for(ask(ports.get(), meter, options), WITHIN * options.runs)))
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    log = logging.getLogger("arena")
+    log.setLevel(logging.INFO)
+    log.addHandler(Ports())
+    gc.disable()
+    with tempfile.TemporaryDirectory() as data:
+        asking = threading.Thread(target=client)
+        asking.start()
+        asyncio.run(serve(ServerSettings(port=0, data=data), Path(data)))
+        asking.join()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--games", type=lambda text: text.split(","), default=list(NAMES))
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    if options.small:
+        options.runs = 1
+    found = measure(options)
+    if not found:
+        raise SystemExit("costs: the clients failed, see above")
+    print(f"{'ms of processor time':<22}" + "".join(f"{game:>15}" for game in options.games))
+    for kind in KINDS:
+        cells = (found.get((kind, game)) for game in options.games)
+        print(f"{kind:<22}" + "".join(f"{'' if cell is None else f'{cell:.2f}':>15}" for cell in cells))
+    kind, game = max(found, key=lambda key: found[key])
+    print(f"limit {LIMIT_MS:g}; the longest: {kind} of {game}, {found[kind, game]:.2f}")
+    raise SystemExit(found[kind, game] > 10 * LIMIT_MS)
+
+
+if __name__ == "__main__":
+    main()
