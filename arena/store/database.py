@@ -220,5 +220,7 @@ def failures(file: Path) -> Iterator[None]:
         raise StoreFailed(f"{file}: {exc.orig}") from exc
     except DBAPIError as exc:
         raise StoreUnavailable(f"{file}: {exc.orig}") from exc
+    except UnicodeDecodeError as exc:  # what SQLite complains of is not even text
+        raise StoreUnavailable(f"{file}: the file is damaged: {exc}") from exc
     except SQLAlchemyError as exc:
         raise StoreFailed(f"{file}: {str(exc).splitlines()[0]}") from exc
