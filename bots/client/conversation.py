@@ -28,7 +28,8 @@ NORMAL_CLOSURE = 1000
 MOST_CACHED = 64
 PASSING = (UNAVAILABLE, NO_SLOTS)
 """Answers to a seek that may be another one in a while."""
-SEEK_AGAIN = 2.0
+SEEK_AGAIN, SEEK_AGAIN_AT_LAST = 2.0, 60.0
+"""Seconds until the next try, twice as long each time, until a match begins."""
 HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
 """Fatal errors after which coming back would not help."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
@@ -53,6 +54,7 @@ class Conversation:
         self._seeks: set[str] = set()
         self._seeks_made = 0
         self._holding = False
+        self._next_try = SEEK_AGAIN
         self._parting = ""
         """Why the arena is about to close the connection."""
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
@@ -134,6 +136,7 @@ class Conversation:
 
     def _started(self, start: messages.Start) -> list[Effect]:
         self._awaited.discard(start.match)
+        self._next_try = SEEK_AGAIN
         if start.seek is not None:
             self._seeks.discard(start.seek)
         known = self._seats.get(start.match)
@@ -178,7 +181,8 @@ class Conversation:
         if self._holding:
             return []
         self._holding = True
-        return [line, SeekLater(SEEK_AGAIN)]
+        delay, self._next_try = self._next_try, min(2 * self._next_try, SEEK_AGAIN_AT_LAST)
+        return [line, SeekLater(delay)]
 
     def _go_on(self) -> list[Effect]:
         """Seek what there is room for; stop when everything was played."""

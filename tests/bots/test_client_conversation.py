@@ -407,6 +407,24 @@ def test_a_seek_that_cannot_be_granted_now_is_made_again_later(talk: Talk, scrip
     assert [seek.id for seek in of(messages.Seek, talk.conversation.seek())] == ["s2"]
 
 
+def test_a_seek_that_is_refused_again_and_again_is_made_ever_more_seldom_until_a_match_begins(
+    talk: Talk, script: Any
+) -> None:
+    def refused() -> float:
+        (seek,) = of(messages.Seek, talk.conversation.seek())
+        (later,) = of(SeekLater, talk.hears(messages.Error(code="unavailable", message="not now", ref=seek.id)))
+        return later.seconds
+
+    talk.hears(script.welcome())
+    talk.hears(messages.Error(code="unavailable", message="not now", ref="s1"))
+    assert [refused() for _ in range(6)] == [4, 8, 16, 32, 60, 60]
+    (seek,) = of(messages.Seek, talk.conversation.seek())
+    talk.hears(script.start(seek=seek.id))
+    ending = talk.hears(script.end())
+    (seek,) = of(messages.Seek, ending)
+    assert of(SeekLater, talk.hears(messages.Error(code="unavailable", message="not now", ref=seek.id)))[0].seconds == 2
+
+
 def test_a_seek_that_can_never_be_granted_stops_the_bot(talk: Talk, script: Any) -> None:
     talk.hears(script.welcome())
     effects = talk.hears(messages.Error(code="bad_config", message="nim has no preset 'x'", ref="s1"))
