@@ -172,10 +172,10 @@ async def _serve_echo() -> None:
 
 
 async def _serve_arena(connections: int) -> None:
+    from arena.network.gate import Access
+    from arena.network.places import Bounds
     from arena.server.arena import Arena
-    from arena.server.gate import Access
     from arena.server.journal import Journal
-    from arena.server.places import Bounds
     from arena.server.settling import Ended, StoreFirst
     from arena.store.archive import Archive
     from arena.store.store import Store

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from arena.server.addresses import networks
-from arena.server.origins import origins
+from arena.network.addresses import networks
+from arena.network.origins import origins
 from protocol.errors import UsageFault
 from protocol.launch import PORT
 from protocol.messages import Clock

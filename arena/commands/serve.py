@@ -15,15 +15,15 @@ from arena.commands.config import ServerSettings, clock, database
 from arena.commands.descriptors import Shares, raised
 from arena.commands.holding import held
 from arena.commands.tables import counted
-from arena.server.addresses import is_loopback, networks
+from arena.network.addresses import is_loopback, networks
+from arena.network.encryption import CertificateFault, Encryption
+from arena.network.gate import Access
+from arena.network.origins import origins
+from arena.network.places import Bounds
 from arena.server.arena import Arena
 from arena.server.eligibility import Eligibility
-from arena.server.encryption import CertificateFault, Encryption
-from arena.server.gate import Access
 from arena.server.identity import Registration, StoreDoor
 from arena.server.journal import Journal
-from arena.server.origins import origins
-from arena.server.places import Bounds
 from arena.store.archive import Archive
 from arena.store.store import Store
 from protocol.games import NAMES, load

@@ -11,6 +11,10 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from arena.network.encryption import Encryption
+from arena.network.gate import Access, Gate
+from arena.network.listener import Listener
+from arena.network.wire import Wire
 from arena.referee.match import Match
 from arena.referee.record import Header, RecordedSeat, header_of
 from arena.referee.result import Ratings, Result
@@ -18,13 +22,10 @@ from arena.referee.rules import rules_of
 from arena.server.actions import everything
 from arena.server.audience import Rounds
 from arena.server.eligibility import Eligibility
-from arena.server.encryption import Encryption
-from arena.server.gate import Access, Gate
 from arena.server.handshake import Handshake
 from arena.server.health import Health
 from arena.server.identity import Door
 from arena.server.journal import Journal, JournalFault, MatchJournal
-from arena.server.listener import Listener
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.reporting import Reporter
@@ -33,7 +34,6 @@ from arena.server.runner import TRY_AGAIN, Runner
 from arena.server.session import Action
 from arena.server.settling import Settle, Settling, StoreFirst
 from arena.server.waiting import Sought
-from arena.server.wire import Wire
 from arena.store.archive import Archive
 from arena.store.times import utc
 from protocol.close_codes import RESTARTING

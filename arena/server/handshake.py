@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from arena.network.wire import Wire
 from arena.server.actions import Unavailable
 from arena.server.identity import Door, TooOften
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.session import Action, Session
-from arena.server.wire import Wire
 from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY
 from protocol.codec import Codec, Frame
 from protocol.errors import ArenaFault, BotFault, MalformedMessage

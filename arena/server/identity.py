@@ -11,7 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from arena.server.rates import Patience, Rate
+from arena.network.rates import Patience, Rate
 from arena.store.archive import Archive
 from arena.store.store import NameInUse, Registered
 from arena.store.times import utc

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from arena.network.wire import Wire, framed
 from arena.server.peer import Shown
-from arena.server.wire import Wire, framed
 from protocol.close_codes import TOO_MANY_BAD_MESSAGES
 from protocol.codec import Codec, Frame
 from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from arena.network.gate import Access
+from arena.network.places import Bounds
 from arena.ratings.pairing import Pairing
 from arena.referee.result import Result
 from arena.server.arena import Arena
-from arena.server.gate import Access
 from arena.server.journal import Journal
-from arena.server.places import Bounds
 from arena.store.archive import Archive
 from arena.tournament.assigning import assigned
 from arena.tournament.contestants import Contestant

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from arena.server.budget import MOST_REST, REST, Account, Budget
+from arena.network.budget import MOST_REST, REST, Account, Budget
 
 WORK = 0.004
 

@@ -14,7 +14,7 @@ import pytest
 
 from arena.commands import descriptors
 from arena.commands.descriptors import needed, raised, shares
-from arena.server import acceptor
+from arena.network import acceptor
 from arena.server.journal import Journal, JournalFault
 from commands import call
 from patience import WITHIN

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
-from arena.server import encryption
-from arena.server.encryption import CertificateFault, Encryption
-from arena.server.gate import Access
-from arena.server.places import Bounds
+from arena.network import encryption
+from arena.network.encryption import CertificateFault, Encryption
+from arena.network.gate import Access
+from arena.network.places import Bounds
 from certificates import Pair, make
 from commands import call
 from patience import WITHIN

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
-from arena.server import gate
-from arena.server.addresses import networks
-from arena.server.gate import Access
-from arena.server.origins import is_own_name, origins
-from arena.server.places import Bounds
+from arena.network import gate
+from arena.network.addresses import networks
+from arena.network.gate import Access
+from arena.network.origins import is_own_name, origins
+from arena.network.places import Bounds
 from patience import WITHIN
 
 

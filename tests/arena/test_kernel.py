@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from arena.server import kernel
+from arena.network import kernel
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="other kernels don't say")
 RUN = [pytest.param(asyncio.run, id="asyncio"), pytest.param(uvloop.run, id="uvloop")]

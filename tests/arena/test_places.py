@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from arena.server import rates
-from arena.server.places import Bounds, Place, Places
-from arena.server.rates import Patience, Rate
+from arena.network import rates
+from arena.network.places import Bounds, Place, Places
+from arena.network.rates import Patience, Rate
 
 
 class Crowd:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from arena.network.listener import PortFault
 from arena.referee import match as referee
 from arena.referee import reading
 from arena.replay.verify import verify
-from arena.server.listener import PortFault
 from protocol.messages import Clock
 
 

@@ -11,9 +11,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from arena.server import handshake, wire
-from arena.server.gate import Access
-from arena.server.places import Bounds
+from arena.network import wire
+from arena.network.gate import Access
+from arena.network.places import Bounds
+from arena.server import handshake
 from patience import WITHIN
 
 

@@ -16,10 +16,10 @@ import pytest
 from arena.commands import serve, tournament
 from arena.commands.config import ServerSettings
 from arena.commands.tournament_options import Options
+from arena.network.listener import Listener, PortFault
 from arena.referee.record import Secret
 from arena.server.arena import Arena
 from arena.server.journal import Journal, JournalFault
-from arena.server.listener import Listener, PortFault
 from arena.store.database import StoreFailed
 from arena.store.finishing import Finished
 from arena.store.store import Store

@@ -9,10 +9,10 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
-from arena.server.addresses import Network, Proxies, address_of, is_loopback
-from arena.server.origins import Origins, is_own_name
-from arena.server.places import Bounds, Place, Places
-from arena.server.rates import Rate
+from arena.network.addresses import Network, Proxies, address_of, is_loopback
+from arena.network.origins import Origins, is_own_name
+from arena.network.places import Bounds, Place, Places
+from arena.network.rates import Rate
 from protocol.codec import CODECS
 from protocol.shown import shown
 
@@ -22,7 +22,7 @@ COME_BACK_AFTER = 5
 ARRIVALS_AT_ONCE, ARRIVALS_PER_SECOND = 20, 10.0
 """From an address: so many beside two for each connection that it may have, then so many a second."""
 
-log = logging.getLogger("arena.server.gate")
+log = logging.getLogger("arena.network.gate")
 
 
 class Access(Struct, frozen=True, kw_only=True):

@@ -19,12 +19,12 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from arena.server.acceptor import BACKLOG, Acceptor
-from arena.server.budget import Budget
-from arena.server.encryption import Encryption
-from arena.server.gate import Asked, Gate
-from arena.server.places import Place
-from arena.server.wire import Wire
+from arena.network.acceptor import BACKLOG, Acceptor
+from arena.network.budget import Budget
+from arena.network.encryption import Encryption
+from arena.network.gate import Asked, Gate
+from arena.network.places import Place
+from arena.network.wire import Wire
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.errors import ArenaFault
 from protocol.messages import MAX_CLIENT_FRAME
@@ -34,7 +34,7 @@ REQUEST_WITHIN = 10.0
 PING_EVERY = 10.0
 PONG_WITHIN = 20.0
 
-log = logging.getLogger("arena.server.listener")
+log = logging.getLogger("arena.network.listener")
 
 
 class PortFault(ArenaFault):

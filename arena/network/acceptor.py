@@ -11,9 +11,9 @@ import logging
 import socket
 from collections.abc import Callable
 
-from arena.server.encryption import Encryption
-from arena.server.places import Place
-from arena.server.wire import Wire
+from arena.network.encryption import Encryption
+from arena.network.places import Place
+from arena.network.wire import Wire
 
 BACKLOG = 100
 """Connections that the system keeps until they are accepted."""
@@ -21,7 +21,7 @@ REST = 0.5
 """Seconds without accepting where the system has no more to give."""
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
-log = logging.getLogger("arena.server.acceptor")
+log = logging.getLogger("arena.network.acceptor")
 
 
 class Acceptor:

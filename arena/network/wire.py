@@ -17,9 +17,9 @@ from websockets.frames import DATA_OPCODES, CloseCode, Opcode
 from websockets.frames import Frame as WebSocketFrame
 from websockets.protocol import State
 
-from arena.server import kernel
-from arena.server.budget import Account, Budget
-from arena.server.places import Place
+from arena.network import kernel
+from arena.network.budget import Account, Budget
+from arena.network.places import Place
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
 
@@ -45,7 +45,7 @@ OPENING, GREETING, READING = 0.0005, 0.001, 0.00005
 SENDING = 1e-7
 """Seconds that are charged for a byte of an answer that the arena did not ask for: it costs others' memory and line."""
 
-log = logging.getLogger("arena.server.wire")
+log = logging.getLogger("arena.network.wire")
 
 
 def framed(frame: Frame) -> bytes:
