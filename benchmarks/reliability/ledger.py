@@ -147,6 +147,7 @@ class Player:
             await asyncio.sleep(0.3)
             return
         seeks: set[str] = set()
+        self.seats.clear()  # those of matches that go on are told anew; others came to their end meanwhile
         while True:
             while self.seeking and len(seeks) + len(self.seats) < SLOTS:
                 self._sought += 1
