@@ -9,7 +9,7 @@ from typing import Any
 
 from arena.ratings import pairing
 from arena.server.session import Session
-from arena.server.waiting import Kind, Sought, Waiting, kind_of
+from arena.server.waiting import InTurn, Kind, Sought, Waiting, kind_of
 from protocol.games.base import Game
 from protocol.messages import MAX_SLOTS, Seek
 from protocol.names import folded
@@ -51,7 +51,7 @@ class Seeks:
         self._spent = spent
         self._may_be_rated = may_be_rated
         self._waiting = Waiting()
-        self._new: dict[Sought, None] = {}
+        self._new = InTurn()
         """Those that were not looked at yet. No two of the others name each other and might begin."""
         self._put_off: dict[Sought, None] = {}
         """Those whose match might not begin yet; the partner names it, or is named."""
@@ -71,7 +71,7 @@ class Seeks:
         kind = kind_of(game, rated=rated)
         sought = Sought(session, session.bot, message.id, kind, opponent, self._loop.time())
         self._waiting.add(sought)
-        self._new[sought] = None
+        self._new.add(sought)
         self._look_in(GATHER)
 
     def holds(self, bot: str, seek: str) -> bool:
@@ -92,7 +92,7 @@ class Seeks:
         """In force again: their match could not begin."""
         for sought in group:
             self._waiting.add(sought)
-            self._new[sought] = None
+            self._new.add(sought)
 
     def leave(self, bot: str) -> list[Sought]:
         """Take all of a bot's seeks back: which they were."""
@@ -103,7 +103,8 @@ class Seeks:
 
     def again(self) -> None:
         """Look again, as matches may begin that could not before."""
-        self._new |= self._put_off
+        for sought in self._put_off:
+            self._new.add(sought)
         self._put_off.clear()
         if self._new or self._waiting.ripe:
             self._look_in(0.0)
@@ -115,7 +116,7 @@ class Seeks:
 
     def _take(self, sought: Sought) -> None:
         self._waiting.remove(sought)
-        self._new.pop(sought, None)
+        self._new.discard(sought)
         self._put_off.pop(sought, None)
 
     def _look_in(self, seconds: float) -> None:
@@ -150,9 +151,10 @@ class Seeks:
 
     def _pair(self) -> Iterator[None]:
         """Begin every match that the seeks in force allow now, those that name an opponent first, piece by piece."""
-        while self._new:
-            sought = next(iter(self._new))
-            del self._new[sought]
+        for _ in range(len(self._new)):  # and not until there are none: more may come all the time
+            sought = self._new.take()
+            if sought is None:
+                break
             other = self._waiting.partner(sought)
             if other is not None:
                 if not self._together((sought, other)):

@@ -123,5 +123,36 @@ class Waiting:
         return self._by_aim.get((kind, at), {}).get(by, {})
 
 
+class InTurn:
+    """Seeks to be looked at, one of each bot in turn: whoever has many is in nobody's way but its own."""
+
+    def __init__(self) -> None:
+        self._by_bot: dict[str, dict[Sought, None]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_bot.values()))
+
+    def add(self, sought: Sought) -> None:
+        """Behind the others of its bot; a bot that had none comes last."""
+        self._by_bot.setdefault(sought.session.key, {})[sought] = None
+
+    def discard(self, sought: Sought) -> None:
+        """Look at it no more, if it was to be."""
+        seeks = self._by_bot.get(sought.session.key, {})
+        seeks.pop(sought, None)
+        if not seeks:
+            self._by_bot.pop(sought.session.key, None)
+
+    def take(self) -> Sought | None:
+        """The next, and now its bot comes last; None when there is none."""
+        for bot, seeks in self._by_bot.items():
+            sought = next(iter(seeks))
+            del seeks[sought], self._by_bot[bot]
+            if seeks:
+                self._by_bot[bot] = seeks
+            return sought
+        return None
+
+
 def _first(seeks: Mapping[str, Sought]) -> Sought | None:
     return next(iter(seeks.values()), None)

@@ -137,6 +137,33 @@ async def test_matches_begin_one_in_a_turn_of_the_loop(hall: Hall) -> None:
     assert at_once == 1
 
 
+async def test_who_seeks_much_is_in_nobodys_way_but_its_own(hall: Hall) -> None:
+    for number in range(64):
+        hall.seek("ann", str(number), opponent="bob")
+        hall.seek("bob", str(number), opponent="ann")
+    hall.seek("cid", opponent="dan")
+    hall.seek("dan", opponent="cid")
+    assert ("cid", "dan") in (await hall.until(3))[:3]
+
+
+async def test_seeks_that_name_an_opponent_without_end_leave_the_others_their_turn() -> None:
+    class Endless(Hall):
+        def begin(self, group: Sequence[Sought]) -> None:
+            super().begin(group)
+            if len(self.begun) < 200:
+                self.seek("ann", f"s{len(self.begun)}", opponent="bob")
+                self.seek("bob", f"s{len(self.begun)}", opponent="ann")
+
+    hall = Endless()
+    hall.seek("cid")
+    hall.seek("dan")
+    for number in range(4):
+        hall.seek("ann", f"at first {number}", opponent="bob")
+        hall.seek("bob", f"at first {number}", opponent="ann")
+    await hall.until(100)
+    assert ("cid", "dan") in hall.begun
+
+
 async def test_a_match_that_fails_to_begin_keeps_nobody_else_waiting(hall: Hall) -> None:
     def fail(group: Sequence[Sought]) -> None:
         hall.seeks._begin = hall.begin
