@@ -14,6 +14,7 @@ from arena.referee.effects import Resigned
 from arena.referee.match import Match
 from arena.server import arena
 from arena.server.runner import Runner
+from patience import WITHIN
 from protocol.close_codes import RESTARTING
 
 
@@ -145,13 +146,19 @@ async def test_a_bot_has_its_seats_back_one_in_a_turn_of_the_loop(serve: Any, mo
     for client in (ann, bob):
         for number in range(8):
             await client.send(type="seek", id=str(number), game="nim")
-    begun = [(await ann.expect("start"))["match"] for _ in range(8)]
+    begun = []
+    for _ in range(8):  # all but the first begin when both have come to one
+        start = await ann.expect("start")
+        begun.append(start["match"])
+        for client in (ann, bob):
+            await client.ready(start)
     turn, turns = 0, []
     give_back_through(lambda runner: turns.append(turn), monkeypatch)
     again = asyncio.create_task(served.enter("ann", slots=8))
-    while not again.done() or len(turns) < 8:
-        turn += 1
-        await asyncio.sleep(0)
+    async with asyncio.timeout(WITHIN):
+        while not again.done() or len(turns) < 8:
+            turn += 1
+            await asyncio.sleep(0)
     ann = again.result()
     assert ann.passed[-1]["resumed"] == begun
     assert [(await ann.expect("start"))["match"] for _ in range(8)] == begun
@@ -166,10 +173,11 @@ async def test_a_seat_that_is_out_before_it_is_given_back_is_told_its_end(
     for client in clients:
         for number in range(2):
             await client.send(type="seek", id=str(number), game="dibs", config={"sticks": [99]})
-    starts = [await clients[0].expect("start") for _ in range(2)]
-    for start in starts:
+    starts = []
+    for _ in range(2):
+        starts.append(await clients[0].expect("start"))
         for client in clients:
-            await client.ready(start)
+            await client.ready(starts[-1])
     for client in clients:
         await client.send(type="unseek", id="none")
         await client.expect("unseeked")
