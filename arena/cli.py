@@ -144,7 +144,7 @@ def tournament(
 @app.command()
 def doctor(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What starts the bot.")],
-    game: Annotated[str, typer.Option(help="The game to play, where the bot does not seek another.")] = "nim",
+    game: Annotated[str | None, typer.Option(help="The game to play, where the bot does not seek another.")] = None,
     only: Annotated[list[str] | None, typer.Option(metavar="CASE", help="Only this case of the course.")] = None,
     log: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the bot's output goes.")] = None,
     to_json: Json = False,

@@ -15,18 +15,19 @@ from arena.doctor.cases import COURSE, MUST, OK, SHOULD, Case
 from arena.doctor.course import Examined
 from arena.doctor.course import examine as examine_bot
 from protocol.errors import UsageFault
-from protocol.games import game_class
+from protocol.games import NAMES, game_class
 from protocol.shown import among, printable
 
 _DOCUMENT = "docs/protocol.md"
 _INDENT = 8
 
 
-def examine(command: Sequence[str], game: str, only: Sequence[str], log: Path | None, *, to_json: bool) -> None:
+def examine(command: Sequence[str], game: str | None, only: Sequence[str], log: Path | None, *, to_json: bool) -> None:
     """Examine the bot that `command` starts, and print what came of each case.
 
     Raises `SystemExit` (1) if there is something that must be mended, `Fault` where nothing can be examined.
     """
+    game = game or NAMES[0]
     game_class(game)
     cases = _chosen(only)
     log = log or _new_log()

@@ -27,7 +27,7 @@ log = logging.getLogger("arena.store.archive")
 class _Waiting(NamedTuple):
     finished: Finished
     future: asyncio.Future[Ratings | None]
-    aside_for: float = ASIDE_FOR
+    aside_for: float
 
 
 class Archive:
@@ -63,7 +63,7 @@ class Archive:
         The future fails with the store's fault when there is no time to try again, and with any error that is no fault.
         """
         future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
-        self._wait(_Waiting(finished, future))
+        self._wait(_Waiting(finished, future, ASIDE_FOR))
         return future
 
     def hurry(self) -> None:

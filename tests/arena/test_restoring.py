@@ -64,7 +64,7 @@ async def test_a_connection_that_went_away_while_it_waited_replaces_nobody(
     for client in (first, second):
         await client.send(type="hello", bot="ann", token=f"{'ann':*>16}")
         await (await client.wire.ping())
-    await second.wire.close()
+    second.wire.transport.abort()
     held.go_on()
     await first.expect("welcome")
     await served.restoring
