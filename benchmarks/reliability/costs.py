@@ -73,7 +73,7 @@ def hoard(turn: Message, chance: random.Random) -> Any:
         return {"do": "draft", "units": [[at, state["units"]]]}
     attacks = [move for move in turn["legal"] if move["do"] == "attack"]
     greatest = max(attacks, key=lambda move: move["units"], default={"units": 0})
-    return greatest if greatest["units"] > 5_800 else {"do": "end"}
+    return greatest if greatest["units"] > 5_050 else {"do": "end"}
 
 
 def largest_map() -> Message:
@@ -98,7 +98,7 @@ def cases(*, small: bool) -> list[Case]:
         Case("grundy", {"heaps": [200] * 16}, halves, 2 * plies),
         Case("tictactoe", {}, any_move, plies),
         Case("risk-duel", {**large, "max_troops": 100, "max_plies": 10_000}, any_move, 2 * plies),
-        Case("risk-campaign", {**large, "max_rounds": 119}, hoard, 8 if small else 480),
+        Case("risk-campaign", {**large, "max_rounds": 104}, hoard, 8 if small else 480),
         Case("risk-campaign", {**armies, "players": 2}, any_move, plies),
         Case("risk-campaign", {**armies, "players": 6}, any_move, plies),
     ]

@@ -141,11 +141,11 @@ def test_how_rare_lost_positions_may_be_is_as_the_document_says() -> None:
 def test_how_many_units_may_come_into_a_campaign_is_as_the_document_says() -> None:
     assert f"more than {MOST_UNITS:,}, counting" in " ".join(SECTIONS["risk-campaign"].split())
     for config, least in (
-        ({"initial_units": 10}, (12_000 - 36 * 10) // 36),
-        ({"map": "world", "players": 4, "draft": "classic"}, (12_000 - 42) // (3 * 4 + 14 + 24)),
+        ({"initial_units": 10}, (10_500 - 36 * 10) // 36),
+        ({"map": "world", "players": 4, "draft": "classic"}, (10_500 - 42) // (3 * 4 + 14 + 24)),
     ):
         load("risk-campaign", {**config, "max_rounds": least}).check_cost()
         many = {**config, "max_rounds": least + 1}
-        with pytest.raises(BadConfig, match=r"units could come into the game, .* at most 12,000, so fewer max_rounds"):
+        with pytest.raises(BadConfig, match=r"units could come into the game, .* at most 10,500, so fewer max_rounds"):
             load("risk-campaign", many).check_cost()
         load("risk-campaign", {**many, "battle": "deterministic"}).check_cost()

@@ -32,7 +32,7 @@ __all__ = ["Attack", "Campaign", "Draft", "End", "Move", "Position"]
 
 MOST_PLAYERS = 6
 LEAST_CLASSIC = 3
-MOST_UNITS = 12_000
+MOST_UNITS = 10_500
 """That can come into a game with dice: a battle of all takes some 3 ms."""
 _DEFAULTS = {
     "map": "grid-6x6",
