@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import bisect
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,10 @@ from arena.store.store import Store
 from protocol.errors import Fault
 
 T = TypeVar("T")
-MOST_IN_A_BATCH = 64
+MOST_IN_A_BATCH = 16
+"""Some 20 ms of the thread's time."""
+MOST_ASKED = 2
+"""Queries that are in the thread's queue: whoever asks much waits here, and finished matches go before."""
 AGAIN_AFTER, AGAIN_AT_LEAST_EVERY = 0.5, 5.0
 """Seconds until the store is tried again: at first, and after many failures."""
 ASIDE_FOR, ASIDE_AT_MOST_FOR = 10.0, 600.0
@@ -28,13 +32,15 @@ class _Waiting(NamedTuple):
     finished: Finished
     future: asyncio.Future[Ratings | None]
     aside_for: float
+    turn: int = 0
 
 
 class Archive:
     """The store, from the event loop. `finish` returns when the match's transaction is on disk.
 
     What can't be stored is tried again until it can, or until `hurry`. A match that the store does not take while it
-    takes others waits apart; with `in_order` the others wait behind it.
+    takes others waits apart; with `in_order` the others wait behind it. Without, bots have their turns one after the
+    other: who finishes many matches at once is in nobody's way but its own.
     """
 
     def __init__(self, store: Store, *, in_order: bool = False) -> None:
@@ -43,13 +49,23 @@ class Archive:
         self._store = store
         self._in_order = in_order
         self._thread = ThreadPoolExecutor(1, "store")
+        self._asking = asyncio.Semaphore(MOST_ASKED)
         self._waiting: list[_Waiting] = []
+        """By their turns."""
+        self._turn = 0
+        """That of the match which is written now, or of the last in its batch."""
+        self._turns: dict[str, int] = {}
+        """The last that each bot has taken."""
         self._aside: dict[asyncio.TimerHandle, _Waiting] = {}
         self._writing: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
 
     async def ask(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Run a method of the store in its thread."""
+        async with self._asking:
+            return await self._run(query, *args, **kwargs)
+
+    async def _run(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: query(*args, **kwargs))
 
     @property
@@ -81,7 +97,13 @@ class Archive:
         self._thread.shutdown()
 
     def _wait(self, one: _Waiting) -> None:
-        self._waiting.append(one)
+        """Have a match wait for the next turn that none of its bots has taken, behind all that is written now."""
+        if not self._in_order:
+            bots = [seat.bot for seat in one.finished.result.seats]
+            turn = 1 + max(self._turn, *(self._turns.get(bot, 0) for bot in bots))
+            self._turns |= dict.fromkeys(bots, turn)
+            one = one._replace(turn=turn)
+        bisect.insort(self._waiting, one, key=lambda waiting: waiting.turn)
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
 
@@ -90,8 +112,9 @@ class Archive:
         suspects = 0
         while self._waiting:
             batch = self._waiting[: 1 if suspects else MOST_IN_A_BATCH]
+            self._turn = batch[-1].turn
             try:
-                rated = await self.ask(self._store.finish, [one.finished for one in batch])
+                rated = await self._run(self._store.finish, [one.finished for one in batch])
             except Exception as exc:
                 if isinstance(exc, StoreUnavailable):
                     pause = await self._pause(exc, pause)
@@ -110,6 +133,8 @@ class Archive:
             for one, ratings in zip(batch, rated, strict=False):
                 if not one.future.done():
                     one.future.set_result(ratings)
+        self._turn = 0
+        self._turns.clear()
         self._writing = None
 
     async def _pause(self, exc: Fault, seconds: float) -> float:

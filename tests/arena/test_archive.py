@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
@@ -39,7 +40,11 @@ class Shelf:
 
 
 def finish(archive: Archive, *ids: str) -> list[asyncio.Future[Any]]:
-    results = [cast("Result", SimpleNamespace(match=match)) for match in ids]
+    """Have matches stored; `ann-1` is one of ann's."""
+    bots = [(SimpleNamespace(bot=match.partition("-")[0]),) for match in ids]
+    results = [
+        cast("Result", SimpleNamespace(match=match, seats=seats)) for match, seats in zip(ids, bots, strict=True)
+    ]
     return [archive.finish(Finished(result, lambda ratings: b"")) for result in results]
 
 
@@ -59,6 +64,36 @@ async def test_matches_that_finish_together_are_stored_in_one_transaction() -> N
     archive = archive_of(shelf)
     await asyncio.gather(*finish(archive, "a", "b", "c"))
     assert (shelf.kept, shelf.batches) == (["a", "b", "c"], [3])
+    await archive.drain()
+
+
+async def test_who_finishes_many_matches_at_once_is_in_nobodys_way_but_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MOST_IN_A_BATCH", 2)
+    shelf = Shelf()
+    archive = archive_of(shelf)
+    await asyncio.gather(*finish(archive, *(f"ann-{number}" for number in range(6)), "bob-0", "bob-1"))
+    assert shelf.kept[:4] == ["ann-0", "bob-0", "ann-1", "bob-1"]
+    assert shelf.kept[4:] == [f"ann-{number}" for number in range(2, 6)]
+    await archive.drain()
+
+
+async def test_who_asks_much_is_not_in_the_way_of_matches_that_are_finished() -> None:
+    shelf = Shelf()
+    archive = archive_of(shelf)
+    asked: list[int] = []
+    go_on = threading.Event()
+
+    def query(number: int) -> None:
+        go_on.wait(WITHIN)
+        asked.append(number)
+
+    asking = [asyncio.create_task(archive.ask(query, number)) for number in range(20)]
+    await asyncio.sleep(0)
+    (stored,) = finish(archive, "a")
+    stored.add_done_callback(lambda _: asked.append(-1))
+    go_on.set()
+    await asyncio.gather(stored, *asking)
+    assert asked.index(-1) <= 2 * archives.MOST_ASKED
     await archive.drain()
 
 
