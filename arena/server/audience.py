@@ -11,34 +11,34 @@ from arena.server.peer import Peer, Shown
 from protocol.messages import End, FromServer, Start
 
 PORTION = 32
-"""Watchers that are told in one turn of the event loop: half a millisecond."""
+"""Watchers that are told in one turn of the event loop: half a millisecond, and as much again for the kernel."""
+BETWEEN = 0.003
+"""Seconds between two portions: at least half of the time is left to those who play, whoever watches."""
 
 log = logging.getLogger("arena.server.audience")
 
 
 class Rounds:
-    """What is told to many, of all matches: a portion in each turn of the event loop."""
+    """What is told to many, of all matches: portion after portion, of each round in turn."""
 
     def __init__(self) -> None:
         self._under_way: deque[Iterator[None]] = deque()
+        self._next: asyncio.Handle | None = None
         self._loop = asyncio.get_running_loop()
 
     def begin(self, portions: Iterator[None]) -> None:
-        """Have the first portion told now, and each other one in a turn of its own."""
-        if next(portions, self) is self:
-            return
+        """Have the first portion told now, if none was just now, and each other one in a turn of its own."""
         self._under_way.append(portions)
-        if len(self._under_way) == 1:
-            self._loop.call_soon(self._tell)
+        if self._next is None:
+            self._tell()
 
     def _tell(self) -> None:
-        portions = self._under_way[0]
-        if next(portions, self) is None:
-            self._under_way.rotate(-1)
-        else:
-            self._under_way.popleft()
+        self._next = None
         if self._under_way:
-            self._loop.call_soon(self._tell)
+            self._next = self._loop.call_later(BETWEEN, self._tell)
+            portions = self._under_way.popleft()
+            if next(portions, self) is None:
+                self._under_way.append(portions)
 
 
 class Audience:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import pairwise
 from typing import Any
 
 import msgpack
 import pytest
 
+from arena.server import audience as audiences
 from arena.server.audience import PORTION, Audience, Rounds
 from arena.server.peer import Shown
 from protocol.codec import JSON, MSGPACK, Codec
 from protocol.messages import FromServer, Turn, Unseeked
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Portions follow each other without a pause."""
+    monkeypatch.setattr(audiences, "BETWEEN", 0.0)
 
 
 class Watcher:
@@ -63,10 +71,26 @@ async def test_many_are_told_in_portions_with_a_turn_of_the_loop_between() -> No
     watchers = crowd(audience, 3 * PORTION)
     audience.show(turn(1))
     told = []
-    for _ in range(4):
+    for _ in range(8):
         told.append(sum(bool(watcher.told) for watcher in watchers))
         await asyncio.sleep(0)
-    assert told == [PORTION, 2 * PORTION, 3 * PORTION, 3 * PORTION]
+    assert {after - before for before, after in pairwise(told)} == {0, PORTION}
+    assert (told[0], told[-1]) == (PORTION, 3 * PORTION)
+
+
+async def test_between_portions_there_is_time_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, pauses = asyncio.get_running_loop(), []
+    monkeypatch.setattr(audiences, "BETWEEN", 0.003)
+    monkeypatch.setattr(loop, "call_later", lambda pause, call: pauses.append((pause, call)) or pauses)
+    first, second = Audience(rounds := Rounds(), "m"), Audience(rounds, "n")
+    watchers = crowd(first, PORTION), crowd(second, PORTION)
+    first.show(turn(1))
+    second.show(turn(1))
+    assert [bool(told.told) for (told, *_) in watchers] == [True, False]
+    ((pause, call),) = pauses
+    assert pause == 0.003
+    call()
+    assert watchers[1][-1].told
 
 
 async def test_everyone_is_told_everything_in_order_and_what_is_shown_meanwhile_at_once() -> None:
@@ -87,10 +111,10 @@ async def test_two_large_audiences_are_told_in_turn() -> None:
     for audience in audiences:
         audience.show(turn(1))
     counts = []
-    for _ in range(8):
+    for _ in range(20):
         counts.append([sum(bool(watcher.told) for watcher in watchers) // PORTION for watchers in crowds])
         await asyncio.sleep(0)
-    assert all(abs(a - b) <= 1 for a, b in counts)
+    assert all(abs(a - b) <= 2 for a, b in counts)
     assert counts[-1] == [4, 4]
 
 
