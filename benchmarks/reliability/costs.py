@@ -88,7 +88,7 @@ def cases(*, small: bool) -> list[Case]:
     """The extremes of every game's configs."""
     large = {"map": largest_map()}
     plies = 10 if small else 200
-    armies = {**large, "initial_units": 100, "max_rounds": 19, "max_attacks": 20}
+    armies = {**large, "initial_units": 85, "max_rounds": 20, "max_attacks": 20}
     dealt = {"take": list(range(100, 116)), "start": "p-position", "misere": True}
     return [
         Case("nim", {"heaps": [1000, 1000]}, any_move, plies),
