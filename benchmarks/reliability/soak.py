@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -68,7 +69,7 @@ class Regular:
         while self.matches < matches:
             try:
                 await self._visit(matches)
-            except (OSError, Closed):
+            except (OSError, EOFError, Closed):
                 await asyncio.sleep(0.1)
 
     async def _visit(self, most: float) -> None:
@@ -117,7 +118,7 @@ async def _watch(port: int) -> None:
                     if told["type"] == "start" and told["match"] not in followed:
                         followed.add(told["match"])
                         raw.send(type="watch", match=told["match"])
-        except (OSError, TimeoutError, Closed):
+        except (OSError, EOFError, TimeoutError, Closed):
             raw.close()
 
 
@@ -156,6 +157,7 @@ def main() -> None:
     every = options.seconds / 120
     if options.serve:
         logging.basicConfig(level=logging.INFO, format="%(message)s")
+        logging.getLogger("websockets").setLevel(logging.CRITICAL)
         event_loop.run(_serve(options.serve, every))
         return
     samples, matches = _measure(options.seconds, options.bots)
@@ -179,6 +181,7 @@ def _measure(seconds: float, bots: int) -> tuple[list[Sample], int]:
             assert server.stdout is not None
             assert server.stderr is not None
             port = next(found[1] for line in server.stderr if (found := re.search(r"listening on \S+:(\d+)", line)))
+            threading.Thread(target=server.stderr.read, daemon=True).start()  # else it would wait to be heard some day
             players = subprocess.Popen([sys.executable, "-c", _PLAYERS, port, str(bots)], cwd=Path(__file__).parent)
             start = time.monotonic()
             for line in server.stdout:
@@ -189,7 +192,7 @@ def _measure(seconds: float, bots: int) -> tuple[list[Sample], int]:
             players.kill()
             players.wait()
             server.send_signal(signal.SIGTERM)
-            server.communicate(timeout=WITHIN)
+            server.wait(WITHIN)
         return samples, len(finished_matches(Path(data)))
 
 
