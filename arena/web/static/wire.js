@@ -1,0 +1,252 @@
+/**
+ * The page's connection to the arena: the wire protocol in JSON, opened again whenever it breaks.
+ * What comes in is told by message type; what a page watches is watched again after every new `welcome`.
+ */
+
+const SUBPROTOCOL = "arena.v1.json";
+const SHORTEST_WAIT = 500; // ms until the next attempt; doubled with each, up to the longest
+const LONGEST_WAIT = 5000;
+const WAIT_TOO_MANY = 30000; // after 4004: too much came from this address
+const SILENCE = 20000; // ms after which the arena is asked whether it is there
+const ANSWER = 10000; // ms for that answer
+const WELCOME = 60000; // ms; an arena that has just started answers only when its matches are back
+const LOOK = 5000;
+const PROBE = "alive";
+
+const CLOSED_FOR_GOOD = new Map([
+  [1009, "the arena refused a message of this page as too large"],
+  [4000, "the arena refused twenty messages of this page"],
+  [4001, "the arena did not accept this name"],
+  [4003, "you play in another tab or window: this one has been replaced"],
+]);
+
+/**
+ * @typedef {object} WireState
+ * @property {"idle" | "connecting" | "open" | "waiting" | "stopped"} name  `open` from `welcome` on; `stopped` is for good
+ * @property {string} [reason]  why it is waiting or stopped, a sentence for people
+ * @property {string} [code]  of the fatal `error`, where that is why
+ * @property {number} [closed]  the close code
+ * @property {number} [until]  when the next attempt begins, as `Date.now()` counts
+ */
+
+/**
+ * The arena's address as the page knows it: `<html data-socket>` holds nothing, a port, or a whole URL.
+ * @param {string} [said]
+ * @param {{protocol: string, hostname: string}} [place]
+ * @returns {string | null} null where nothing is live
+ */
+export function arenaAddress(said = document.documentElement.dataset.socket ?? "", place = location) {
+  if (said === "") return null;
+  if (!/^\d+$/.test(said)) return said;
+  return `${place.protocol === "https:" ? "wss" : "ws"}://${place.hostname}:${said}`;
+}
+
+/** One connection to an arena, opened again until it is stopped. */
+export class Wire {
+  /** @type {WireState} */
+  state = { name: "idle" };
+  /** The last `welcome`, while the connection is open. */
+  welcome = null;
+  #address;
+  #hello = {};
+  #socket = null;
+  #handlers = new Map();
+  #watched = new Set();
+  #wait = SHORTEST_WAIT;
+  #timer = 0;
+  #looking = 0;
+  #heard = 0;
+  #probed = 0;
+  #fatal = null;
+
+  /** @param {string} address  `ws://…` or `wss://…` */
+  constructor(address) {
+    this.#address = address;
+  }
+
+  /**
+   * Connect, as a watcher or with `bot` and `token`; where a connection is open, say the other hello on a new one.
+   * @param {{bot?: string, token?: string, version?: string, follow?: boolean, slots?: number}} [hello]
+   */
+  start(hello = {}) {
+    this.#hello = { client: "bot-arena/browser", ...hello };
+    this.#wait = SHORTEST_WAIT;
+    this.#leave();
+    window.addEventListener("online", this.#hurry);
+    document.addEventListener("visibilitychange", this.#hurry);
+    window.addEventListener("pagehide", this.#away);
+    window.addEventListener("pageshow", this.#back);
+    this.#connect();
+  }
+
+  /** Close the connection and stay away. What is watched is remembered for the next `start`. */
+  stop() {
+    window.removeEventListener("online", this.#hurry);
+    document.removeEventListener("visibilitychange", this.#hurry);
+    window.removeEventListener("pagehide", this.#away);
+    window.removeEventListener("pageshow", this.#back);
+    this.#leave();
+    this.#tellState({ name: "idle" });
+  }
+
+  /**
+   * Hear of messages of a type: any `type` of the protocol; `state` (a WireState); `gone`, `{match}`: a match that was
+   * watched is not under way, or not any more.
+   * @param {string} type
+   * @param {(message: any) => void} handler
+   * @returns {() => void} hears no more
+   */
+  on(type, handler) {
+    if (!this.#handlers.has(type)) this.#handlers.set(type, new Set());
+    this.#handlers.get(type).add(handler);
+    return () => this.#handlers.get(type).delete(handler);
+  }
+
+  /**
+   * Send a message, if the connection is open.
+   * @param {{type: string}} message
+   * @returns {boolean} whether it was sent
+   */
+  send(message) {
+    if (this.state.name !== "open") return false;
+    this.#socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  /** Follow a match, or with "*" hear of every start and end, now and after every reconnect. */
+  watch(match) {
+    this.#watched.add(match);
+    this.send({ type: "watch", match });
+  }
+
+  /** Follow it no more. */
+  unwatch(match) {
+    if (this.#watched.delete(match)) this.send({ type: "unwatch", match });
+  }
+
+  #connect() {
+    let socket;
+    try {
+      socket = new WebSocket(this.#address, [SUBPROTOCOL]);
+    } catch {
+      this.#tellState({ name: "stopped", reason: `${this.#address} is no address of an arena` });
+      return;
+    }
+    this.#socket = socket;
+    this.#fatal = null;
+    this.#heard = Date.now();
+    this.#probed = 0;
+    this.#tellState({ name: "connecting" });
+    socket.onopen = () => socket.send(JSON.stringify({ type: "hello", ...this.#hello }));
+    socket.onmessage = ({ data }) => this.#take(data);
+    socket.onclose = ({ code }) => this.#lost(code);
+    this.#looking = setInterval(() => this.#look(), LOOK);
+  }
+
+  /** Give the connection up, without a word to the page. */
+  #leave() {
+    clearTimeout(this.#timer);
+    clearInterval(this.#looking);
+    this.welcome = null;
+    const socket = this.#socket;
+    this.#socket = null;
+    if (socket === null) return;
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.close();
+  }
+
+  #take(data) {
+    this.#heard = Date.now();
+    const message = JSON.parse(data);
+    const probed = this.#probed !== 0;
+    this.#probed = 0;
+    if (message.type === "welcome") {
+      this.welcome = message;
+      this.#wait = SHORTEST_WAIT;
+      this.#tellState({ name: "open" });
+      for (const match of this.#watched) this.send({ type: "watch", match });
+    } else if (message.type === "unseeked" && message.id === PROBE) {
+      return;
+    } else if (message.type === "error") {
+      if (message.fatal) this.#fatal = message;
+      if (probed && message.code === "not_allowed" && this.#hello.bot === undefined) return; // a watcher's probe
+      if (message.code === "unavailable" && this.#watched.has(message.ref)) {
+        this.#watched.delete(message.ref);
+        this.#tell("gone", { match: message.ref });
+        return;
+      }
+    }
+    this.#tell(message.type, message);
+    if (message.type === "end") this.#watched.delete(message.match);
+  }
+
+  #lost(code) {
+    const open = this.state.name === "open";
+    this.#leave();
+    const fatal = this.#fatal;
+    const refused = fatal !== null && fatal.code === "bad_message"; // this page is wrong: it would be again
+    if (CLOSED_FOR_GOOD.has(code) || refused) {
+      const reason = fatal?.message ?? CLOSED_FOR_GOOD.get(code);
+      this.#tellState({ name: "stopped", reason, code: fatal?.code, closed: code });
+      return;
+    }
+    const wait = code === 4004 ? WAIT_TOO_MANY : this.#wait * (0.5 + Math.random() / 2);
+    this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
+    this.#timer = setTimeout(() => this.#connect(), wait);
+    const reason = fatal?.message ?? (open ? "the connection to the arena is lost" : "no arena answers");
+    this.#tellState({ name: "waiting", reason, code: fatal?.code, closed: code, until: Date.now() + wait });
+  }
+
+  /** Ask an arena that is silent whether it is there, and give up one that does not answer. */
+  #look() {
+    const now = Date.now();
+    if (this.welcome === null) {
+      if (now - this.#heard > WELCOME) this.#lost(1006);
+    } else if (this.#probed !== 0) {
+      if (now - this.#probed > ANSWER) this.#lost(1006);
+    } else if (now - this.#heard > SILENCE) {
+      this.#probed = now;
+      this.send({ type: "unseek", id: PROBE });
+    }
+  }
+
+  /** The network is back, or the tab is looked at: don't wait for the next attempt. */
+  #hurry = () => {
+    if (this.state.name !== "waiting" || document.hidden || this.state.closed === 4004) return;
+    clearTimeout(this.#timer);
+    this.#connect();
+  };
+
+  /** The browser may keep the page for the way back, but not with an open connection. */
+  #away = () => {
+    this.#leave();
+    this.state = { name: "idle" };
+  };
+
+  #back = ({ persisted }) => {
+    if (persisted) this.#connect();
+  };
+
+  #tellState(state) {
+    this.state = state;
+    this.#tell("state", state);
+  }
+
+  #tell(type, message) {
+    for (const handler of [...(this.#handlers.get(type) ?? [])]) handler(message);
+  }
+}
+
+let shared;
+
+/**
+ * The page's one connection, not started yet; null where nothing is live.
+ * @returns {Wire | null}
+ */
+export function theWire() {
+  if (shared === undefined) {
+    const address = arenaAddress();
+    shared = address === null ? null : new Wire(address);
+  }
+  return shared;
+}
