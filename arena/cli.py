@@ -94,6 +94,19 @@ def serve(
 
 
 @app.command()
+def web(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--web-port", help="The port to listen on; 0: any free one.")] = 8080,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Look at the data of a tournament, or of a server that does not run, in a browser."""
+    from arena.commands.web import web as command
+
+    command(_database(db, data), host, port)
+
+
+@app.command()
 def tournament(
     bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…")],
     game: Annotated[str, typer.Option(help="The game to play.")],

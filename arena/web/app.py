@@ -1,0 +1,46 @@
+"""The ASGI application: routes, static files, and what stands around every answer."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from arena.web.headers import SafeHeaders
+from arena.web.pages import ROUTES
+from arena.web.rendering import fault
+from arena.web.site import STATIC, Site
+from protocol.errors import Fault
+
+LEAST_ZIPPED = 1000
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+def application(site: Site) -> Starlette:
+    """The pages of an arena."""
+    app = Starlette(
+        routes=[*ROUTES, Mount(f"/static/{site.edition}", _Kept(directory=STATIC)), Route("/favicon.ico", _icon)],
+        middleware=[Middleware(SafeHeaders, socket=site.socket), Middleware(GZipMiddleware, LEAST_ZIPPED, 6)],
+        exception_handlers={Fault: fault, HTTPException: fault, Exception: fault},
+    )
+    app.state.site = site
+    return app
+
+
+class _Kept(StaticFiles):
+    """Files that never change under their address."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["cache-control"] = FOR_EVER
+        return response
+
+
+async def _icon(request: Request) -> Response:
+    return Response((STATIC / "icon.svg").read_bytes(), media_type="image/svg+xml")

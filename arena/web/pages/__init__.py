@@ -1,0 +1,13 @@
+"""The pages, one module each, and their addresses."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from arena.web.pages.leaderboard import leaderboard
+
+ROUTES = [
+    Route("/", leaderboard),
+    Route("/leaderboard/{game}", leaderboard),
+    Route("/leaderboard/{game}/{preset}", leaderboard),
+]

@@ -1,0 +1,45 @@
+"""Values into pages: the templates, and the words that all of them know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from arena.web.faults import sentence, status_of
+from arena.web.site import Site
+from protocol import VERSION
+from protocol.games import NAMES
+
+_templates = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.globals.update(version=VERSION, games=NAMES)
+_templates.filters["segment"] = lambda text: quote(str(text), safe="")
+"""Text as one segment of an address."""
+
+
+def site_of(request: Request) -> Site:
+    """The site whose page is asked for."""
+    site: Site = request.app.state.site
+    return site
+
+
+def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page. The template knows `site`, `path` (that of the address) and the values."""
+    text = _templates.get_template(template).render(site=site_of(request), path=request.url.path, **values)
+    return HTMLResponse(text, status)
+
+
+def fault(request: Request, exc: Exception) -> HTMLResponse:
+    """The page that says what is wrong."""
+    status = status_of(exc)
+    return page(request, "fault.html", status.value, title=status.phrase, sentence=sentence(request, exc))

@@ -1,0 +1,36 @@
+"""What the pages of one arena have in common: its store, and where a browser reaches the arena itself."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from pathlib import Path
+
+from arena.store.store import Store
+
+STATIC = Path(__file__).parent / "static"
+
+
+class Site:
+    """One arena as its pages know it.
+
+    `socket` is where a browser finds the arena: its port, on the host that the page came from, or a whole `ws://` or
+    `wss://` URL; empty, if nothing is live and there is only the store.
+    """
+
+    def __init__(self, store: Store, *, socket: str = "", registration: bool = False) -> None:
+        self.store = store
+        self.socket = socket
+        self.registration = registration
+
+    @cached_property
+    def edition(self) -> str:
+        """A name for the static files as they are now: under it a browser may keep them for ever."""
+        found = hashlib.sha256()
+        for file in sorted(path for path in STATIC.rglob("*") if path.is_file()):
+            found.update(f"{file.relative_to(STATIC)}\n".encode() + file.read_bytes())
+        return found.hexdigest()[:12]
+
+    def static(self, path: str) -> str:
+        """The address of a static file."""
+        return f"/static/{self.edition}/{path}"

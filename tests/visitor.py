@@ -1,0 +1,62 @@
+"""A site on a real port, and a browser without scripts that asks it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from msgspec import Struct
+
+from arena.store.store import Store
+from arena.web.app import application
+from arena.web.site import Site
+
+
+class Answer(Struct):
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+class Visitor:
+    """Asks one site."""
+
+    def __init__(self, url: str, store: Store) -> None:
+        self.url = url
+        self.store = store
+
+    def get(self, address: str, method: str = "GET", **headers: str) -> Answer:
+        """The answer to a request, whatever its status."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        asked = urllib.request.Request(self.url + address, headers=named, method=method)
+        try:
+            with urllib.request.urlopen(asked, timeout=30) as told:
+                return Answer(told.status, {k.lower(): v for k, v in told.headers.items()}, told.read())
+        except urllib.error.HTTPError as told:
+            return Answer(told.code, {k.lower(): v for k, v in told.headers.items()}, told.read())
+
+
+@contextmanager
+def served(site: Site) -> Iterator[str]:
+    """A site on a free port, in a thread; its URL."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(application(site), log_config=None, lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()

@@ -1,0 +1,21 @@
+"""A site on a real port, and who asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.store.store import Store
+from arena.web.site import Site
+from visitor import Visitor, served
+
+
+@pytest.fixture
+def visitor(tmp_path: Path) -> Iterator[Visitor]:
+    """A visitor of an empty arena; `visitor.store` is where a test puts matches."""
+    store = Store.open(tmp_path / "arena.db")
+    with served(Site(store)) as url:
+        yield Visitor(url, store)
+    store.close()
