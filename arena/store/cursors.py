@@ -1,0 +1,32 @@
+"""Cursors: where a page of rows ends, as an opaque word that the next one is asked for with."""
+
+from __future__ import annotations
+
+import base64
+from typing import TypeVar
+
+import msgspec
+
+from protocol.errors import UsageFault
+
+T = TypeVar("T")
+MOST_CHARACTERS = 500
+
+
+def cursor(place: tuple[str | float | None, ...]) -> str:
+    """The word for a place in an order."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
+
+
+def place_of(word: str, kind: type[T]) -> T:
+    """The place that a word stands for, a tuple of these types. Raises `UsageFault` for a word that is no cursor."""
+    try:
+        if len(word) > MOST_CHARACTERS:
+            raise ValueError
+        text = base64.b64decode(word + "=" * (-len(word) % 4), altchars=b"-_", validate=True)
+        return msgspec.json.decode(text, type=kind)
+    except (ValueError, msgspec.MsgspecError):
+        shown = word if len(word) <= 40 else word[:40] + "…"
+        raise UsageFault(
+            f"{shown!r} is no cursor of this list: take `next` from a page of it, or leave it out"
+        ) from None

@@ -1,0 +1,61 @@
+"""Results made up for the store: of any bots, ranks, pools and times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arena.ratings import ladder
+from arena.referee.result import Result, SeatResult
+from arena.store.finishing import Finished
+from arena.store.store import Store
+
+
+def result(
+    match: str,
+    bots: Sequence[str] = ("ann", "bob"),
+    ranks: Sequence[int] = (1, 2),
+    *,
+    pool: str = "nim/classic",
+    rated: bool = True,
+    version: str = "1",
+    reason: str = "win",
+    reasons: Sequence[str] | None = None,
+    finished: str = "2026-01-01T00:00:09.000Z",
+    tournament: str | None = None,
+    place: int | None = None,
+) -> Result:
+    """A match that ended so."""
+    return Result(
+        match=match,
+        game=ladder.game_of(pool),
+        config={"heaps": [3, 5, 7]},
+        rated=rated,
+        pool=pool if rated else None,
+        seats=tuple(
+            SeatResult(bot=bot, version=version, rank=rank, reason=why)
+            for bot, rank, why in zip(bots, ranks, reasons or [reason] * len(bots), strict=True)
+        ),
+        reason=reason,
+        plies=7,
+        digest="ab" * 32,
+        started="2026-01-01T00:00:00.000Z",
+        finished=finished,
+        tournament=tournament,
+        place=place,
+    )
+
+
+def finish(store: Store, *results: Result) -> None:
+    """Store and rate them, one after the other in one transaction."""
+    store.finish([Finished(done, lambda ratings, done=done: done.match.encode()) for done in results])  # type: ignore[misc]
+
+
+def season(store: Store, count: int = 30) -> None:
+    """A few matches of four bots with changing fortunes and versions."""
+    names = ["ann", "bob", "cid", "dan"]
+    for number in range(count):
+        pair = (names[number % 4], names[(number * 3 + 1) % 4])
+        bots = pair if pair[0] != pair[1] else ("ann", "cid")
+        ranks = ((1, 2), (2, 1), (1, 1))[number % 3]
+        pool = "tictactoe/classic" if number % 3 == 2 else "nim/classic"
+        finish(store, result(f"m{number}", bots, ranks, pool=pool, version=str(number // 10)))
