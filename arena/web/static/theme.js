@@ -3,24 +3,36 @@
 const KEY = "arena.theme";
 const root = document.documentElement;
 
-function dark() {
-  return root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+function kept() {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null; // storage is forbidden here: the choice lasts for this page
+  }
 }
 
-function show(button) {
-  button.setAttribute("aria-pressed", String(dark()));
+function choose(theme) {
+  if (theme === "light" || theme === "dark") root.dataset.theme = theme;
+  else delete root.dataset.theme;
 }
 
-const kept = localStorage.getItem(KEY);
-if (kept === "light" || kept === "dark") root.dataset.theme = kept;
+choose(kept());
 
 document.addEventListener("DOMContentLoaded", () => {
-  const button = document.querySelector("#theme");
-  button.hidden = false;
-  show(button);
-  button.addEventListener("click", () => {
-    root.dataset.theme = dark() ? "light" : "dark";
-    localStorage.setItem(KEY, root.dataset.theme);
-    show(button);
+  const select = document.querySelector("#theme");
+  if (select === null) return;
+  select.value = root.dataset.theme ?? "system";
+  select.closest("label").hidden = false;
+  select.addEventListener("change", () => {
+    choose(select.value);
+    try {
+      localStorage.setItem(KEY, select.value);
+    } catch {
+      // as above
+    }
   });
+});
+
+addEventListener("storage", ({ key, newValue }) => {
+  if (key === KEY) choose(newValue);
 });
