@@ -1,0 +1,36 @@
+/** A battle in words and dice: what both sides threw, and what came of it. */
+
+import { el, svg } from "../dom.js";
+
+const PIPS = { 1: [[0, 0]], 2: [[-1, -1], [1, 1]], 3: [[-1, -1], [0, 0], [1, 1]] };
+PIPS[4] = [...PIPS[2], [-1, 1], [1, -1]];
+PIPS[5] = [...PIPS[4], [0, 0]];
+PIPS[6] = [...PIPS[4], [-1, 0], [1, 0]];
+const MOST_ROUNDS = 10; // that are drawn
+
+/**
+ * The rounds of a battle, each the attacker's dice over the defender's; none where no dice fell.
+ * @param {{seat: number, dice?: number[][]}} event
+ * @param {number} defender seat
+ * @returns {HTMLElement | null}
+ */
+export function diceRow(event, defender) {
+  const rounds = [];
+  const rows = event.dice ?? [];
+  for (let at = 0; at + 1 < rows.length && rounds.length < MOST_ROUNDS; at += 2) {
+    rounds.push(el("li", {}, side(rows[at], event.seat), side(rows[at + 1], defender)));
+  }
+  const more = Math.floor(rows.length / 2) - rounds.length;
+  if (more > 0) rounds.push(el("li", { class: "more" }, `and ${more} more`));
+  return rounds.length ? el("ol", { class: "dice-rounds", "aria-label": "dice by round" }, ...rounds) : null;
+}
+
+function side(faces, seat) {
+  const dice = [...faces].sort((a, b) => b - a).map((face) => die(face, seat));
+  return el("span", { class: `dice seat-${seat}`, role: "img", "aria-label": `seat ${seat} threw ${faces.join(", ")}` }, ...dice);
+}
+
+function die(face, seat) {
+  const pips = (PIPS[face] ?? []).map(([x, y]) => svg("circle", { cx: 6 * x, cy: 6 * y, r: 2.4 }));
+  return svg("svg", { class: `die seat-${seat}`, viewBox: "-12 -12 24 24" }, svg("rect", { x: -11, y: -11, width: 22, height: 22, rx: 4 }), ...pips);
+}

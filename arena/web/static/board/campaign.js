@@ -1,0 +1,151 @@
+/** The campaign: a person places units, attacks with some of an army, ends the turn. */
+
+import { el, put, say } from "../dom.js";
+import { counted } from "./frame.js";
+import { RiskBoard } from "./risk.js";
+
+export class CampaignBoard extends RiskBoard {
+  constructor(match) {
+    super("risk-campaign", match);
+    const button = (words, press) => el("button", { type: "button", onclick: press }, words);
+    this.hint = el("p", { class: "hint" });
+    this.place = button("Place them", () => this.#placed());
+    this.undo = button("Undo", () => this.#undone());
+    this.each = el("select", {}, ...["1", "5", "all"].map((many) => el("option", { value: many }, many)));
+    this.units = el("input", { type: "number", min: 1, inputmode: "numeric", oninput: () => this.draw() });
+    this.strike = button("Attack", () => this.#attack());
+    this.end = button("End the turn", () => this.choose({ do: "end" }));
+    this.drafting = el("div", { class: "choosing" }, el("label", {}, "units at a press ", this.each), this.undo, this.place);
+    this.force = el("label", {}, "with ", this.units, " units");
+    this.attacking = el("div", { class: "choosing" }, this.force, this.strike, this.end);
+    this.controls.append(this.hint, this.drafting, this.attacking);
+  }
+
+  forget() {
+    super.forget();
+    this.order = []; // [territory, units], as pressed
+  }
+
+  draw() {
+    super.draw();
+    if (!this.playable) return;
+    const drafts = this.state.phase === "draft";
+    put(this.drafting, "hidden", !drafts);
+    put(this.attacking, "hidden", drafts);
+    put(this.undo, "disabled", !this.order.length);
+    put(this.place, "disabled", this.#left > 0);
+    put(this.force, "hidden", this.target === null);
+    put(this.strike, "hidden", this.target === null);
+    say(this.hint, drafts ? this.#draftHint() : this.#attackHint());
+  }
+
+  added() {
+    const added = {};
+    for (const [at, count] of this.order) added[at] = (added[at] ?? 0) + count;
+    return added;
+  }
+
+  offered() {
+    if (!this.playable) return [];
+    const { options, seat = this.state.to_move } = this.view;
+    if (this.state.phase === "draft") return this.#left ? (options?.territories ?? owned(this.state, seat)) : [];
+    const from = this.source === null ? this.#attacks() : this.#attacks().filter((attack) => attack.from === this.source);
+    return [...new Set(from.map((attack) => (this.source === null ? attack.from : attack.to)))];
+  }
+
+  saying() {
+    const { round, phase, units, attacks_left: left, to_move: mover } = this.state;
+    const number = `round ${Math.min(round, this.config.max_rounds)} of ${this.config.max_rounds}`;
+    if (mover === null) return number;
+    return `${number}: ${this.player(mover)} ${phase === "draft" ? `drafts ${units}` : `attacks, ${left} left`}`;
+  }
+
+  describe(state) {
+    return `${super.describe(state)} Round ${Math.min(state.round, this.config.max_rounds)}.`;
+  }
+
+  press(at, event) {
+    if (!this.playable) return;
+    if (this.state.phase === "draft") this.#draft(at, event?.shiftKey);
+    else if (this.state.owner[at] === this.mover) this.#pick(at);
+    else if (this.source === null) this.onRefuse(`${this.held(at)}: choose one of your own first, next to it, to attack from.`);
+    else if (at === this.target) this.#attack();
+    else this.#aim(at);
+  }
+
+  #draft(at, several) {
+    if (this.state.owner[at] !== this.mover) this.onRefuse(`${this.held(at)}: units go on territories of your own.`);
+    else if (!this.#left) this.onRefuse("All units are placed: confirm it, or undo.");
+    else {
+      const many = several ? 5 : this.each.value === "all" ? this.#left : Number(this.each.value);
+      this.order.push([at, Math.min(many, this.#left)]);
+      this.draw();
+    }
+  }
+
+  #undone() {
+    this.order.pop();
+    this.draw();
+  }
+
+  #placed() {
+    const units = Object.entries(this.added()).map(([at, count]) => [Number(at), count]);
+    if (!this.#left) this.choose({ do: "draft", units: units.sort(([a], [b]) => a - b) });
+  }
+
+  #pick(at) {
+    if (!this.#attacks().some(({ from }) => from === at)) this.onRefuse(this.#stuck(at));
+    else {
+      this.source = this.source === at ? null : at;
+      this.target = null;
+      this.draw();
+    }
+  }
+
+  #aim(at) {
+    const attack = this.#attacks().find(({ from, to }) => from === this.source && to === at);
+    if (!attack) this.onRefuse(`${this.name(this.source)} has no border with ${this.name(at)}.`);
+    else {
+      this.target = at;
+      put(this.units, "max", attack.max_units);
+      this.units.value = String(attack.max_units);
+      this.draw();
+    }
+  }
+
+  #attack() {
+    const most = Number(this.units.max);
+    const units = Number(this.units.value);
+    if (Number.isInteger(units) && units >= 1 && units <= most) this.choose({ do: "attack", from: this.source, to: this.target, units });
+    else this.onRefuse(`${this.name(this.source)} can attack with 1 to ${most} units.`);
+  }
+
+  #attacks() {
+    return this.view.options?.attacks ?? this.view.legal.filter((move) => move.do === "attack").map((move) => ({ ...move, max_units: move.units }));
+  }
+
+  #stuck(at) {
+    if (this.state.troops[at] < 2) return `${this.name(at)} can't attack: 1 has to stay behind.`;
+    return `${this.name(at)} has no enemy next to it.`;
+  }
+
+  get #left() {
+    return this.state.units - this.order.reduce((sum, [, count]) => sum + count, 0);
+  }
+
+  #draftHint() {
+    const left = this.#left;
+    return left ? `${counted(left, "unit")} of ${this.state.units} left to place: press territories of yours.` : "All units are placed.";
+  }
+
+  #attackHint() {
+    if (!this.#attacks().length) return "Nothing can be attacked: end the turn.";
+    if (this.source === null) return "Choose a territory of yours to attack from, or end the turn.";
+    if (this.target === null) return `From ${this.name(this.source)}: choose what to attack.`;
+    return `${this.name(this.source)} > ${this.name(this.target)}: with how many?`;
+  }
+}
+
+function owned(state, seat) {
+  return state.owner.flatMap((owner, at) => (owner === seat ? [at] : []));
+}

@@ -1,0 +1,74 @@
+/** The duel: a person invades, reinforces or attacks by pressing territories. */
+
+import { el, put, say } from "../dom.js";
+import { RiskBoard } from "./risk.js";
+
+export class DuelBoard extends RiskBoard {
+  constructor(match) {
+    super("risk-duel", match);
+    this.hint = el("p", { class: "hint" });
+    this.reinforce = el("button", { type: "button", onclick: () => this.#place() });
+    this.controls.append(this.hint, this.reinforce);
+  }
+
+  draw() {
+    super.draw();
+    if (!this.playable) return;
+    const at = this.source;
+    put(this.reinforce, "hidden", at === null || !this.#legal("reinforce", { at }));
+    if (at !== null) say(this.reinforce, `Reinforce ${this.name(at)}`);
+    say(this.hint, this.#hint());
+  }
+
+  offered() {
+    if (!this.playable) return [];
+    const { legal } = this.view;
+    if (legal[0].do === "invade") return legal.map(({ to }) => to);
+    if (this.source !== null) return legal.filter((move) => move.do === "attack" && move.from === this.source).map(({ to }) => to);
+    return legal.map((move) => move.from ?? move.at);
+  }
+
+  saying() {
+    const { ply, to_move: mover } = this.state;
+    return mover === null ? "" : `ply ${ply} of ${this.config.max_plies}: ${this.player(mover)} is to move`;
+  }
+
+  press(at) {
+    if (!this.playable) return;
+    const { owner } = this.state;
+    const invasion = this.#legal("invade", { to: at });
+    const attack = this.source !== null && this.#legal("attack", { from: this.source, to: at });
+    if (invasion || attack) this.choose(invasion || attack);
+    else if (this.view.legal[0].do === "invade") this.onRefuse(`${this.held(at)}: while a territory is free, a free one is invaded.`);
+    else if (owner[at] === this.mover) this.#pick(at);
+    else if (this.source === null) this.onRefuse(`${this.held(at)}: choose one of your own first, next to it, to attack from.`);
+    else this.onRefuse(`${this.#unfit(at)}.`);
+  }
+
+  #pick(at) {
+    this.source = this.source === at ? null : at;
+    this.draw();
+  }
+
+  #place() {
+    const move = this.#legal("reinforce", { at: this.source });
+    if (move) this.choose(move);
+  }
+
+  #legal(kind, where) {
+    return this.view.legal.find((move) => move.do === kind && Object.entries(where).every(([name, value]) => move[name] === value));
+  }
+
+  #unfit(at) {
+    const { troops } = this.state;
+    if (!this.near(this.source, at)) return `${this.name(this.source)} has no border with ${this.name(at)}`;
+    return `${this.name(this.source)} has ${troops[this.source]}, ${this.name(at)} ${troops[at]}: an attack needs as many`;
+  }
+
+  #hint() {
+    if (this.view.legal[0].do === "invade") return "Choose a free territory to invade.";
+    if (this.source === null) return "Choose a territory of yours, to reinforce or to attack from.";
+    const targets = this.offered().map((to) => this.name(to));
+    return targets.length ? `From ${this.name(this.source)}: attack ${targets.join(" or ")}.` : `From ${this.name(this.source)} nothing can be attacked.`;
+  }
+}

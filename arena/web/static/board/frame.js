@@ -1,0 +1,125 @@
+/** What all boards share: the element, its words for those who do not see it, how a person's choice leaves it. */
+
+import { el, put, say } from "../dom.js";
+import { seatSign } from "./armies.js";
+import { inWords } from "./words.js";
+
+/**
+ * @typedef {object} View how a state is shown
+ * @property {object} [event] the event that led to the state
+ * @property {object} [before] the state before that event
+ * @property {object[]} [legal] the legal moves of a turn: with them the board can be played on
+ * @property {object} [options] of the turn, where `legal` is not all
+ * @property {number} [seat] the person's
+ */
+
+/** A board: made once for a match, shown again for every state. */
+export class Board {
+  /** @type {(move: object) => void} called with a legal move as it travels */
+  onChoose = () => {};
+  /** @type {(sentence: string) => void} called with what is wrong with what was pressed */
+  onRefuse = () => {};
+
+  /**
+   * @param {string} game
+   * @param {{config: object, seats: {bot: string}[]}} match
+   */
+  constructor(game, { config, seats }) {
+    this.game = game;
+    this.config = config;
+    this.seats = seats;
+    this.told = el("div", { class: "board-told" });
+    this.face = el("div", { class: "board-face" });
+    this.words = el("p", { class: "visually-hidden" });
+    this.element = el("div", { class: `board board-${game}`, role: "group", "aria-label": "board" }, this.told, this.face, this.words);
+    /** @type {View} */
+    this.view = {};
+  }
+
+  /**
+   * Show a state; only what differs from the one shown before is drawn.
+   * @param {object} state
+   * @param {View} [view]
+   */
+  show(state, view = {}) {
+    this.state = state;
+    this.view = view;
+    put(this.element, "data-playable", this.playable);
+    put(this.words, "aria-live", this.playable ? "polite" : null);
+    say(this.words, this.describe(state));
+    this.#tell(view.event);
+    this.draw();
+  }
+
+  /** Say what happened last. */
+  #tell(event) {
+    if (this.toldEvent === event) return;
+    this.toldEvent = event;
+    if (!event) this.told.replaceChildren();
+    else if (event.seat < 0) this.told.replaceChildren(el("span", {}, `chance ${inWords(this.game, this.config, event)}`));
+    else {
+      const words = el("span", {}, el("b", {}, this.seats[event.seat].bot), `: ${inWords(this.game, this.config, event)}`);
+      this.told.replaceChildren(...[seatSign(event.seat), words, this.dice(event)].filter(Boolean));
+    }
+  }
+
+  /** What the dice of an event look like, if it has any. */
+  dice() {
+    return null;
+  }
+
+  /** Whether a person may choose now. */
+  get playable() {
+    return Boolean(this.view.legal?.length);
+  }
+
+  /** The seat of a person, or who is to move. */
+  get mover() {
+    return this.view.seat ?? this.state.to_move;
+  }
+
+  /** Give a chosen move away; nothing more can be chosen until the next state. */
+  choose(move) {
+    const { legal, options, ...view } = this.view;
+    this.show(this.state, view);
+    this.onChoose(move);
+  }
+
+  /**
+   * Who sits there, in words.
+   * @param {number} seat
+   */
+  player(seat) {
+    return `${this.seats[seat]?.bot ?? "nobody"} (seat ${seat})`;
+  }
+
+  /**
+   * The position in words.
+   * @param {object} state
+   * @returns {string}
+   */
+  describe(state) {
+    return state.to_move === null ? "The game is over." : `${this.player(state.to_move)} is to move.`;
+  }
+
+  /** Draw `state` as `view` says. */
+  draw() {}
+}
+
+/**
+ * A number of things in words.
+ * @param {number} count
+ * @param {string} one
+ * @param {string} [many]
+ */
+export function counted(count, one, many = `${one}s`) {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/**
+ * Numbers as one says them: "1, 2 or 3".
+ * @param {number[]} numbers
+ */
+export function either(numbers) {
+  return numbers.length < 2 ? numbers.join("") : `${numbers.slice(0, -1).join(", ")} or ${numbers.at(-1)}`;
+}

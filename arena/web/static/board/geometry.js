@@ -1,0 +1,152 @@
+/** Where a map of Risk is drawn: territories as the cells of a Voronoi diagram, which touch where there is a border. */
+
+const WIDTH = 1000;
+const FLAT = 0.7; // height by width, of maps with names; those without are square
+const MARGIN = 0.05;
+const STRAIT = 16; // between cells that have no border
+const COAST = 5; // between those of different continents that have one
+const SHARED = 14; // units that two cells have to share to be seen as neighbours
+const CORNERS = 28;
+const RELAXED = 4; // steps of Lloyd, by half: crowded territories get room
+const SMALL = 12; // the most territories of a map that is drawn as it is described
+const FAR = 0.8;
+
+/**
+ * @typedef {object} Layout
+ * @property {number} width
+ * @property {number} height
+ * @property {[number, number][]} places middle of each territory
+ * @property {string[]} cells path of each
+ * @property {boolean} named whether names need room
+ * @property {(at: number, dy: number) => number} room how wide a territory is, so far below its middle
+ * @property {{from: number, to: number, path: string}[]} links borders between cells that do not touch
+ */
+
+/**
+ * Lay a map out.
+ * @param {{territories: {name: string, continent: number, x: number, y: number}[], borders: [number, number][]}} map
+ * @returns {Layout}
+ */
+export function layOut(map) {
+  const named = Math.max(...map.territories.map(({ name }) => name.length)) > 4;
+  const height = named ? WIDTH * FLAT : WIDTH;
+  const inset = Math.max(WIDTH * MARGIN, (0.42 * WIDTH) / Math.sqrt(map.territories.length) - 8);
+  const joined = new Set(map.borders.map(([a, b]) => key(a, b)));
+  let sites = map.territories.map(({ x, y }) => [inset + (x / 100) * (WIDTH - 2 * inset), inset + (y / 100) * (height - 2 * inset)]);
+  const land = () => sites.map((_, at) => cellOf(at, sites, joined, map, height));
+  for (let step = 0; step < (sites.length > SMALL ? RELAXED : 0); step++) sites = land().map((polygon, at) => between(sites[at], middle(polygon), 0.5));
+  const polygons = land();
+  const places = polygons.map(middle);
+  const around = (a, b) => places.length > SMALL && Math.abs(map.territories[a].x - map.territories[b].x) > FAR * 100;
+  const links = map.borders
+    .filter(([a, b]) => !touch(polygons[a], polygons[b], sites[a], sites[b]))
+    .map(([a, b]) => ({ from: a, to: b, path: around(a, b) ? roundPath(places[a], places[b]) : `M${point(places[a])}L${point(places[b])}` }));
+  const room = (at, dy) => wide(polygons[at], places[at][1] + dy);
+  return { width: WIDTH, height, places, cells: polygons.map(pathOf), links, room, named };
+}
+
+function key(a, b) {
+  return a < b ? `${a} ${b}` : `${b} ${a}`;
+}
+
+/** The land of a territory: a disc, less what is nearer to others. */
+function cellOf(at, places, joined, map, height) {
+  const own = places[at];
+  const reach = reachOf(at, places, map, height);
+  let polygon = Array.from({ length: CORNERS }, (_, corner) => {
+    const angle = (2 * Math.PI * corner) / CORNERS;
+    return [inside(own[0] + reach * Math.cos(angle), WIDTH), inside(own[1] + reach * Math.sin(angle), height)];
+  });
+  for (const [other, place] of places.entries()) {
+    if (other === at) continue;
+    const gap = !joined.has(key(at, other)) ? STRAIT : map.territories[at].continent === map.territories[other].continent ? 0 : COAST;
+    polygon = clip(polygon, own, place, gap / 2);
+  }
+  return polygon;
+}
+
+function reachOf(at, places, map, height) {
+  const usual = Math.sqrt((WIDTH * height) / places.length);
+  const near = map.borders
+    .filter((border) => border.includes(at))
+    .map(([a, b]) => [a === at ? b : a])
+    .filter(([other]) => map.territories[other].continent === map.territories[at].continent)
+    .map(([other]) => Math.hypot(places[at][0] - places[other][0], places[at][1] - places[other][1]));
+  return Math.min(0.85 * usual, Math.max(0.55 * usual, ...near.map((distance) => 0.62 * distance)));
+}
+
+function inside(value, most) {
+  return Math.min(most - 6, Math.max(6, value));
+}
+
+/** The centre of a polygon's mass. */
+function middle(polygon) {
+  let [area, x, y] = [0, 0, 0];
+  for (const [at, [ax, ay]] of polygon.entries()) {
+    const [bx, by] = polygon[(at + 1) % polygon.length];
+    const cross = ax * by - bx * ay;
+    [area, x, y] = [area + cross, x + (ax + bx) * cross, y + (ay + by) * cross];
+  }
+  return [x / (3 * area), y / (3 * area)];
+}
+
+function between([x, y], [toX, toY], share) {
+  return [x + share * (toX - x), y + share * (toY - y)];
+}
+
+/** How wide a polygon is at a height. */
+function wide(polygon, y) {
+  const crossed = polygon.flatMap(([ax, ay], at) => {
+    const [bx, by] = polygon[(at + 1) % polygon.length];
+    return ay < y !== by < y ? [ax + ((y - ay) / (by - ay)) * (bx - ax)] : [];
+  });
+  return crossed.length ? Math.max(...crossed) - Math.min(...crossed) : 0;
+}
+
+/** What of a polygon is nearer to `own` than to `other`, by `gap` at least (Sutherland and Hodgman). */
+function clip(polygon, own, other, gap) {
+  const [dx, dy] = [other[0] - own[0], other[1] - own[1]];
+  const distance = Math.hypot(dx, dy);
+  if (distance < 1) return polygon;
+  const most = distance / 2 - gap;
+  const along = ([x, y]) => ((x - own[0]) * dx + (y - own[1]) * dy) / distance - most;
+  const kept = [];
+  for (const [at, corner] of polygon.entries()) {
+    const next = polygon[(at + 1) % polygon.length];
+    const [here, there] = [along(corner), along(next)];
+    if (here <= 0) kept.push(corner);
+    if (here < 0 !== there < 0 && here !== there) {
+      const share = here / (here - there);
+      kept.push([corner[0] + share * (next[0] - corner[0]), corner[1] + share * (next[1] - corner[1])]);
+    }
+  }
+  return kept;
+}
+
+/** Whether two cells lie along one another. */
+function touch(one, other, place, otherPlace) {
+  const [dx, dy] = [otherPlace[0] - place[0], otherPlace[1] - place[1]];
+  const distance = Math.hypot(dx, dy) || 1;
+  const reach = (polygon) => {
+    const along = polygon
+      .filter(([x, y]) => Math.abs(((x - place[0]) * dx + (y - place[1]) * dy) / distance - distance / 2) < COAST)
+      .map(([x, y]) => ((y - place[1]) * dx - (x - place[0]) * dy) / distance);
+    return [Math.min(...along), Math.max(...along)];
+  };
+  const [[from, to], [otherFrom, otherTo]] = [reach(one), reach(other)];
+  return Math.min(to, otherTo) - Math.max(from, otherFrom) >= SHARED;
+}
+
+function pathOf(polygon) {
+  return polygon.length ? `M${polygon.map(point).join("L")}Z` : "";
+}
+
+/** A border between the far ends of a map of the world leaves at one edge and comes in at the other. */
+function roundPath(a, b) {
+  const [left, right] = a[0] < b[0] ? [a, b] : [b, a];
+  return `M${point(left)}L0 ${left[1].toFixed(1)}M${point(right)}L${WIDTH} ${right[1].toFixed(1)}`;
+}
+
+function point([x, y]) {
+  return `${x.toFixed(1)} ${y.toFixed(1)}`;
+}

@@ -1,0 +1,162 @@
+/** A map of Risk as a picture: land in the colours of its owners, armies, the attack of the last move. */
+
+import { el, put, say, svg } from "../dom.js";
+import { MOST_PIECES, pieceRow, shapeOf } from "./armies.js";
+import { layOut } from "./geometry.js";
+import { Roving } from "./roving.js";
+
+const SPACIOUS = 96; // pixels for a territory, across, from which on names and pieces have room
+const ROOMY = 58; // from which on short names have
+const LINE = 13; // of a name, in pixels
+const LETTER = 6.4; // across, in pixels
+const TONES = 6;
+
+export class RiskMap {
+  /**
+   * @param {object} map as the config of a match describes it
+   * @param {(territory: number, event: Event) => void} press
+   */
+  constructor(map, press) {
+    this.layout = layOut(map);
+    const { width, height, links } = this.layout;
+    this.territories = map.territories.map((territory, at) => makeTerritory(territory, at, this.layout));
+    this.arrow = svg("path", { class: "arrow" });
+    this.struck = svg("path", { class: "struck" });
+    const tone = (at) => `tone-${map.territories[at].continent % TONES}`;
+    const shores = this.layout.cells.map((d, at) => svg("path", { class: `shore ${tone(at)}`, d }));
+    this.picture = svg(
+      "svg",
+      { class: "map", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `map ${map.name}` },
+      svg("g", { class: "shores" }, ...shores),
+      svg("g", { class: "lands" }, ...this.territories.map(({ land }) => land)),
+      svg("g", { class: "links" }, ...links.map(({ path }) => svg("path", { d: path }))),
+      svg("g", { class: "attack" }, this.arrow, this.struck),
+      svg("g", { class: "armies" }, ...this.territories.map(({ army }) => army)),
+    );
+    this.element = el("div", { class: "map-frame" }, this.picture, legend(map));
+    this.roving = new Roving(this.picture, (part, event) => press(Number(part.dataset.territory), event));
+    this.watch = new ResizeObserver(([{ contentRect }]) => this.#scale(contentRect));
+    this.watch.observe(this.picture);
+  }
+
+  /**
+   * Draw who owns what.
+   * @param {number[]} owner
+   * @param {number[]} troops
+   * @param {Record<number, string>} marks class names of territories: picked, target, changed
+   * @param {Record<number, number>} added units that a draft under way adds
+   */
+  show(owner, troops, marks, added = {}) {
+    for (const [at, territory] of this.territories.entries()) drawTerritory(territory, owner[at], troops[at], marks[at] ?? "", added[at] ?? 0);
+  }
+
+  /**
+   * Draw an attack, or none.
+   * @param {{from: number, to: number, seat: number, taken: boolean} | null} attack
+   */
+  attack(attack) {
+    const path = attack ? arrowPath(this.layout.places[attack.from], this.layout.places[attack.to], this.scale ?? 1) : { line: "", head: "" };
+    this.drawn = attack;
+    for (const [part, d, kind] of [[this.arrow, path.line, "arrow"], [this.struck, path.head, "head"]]) {
+      put(part, "d", d);
+      put(part, "class", attack ? `${kind} seat-${attack.seat} ${attack.taken ? "taken" : "held"}` : kind);
+    }
+  }
+
+  /**
+   * Let territories be pressed; with no names, none.
+   * @param {string[]} names accessible name of each
+   */
+  offer(names) {
+    this.roving.offer(names.map((name, at) => [this.territories[at].land, name]));
+  }
+
+  /** Texts and armies are drawn in pixels of the screen, whatever the size of the picture. */
+  #scale(box) {
+    const { width, height, named } = this.layout;
+    const pixels = Math.min(box.width, (box.height * width) / height);
+    if (!pixels) return;
+    const across = (pixels / width) * Math.sqrt((width * height) / this.territories.length);
+    const size = Math.min(1.5, Math.max(0.62, across / (named ? 105 : 80)));
+    this.scale = (width / pixels) * size;
+    this.picture.style.setProperty("--scale", this.scale.toFixed(3));
+    put(this.element, "data-room", across >= SPACIOUS ? "spacious" : across >= ROOMY ? "roomy" : "tight");
+    for (const [at, { name, label }] of this.territories.entries()) {
+      const letters = Math.max(4, Math.floor(this.layout.room(at, 27 * this.scale) / this.scale / LETTER));
+      label.replaceChildren(...folded(name, letters).map((line, row) => svg("tspan", { x: 0, y: 27 + LINE * row }, line)));
+    }
+    this.attack(this.drawn ?? null);
+  }
+}
+
+function makeTerritory({ name }, at, { cells, places }) {
+  const [x, y] = places[at];
+  const title = svg("title");
+  const land = svg("g", { "data-territory": at }, title, svg("path", { class: "ground", d: cells[at] }));
+  const shape = svg("path", { class: "shape" });
+  const count = svg("text", { class: "count", y: 5 });
+  const plus = svg("text", { class: "plus", x: 15, y: -9 });
+  const label = svg("text", { class: "name" });
+  const pieces = svg("g", { class: "pieces", transform: "translate(0 -22)" });
+  const army = svg("g", { transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` }, svg("g", { class: "army" }, shape, count, pieces, label, plus));
+  return { name, at, land, title, army, shape, count, plus, label, pieces, shown: "" };
+}
+
+function drawTerritory(territory, owner, troops, mark, added) {
+  const shown = `${owner} ${troops} ${mark} ${added}`;
+  if (territory.shown === shown) return;
+  territory.shown = shown;
+  const seat = owner < 0 ? "seat-none" : `seat-${owner}`;
+  put(territory.land, "class", `land ${seat} ${mark}`.trim());
+  put(territory.army, "class", `${seat} ${mark}`.trim());
+  put(territory.shape, "d", owner < 0 ? "M0-5a5 5 0 1 1-.1 0z" : shapeOf(owner));
+  say(territory.count, owner < 0 ? "" : troops);
+  say(territory.plus, added ? `+${added}` : "");
+  say(territory.title, `${territory.name} (${territory.at}): ${owner < 0 ? "nobody's" : `seat ${owner}, ${troops}`}`);
+  territory.pieces.replaceChildren(...(owner >= 0 && troops <= MOST_PIECES ? pieceRow(troops) : []));
+}
+
+/** A line that is bent a little, and its head, both ending short of the armies. */
+function arrowPath([x, y], [toX, toY], scale) {
+  const [dx, dy] = [toX - x, toY - y];
+  const distance = Math.hypot(dx, dy) || 1;
+  const [ux, uy] = [dx / distance, dy / distance];
+  const short = Math.min(19 * scale, distance * 0.3);
+  const bend = Math.min(0.14 * distance, 30 * scale);
+  const [startX, startY] = [x + ux * short, y + uy * short];
+  const [endX, endY] = [toX - ux * short, toY - uy * short];
+  const [midX, midY] = [(x + toX) / 2 - uy * bend, (y + toY) / 2 + ux * bend];
+  const [hx, hy] = [endX - midX, endY - midY];
+  const length = Math.hypot(hx, hy) || 1;
+  const [vx, vy] = [hx / length, hy / length];
+  const long = Math.min(15 * scale, distance * 0.35);
+  const [baseX, baseY] = [endX - vx * long, endY - vy * long];
+  const wing = long * 0.6;
+  return {
+    line: `M${pair(startX, startY)}Q${pair(midX, midY)} ${pair(baseX, baseY)}`,
+    head: `M${pair(endX, endY)}L${pair(baseX - vy * wing, baseY + vx * wing)}L${pair(baseX + vy * wing, baseY - vx * wing)}Z`,
+  };
+}
+
+function pair(x, y) {
+  return `${x.toFixed(1)} ${y.toFixed(1)}`;
+}
+
+/** A name in at most two lines of so many letters; what does not fit is cut. */
+function folded(name, letters) {
+  const lines = [""];
+  for (const word of name.split(" ")) {
+    const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
+    if (longer.length <= letters || !lines.at(-1)) lines[lines.length - 1] = longer;
+    else if (lines.length < 2) lines.push(word);
+    else lines[1] = longer;
+  }
+  return lines.map((line) => (line.length <= letters ? line : `${line.slice(0, letters - 1).trimEnd()}.`));
+}
+
+function legend({ continents }) {
+  const worth = continents.some(({ bonus }) => bonus);
+  if (continents.length < 2 && !worth) return null;
+  const items = continents.map(({ name, bonus }, at) => el("li", { class: `tone-${at % TONES}` }, `${name} +${bonus}`));
+  return el("ul", { class: "continents", "aria-label": "continents and their bonuses" }, ...items);
+}

@@ -1,0 +1,87 @@
+/** Nim: heaps of counters, the last at the top. Pressing a counter takes it and those above it. */
+
+import { el, put, say } from "../dom.js";
+import { Board, counted, either } from "./frame.js";
+import { Roving } from "./roving.js";
+
+const LOW = 12; // counters of a heap that stand on one another; larger heaps are several wide
+
+export class NimBoard extends Board {
+  constructor(match) {
+    super("nim", match);
+    this.heaps = match.config.heaps.map((_, heap) => makeHeap(heap));
+    this.face.append(...this.heaps.map(({ element }) => element));
+    this.roving = new Roving(this.face, (part) => this.#press(part), (part) => this.#point(part));
+  }
+
+  draw() {
+    const { event, before } = this.view;
+    const taken = before?.heaps ? event?.move?.heap : undefined;
+    const parts = [];
+    for (const [heap, size] of this.state.heaps.entries()) {
+      const ghosts = heap === taken ? before.heaps[heap] - size : 0;
+      drawHeap(this.heaps[heap], this.config.heaps[heap], size, ghosts, event?.seat);
+      if (this.playable) for (let at = size - 1; at >= 0; at--) parts.push([this.heaps[heap].counters[at], this.#offer(heap, size, size - at)]);
+    }
+    this.roving.offer(parts);
+    this.#point(null);
+  }
+
+  describe(state) {
+    const heaps = state.heaps.map((size, heap) => `heap ${heap} holds ${size}`).join(", ");
+    return `${heaps[0].toUpperCase()}${heaps.slice(1)}. ${super.describe(state)}`;
+  }
+
+  #offer(heap, size, take) {
+    return `take ${take} from heap ${heap}, leaving ${size - take}${this.#may(take) ? "" : ": not allowed"}`;
+  }
+
+  #may(take) {
+    return this.config.take === null || this.config.take.includes(take);
+  }
+
+  #chosen(part) {
+    const heap = Number(part.dataset.heap);
+    return { heap, take: this.state.heaps[heap] - Number(part.dataset.at) };
+  }
+
+  #press(part) {
+    const { heap, take } = this.#chosen(part);
+    if (this.#may(take)) this.choose({ heap, take });
+    else this.onRefuse(`That would take ${take}: a move takes ${either(this.config.take)}.`);
+  }
+
+  #point(part) {
+    const chosen = part && this.playable ? this.#chosen(part) : null;
+    for (const [heap, { counters, told }] of this.heaps.entries()) {
+      const size = this.state.heaps[heap];
+      const from = chosen?.heap === heap ? size - chosen.take : Infinity;
+      for (const [at, counter] of counters.entries()) {
+        counter.classList.toggle("picked", at >= from && at < size);
+        counter.classList.toggle("refused", at >= from && at < size && !this.#may(size - from));
+      }
+      say(told, from < size ? `take ${size - from}` : "");
+    }
+  }
+}
+
+function makeHeap(heap) {
+  const stack = el("div", { class: "counters" });
+  const size = el("b");
+  const told = el("span", { class: "heap-told" });
+  const element = el("div", { class: "heap" }, stack, el("p", { class: "heap-label" }, `heap ${heap}: `, size), told);
+  return { heap, element, stack, size, told, counters: [], shown: "" };
+}
+
+/** Draw so many counters and ghosts of those that were just taken by a seat. */
+function drawHeap(heap, most, size, ghosts, seat) {
+  const shown = `${size} ${ghosts} ${seat}`;
+  if (heap.shown === shown) return;
+  heap.shown = shown;
+  put(heap.stack, "data-wide", Math.max(1, Math.min(10, Math.ceil(Math.max(most, size) / LOW))));
+  for (const counter of heap.counters.splice(size + ghosts)) counter.remove();
+  for (let at = heap.counters.length; at < size + ghosts; at++) heap.counters.push(el("span", { "data-heap": heap.heap, "data-at": at }));
+  heap.stack.append(...heap.counters.filter((counter) => !counter.parentNode));
+  for (const [at, counter] of heap.counters.entries()) put(counter, "class", at < size ? "counter" : `counter ghost seat-${seat}`);
+  say(heap.size, size);
+}

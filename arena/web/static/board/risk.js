@@ -1,0 +1,146 @@
+/** What both games of Risk share: the map, who holds how much, the last battle. */
+
+import { el, put, say } from "../dom.js";
+import { pieceSign, seatSign } from "./armies.js";
+import { diceRow } from "./battle.js";
+import { Board, counted } from "./frame.js";
+import { RiskMap } from "./map.js";
+
+export class RiskBoard extends Board {
+  constructor(game, match) {
+    super(game, match);
+    this.element.classList.add("board-risk");
+    this.map = new RiskMap(match.config.map, (territory, event) => this.press(territory, event));
+    this.holdings = match.seats.map(({ bot }, seat) => makeHolding(bot, seat));
+    this.status = el("p", { class: "risk-status" });
+    this.controls = el("div", { class: "board-controls" });
+    const pieces = [["infantry", 1], ["cavalry", 5], ["artillery", 10]].map(([piece, worth]) => el("li", {}, pieceSign(piece), `${piece} ${worth}`));
+    this.face.append(
+      el("ul", { class: "holdings", "aria-label": "who holds how much" }, ...this.holdings.map(({ element }) => element)),
+      this.status,
+      this.map.element,
+      el("ul", { class: "pieces-legend", "aria-label": "pieces" }, ...pieces),
+      this.controls,
+    );
+    this.forget();
+  }
+
+  /** Drop what a person has picked so far. */
+  forget() {
+    this.source = null;
+    this.target = null;
+  }
+
+  draw() {
+    const { state, view } = this;
+    if (this.drawn !== state || !this.playable) this.forget();
+    this.drawn = state;
+    this.map.attack(attackOf(view.event));
+    this.map.show(state.owner, state.troops, this.marks(), this.added());
+    this.map.offer(this.playable ? state.owner.map((_, at) => this.named(at)) : []);
+    for (const [seat, holding] of this.holdings.entries()) drawHolding(holding, state, seat);
+    say(this.status, this.saying());
+    put(this.controls, "hidden", !this.playable);
+  }
+
+  dice(event) {
+    return attackOf(event) ? diceRow(event, (this.view.before ?? this.state).owner[event.move.to]) : null;
+  }
+
+  /** Class names of the territories that stand out. */
+  marks() {
+    const { state, view } = this;
+    const marks = {};
+    const mark = (at, name) => (marks[at] = marks[at] ? `${marks[at]} ${name}` : name);
+    if (view.before?.owner && view.event) {
+      for (const [at, owner] of state.owner.entries()) {
+        if (owner !== view.before.owner[at] || state.troops[at] !== view.before.troops[at]) mark(at, "changed");
+      }
+    }
+    if (this.source !== null) mark(this.source, "picked");
+    if (this.target !== null) mark(this.target, "aimed");
+    for (const at of this.offered()) mark(at, "offered");
+    return marks;
+  }
+
+  /** Units that a draft under way adds. */
+  added() {
+    return {};
+  }
+
+  /** Territories that can be pressed to some effect. */
+  offered() {
+    return [];
+  }
+
+  /** What stands above the map. */
+  saying() {
+    return "";
+  }
+
+  /** A territory's name. */
+  name(at) {
+    return this.config.map.territories[at].name;
+  }
+
+  /** Who holds a territory, as "Peru is bob's (seat 1) with 3". */
+  held(at) {
+    const owner = this.state.owner[at];
+    return owner < 0 ? `${this.name(at)} is nobody's` : `${this.name(at)} is ${this.whose(owner)} with ${this.state.troops[at]}`;
+  }
+
+  whose(seat) {
+    return seat === this.view.seat ? "yours" : `${this.seats[seat].bot}'s (seat ${seat})`;
+  }
+
+  /** The accessible name of a territory. */
+  named(at) {
+    return `${this.held(at)}${at === this.source ? ", chosen" : ""}`;
+  }
+
+  /** Whether two territories have a border. */
+  near(a, b) {
+    return this.config.map.borders.some(([one, other]) => (one === a && other === b) || (one === b && other === a));
+  }
+
+  describe(state) {
+    const held = this.seats.map((_, seat) => {
+      const [territories, troops] = holdingOf(state, seat);
+      return `${this.player(seat)} holds ${counted(territories, "territory", "territories")} with ${counted(troops, "troop")}`;
+    });
+    return `${held.join("; ")}. ${super.describe(state)}`;
+  }
+}
+
+/** The attack that an event was, for the map. */
+function attackOf(event) {
+  if (event?.move?.do !== "attack") return null;
+  return { from: event.move.from, to: event.move.to, seat: event.seat, taken: Boolean(event.result?.taken) };
+}
+
+function holdingOf(state, seat) {
+  let [territories, troops] = [0, 0];
+  for (const [at, owner] of state.owner.entries()) {
+    if (owner === seat) [territories, troops] = [territories + 1, troops + state.troops[at]];
+  }
+  return [territories, troops];
+}
+
+function makeHolding(bot, seat) {
+  const [territories, troops, out] = [el("b"), el("b"), el("span")];
+  const held = el("span", { class: "held" }, territories, el("span", { class: "unit" }, " territories"), ", ", troops, el("span", { class: "unit" }, " troops"), out);
+  const bar = el("i", { class: "share" });
+  const element = el("li", { class: `seat-${seat}` }, seatSign(seat), el("b", { class: "bot" }, bot), held, el("span", { class: "share-bar", "aria-hidden": "true" }, bar));
+  return { element, territories, troops, out, bar };
+}
+
+function drawHolding(holding, state, seat) {
+  const [territories, troops] = holdingOf(state, seat);
+  const out = Boolean(state.out?.includes(seat));
+  say(holding.territories, territories);
+  say(holding.troops, troops);
+  say(holding.out, out ? ", out" : "");
+  holding.bar.style.setProperty("width", `${(100 * territories) / state.owner.length}%`);
+  holding.element.classList.toggle("to-move", state.to_move === seat);
+  holding.element.classList.toggle("out", out);
+}

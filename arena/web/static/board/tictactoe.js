@@ -1,0 +1,57 @@
+/** Tic-tac-toe: three by three cells, a cross for seat 0 and a ring for seat 1. */
+
+import { put, svg } from "../dom.js";
+import { Board } from "./frame.js";
+import { Roving } from "./roving.js";
+
+const LINES = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]];
+const MARKS = ["M26 26 74 74M74 26 26 74", "M50 22a28 28 0 1 1-.1 0z"];
+const PLACES = ["top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom", "bottom right"];
+
+export class TicTacToeBoard extends Board {
+  constructor(match) {
+    super("tictactoe", match);
+    this.marks = PLACES.map(() => svg("path", { class: "mark" }));
+    this.cells = PLACES.map((_, cell) => makeCell(cell, this.marks[cell]));
+    this.row = svg("path", { class: "row" });
+    const rules = svg("path", { class: "rules", d: "M100 6V294M200 6V294M6 100H294M6 200H294" });
+    this.face.append(svg("svg", { viewBox: "0 0 300 300", role: "group", "aria-label": "three by three cells" }, ...this.cells, rules, this.row));
+    this.roving = new Roving(this.face, (part) => this.#press(Number(part.dataset.cell)));
+  }
+
+  draw() {
+    const { cells, to_move: mover } = this.state;
+    for (const [cell, mark] of cells.entries()) {
+      put(this.marks[cell], "d", MARKS[mark - 1] ?? "");
+      put(this.cells[cell], "class", `cell${mark ? ` seat-${mark - 1}` : ` seat-${mover}`}${this.view.event?.move?.cell === cell ? " last" : ""}`);
+    }
+    const row = LINES.find(([a, b, c]) => cells[a] && cells[a] === cells[b] && cells[a] === cells[c]);
+    put(this.row, "d", row ? `M${centre(row[0])}L${centre(row[2])}` : "");
+    put(this.row, "class", `row seat-${row ? cells[row[0]] - 1 : ""}`);
+    this.roving.offer(this.playable ? this.cells.map((part, cell) => [part, this.#named(cells, cell)]) : []);
+  }
+
+  describe(state) {
+    const held = (mark) => PLACES.filter((_, cell) => state.cells[cell] === mark).join(", ") || "nothing";
+    return `${this.player(0)} holds ${held(1)}; ${this.player(1)} holds ${held(2)}. ${super.describe(state)}`;
+  }
+
+  #named(cells, cell) {
+    return `${PLACES[cell]}, ${cells[cell] ? this.player(cells[cell] - 1) : "free"}`;
+  }
+
+  #press(cell) {
+    if (!this.state.cells[cell]) this.choose({ cell });
+    else this.onRefuse(`That cell is taken by ${this.player(this.state.cells[cell] - 1)}: choose a free one.`);
+  }
+}
+
+function makeCell(cell, mark) {
+  const [x, y] = [(cell % 3) * 100, Math.floor(cell / 3) * 100];
+  const ground = svg("rect", { x: 3, y: 3, width: 94, height: 94, rx: 6 });
+  return svg("g", { transform: `translate(${x} ${y})`, "data-cell": cell }, ground, mark);
+}
+
+function centre(cell) {
+  return `${(cell % 3) * 100 + 50} ${Math.floor(cell / 3) * 100 + 50}`;
+}

@@ -1,0 +1,61 @@
+/** Moves and what came of them in words, as `arena replay show` tells them. */
+
+const WRITTEN = 4; // territories of a draft that are named
+const MOST_ROUNDS = 500; // of a battle that are listed
+
+/**
+ * A move in a few words.
+ * @param {string} game
+ * @param {object} config
+ * @param {object} move
+ * @returns {string}
+ */
+export function notation(game, config, move) {
+  const name = (at) => config.map?.territories[at]?.name ?? `territory ${at}`;
+  if (game === "nim") return `${move.take} from heap ${move.heap}`;
+  if (game === "grundy") return `${move.split} off heap ${move.heap}`;
+  if (game === "tictactoe") return `cell ${move.cell}`;
+  if (move.do === "invade") return `invade ${name(move.to)}`;
+  if (move.do === "reinforce") return `reinforce ${name(move.at)}`;
+  if (move.do === "attack") return `${name(move.from)} > ${name(move.to)}${move.units === undefined ? "" : ` ${move.units}`}`;
+  if (move.do === "draft") return `draft ${few(move.units.map(([at, count]) => `${name(at)}+${count}`))}`;
+  return move.do ?? JSON.stringify(move);
+}
+
+/**
+ * What came of an attack: "6-3 taken", of a longer one "5 rounds, taken, 3 left"; empty for another move.
+ * @param {object} event
+ * @returns {string}
+ */
+export function told({ dice = [], result }) {
+  if (result === undefined || result === null) return "";
+  const fought = Math.floor(dice.length / 2);
+  const rounds = fought > 1 ? `${fought}${fought === MOST_ROUNDS ? "+" : ""} rounds,` : dice.map((row) => row.join(",")).join("-");
+  const left = Math.max(result.attackers ?? 0, result.defenders ?? 0);
+  return `${rounds} ${result.taken ? "taken" : "held"}`.trimStart() + (left ? `, ${left} left` : "");
+}
+
+/**
+ * An event in words, without who did it.
+ * @param {string} game
+ * @param {object} config
+ * @param {object} event
+ * @returns {string}
+ */
+export function inWords(game, config, event) {
+  if (event.out !== undefined && event.out !== null) return `out: ${event.out}`;
+  if (event.seat < 0) return dealt(event.move);
+  const came = told(event);
+  return notation(game, config, event.move) + (came ? `: ${came}` : "");
+}
+
+function dealt(move) {
+  if (move?.heaps) return `deals heaps of ${move.heaps.join(", ")}`;
+  if (move?.owner) return `deals ${move.owner.length} territories to ${new Set(move.owner).size} seats`;
+  return `deals ${JSON.stringify(move)}`;
+}
+
+function few(items) {
+  const more = items.length > WRITTEN ? ` and ${items.length - WRITTEN} more` : "";
+  return items.slice(0, WRITTEN).join(" ") + more;
+}
