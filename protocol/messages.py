@@ -91,6 +91,39 @@ class Limits(Struct, frozen=True, kw_only=True):
     slots: int
 
 
+class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A seek in force, in a listing. `preset` is there where its config is one."""
+
+    game: str
+    preset: str | None = None
+    rated: bool = False
+    open: bool = False
+    opponents: list[str] = []
+
+
+class ListedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who is here, in a listing: in how many matches it plays and what it seeks."""
+
+    bot: str
+    version: str = ""
+    client: str = ""
+    playing: int = 0
+    seeks: list[ListedSeek] = []
+
+
+class ListedMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A match under way, in a listing; `seats` are the names in seat order."""
+
+    match: str
+    game: str
+    preset: str | None = None
+    seats: list[str]
+    ply: int
+    started: str
+    rated: bool
+    watchers: int = 0
+
+
 class FromClient(
     Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type", tag=str.lower
 ):
@@ -113,13 +146,18 @@ class Hello(FromClient, frozen=True, kw_only=True):
 
 
 class Seek(FromClient, frozen=True, kw_only=True):
-    """Ask for a match. Answered by `start` carrying this id, or by `error` with `ref`."""
+    """Ask for a match. Answered by `start` carrying this id, or by `error` with `ref`.
+
+    One that is `open` takes any match of the game; `opponent` is short for `opponents` with one name.
+    """
 
     id: RequestId
     game: Annotated[str, Meta(max_length=64)]
     config: dict[str, Any] = {}
     rated: bool = True
     opponent: BotName | None = None
+    opponents: list[BotName] = []
+    open: bool = False
 
 
 class Unseek(FromClient, frozen=True, kw_only=True):
@@ -160,6 +198,10 @@ class Unwatch(FromClient, frozen=True, kw_only=True):
     """Stop following."""
 
     match: Annotated[str, Meta(max_length=40)]
+
+
+class List(FromClient, frozen=True, kw_only=True):
+    """Ask who is here and which matches are under way."""
 
 
 class Welcome(FromServer, frozen=True, kw_only=True):
@@ -236,6 +278,15 @@ class End(FromServer, frozen=True, kw_only=True):
     record: str
 
 
+class Listing(FromServer, frozen=True, kw_only=True):
+    """The answer to `list`: who is here and what is played, or as many as there is room for."""
+
+    bots: list[ListedBot]
+    matches: list[ListedMatch]
+    more_bots: int = 0
+    more_matches: int = 0
+
+
 class Error(FromServer, frozen=True, kw_only=True):
     """Something else went wrong; `fatal` says that the connection is about to close."""
 
@@ -245,5 +296,5 @@ class Error(FromServer, frozen=True, kw_only=True):
     fatal: bool = False
 
 
-ClientMessage = Hello | Seek | Unseek | Ready | Move | Resign | Watch | Unwatch
-ServerMessage = Welcome | Unseeked | Start | Turn | Rejected | End | Error
+ClientMessage = Hello | Seek | Unseek | Ready | Move | Resign | Watch | Unwatch | List
+ServerMessage = Welcome | Unseeked | Start | Turn | Rejected | End | Listing | Error

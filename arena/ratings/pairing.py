@@ -20,6 +20,7 @@ PATIENCE = 2.0
 """Seconds after which a seeker takes whoever is there."""
 _LEAST_CLOSENESS = 0.5
 _NEIGHBOURS = 16
+_LEAST_LIKELY = 0.02
 _SWISS_WINDOW = 12
 _REMATCH = 1_000_000
 _CHEAPEST = 1 << 40
@@ -134,6 +135,23 @@ def ladder_groups(seekers: Sequence[Seeker], now: float) -> list[tuple[Seeker, .
     for seeker in sorted(seekers, key=lambda seeker: (seeker.since, -seeker.sigma, seeker.bot)):
         pools[seeker.pool].append(seeker)
     return [group for pool in pools.values() for group in _pool_groups(pool, now)]
+
+
+def drawn(seeker: Seeker, others: Sequence[Seeker], count: int, chance: Random) -> list[Seeker]:
+    """So many of `others` for a seeker that anybody will do for, or all there are: the closer, the likelier.
+
+    Those whom it has `spent` come last.
+    """
+    mine = Rating(seeker.mu, seeker.sigma)
+    found: list[Seeker] = []
+    for spent in (False, True):
+        left = [other for other in others if (other.bot in seeker.spent) == spent]
+        weights = [_LEAST_LIKELY + quality(mine, Rating(other.mu, other.sigma)) for other in left]
+        while left and len(found) < count:
+            (at,) = chance.choices(range(len(left)), weights)
+            found.append(left.pop(at))
+            del weights[at]
+    return found
 
 
 def _check_enough(bots: Sequence[str], seats: int, what: str) -> None:

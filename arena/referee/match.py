@@ -40,7 +40,7 @@ from arena.referee.rules import rules_of
 from arena.referee.standing import MatchStanding, Phase, Snapshot
 from protocol.codec import read_info
 from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
-from protocol.messages import MAX_STRIKES, End, Event, Info, Player, Start, Turn
+from protocol.messages import MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
 from protocol.reasons import DISCONNECTED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
 
 READY_WITHIN = 10.0
@@ -116,6 +116,10 @@ class Match:
         """The `start` for a seat, or for a watcher."""
         seek = None if seat is None or resumed else self._seeks[seat]
         return telling.start(self.header, self.game, self.players, seat, seek=seek, resumed=resumed)
+
+    def listed(self) -> ListedMatch:
+        """Where it stands, for a listing."""
+        return telling.listed(self.header, self.game, self.standing)
 
     def view(self, now: float) -> Turn | None:
         """The current turn for a watcher that comes in now, with all events so far."""

@@ -14,7 +14,7 @@ from arena.referee.standing import MatchStanding, Phase
 from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
 from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
 from protocol.games.base import Game
-from protocol.messages import MAX_STRIKES, End, Error, Event, Outcome, Player, Rejected, Start, Turn
+from protocol.messages import MAX_STRIKES, End, Error, Event, ListedMatch, Outcome, Player, Rejected, Start, Turn
 
 MOST_TOLD = 512 * 1024
 """Bytes of events, in JSON, that one message carries at most: a frame is 1 MiB, and a seat may have slept for long."""
@@ -42,6 +42,19 @@ def start(
         commitment=header.commitment,
         rated=header.rated,
         resumed=resumed,
+    )
+
+
+def listed(header: Header, game: Game[Any, Any], standing: MatchStanding) -> ListedMatch:
+    """The match in a listing, without its watchers."""
+    return ListedMatch(
+        match=header.match,
+        game=game.name,
+        preset=game.preset,
+        seats=[seat.bot for seat in header.seats],
+        ply=0 if standing.course is None else standing.course.ply,
+        started=header.started,
+        rated=header.rated,
     )
 
 

@@ -8,13 +8,16 @@ from typing import Any
 from arena.referee.effects import Played, Readied, Resigned
 from arena.server.attendance import paused
 from arena.server.lobby import Lobby
+from arena.server.seeking import named
 from arena.server.session import Action, Session
 from protocol import error_codes
-from protocol.errors import BotFault, MalformedMessage
-from protocol.games import load
+from protocol.errors import BadConfig, BotFault, MalformedMessage
+from protocol.games import game_class, load
+from protocol.games.base import Game
 from protocol.messages import (
     ClientMessage,
     Hello,
+    List,
     Move,
     Ready,
     Rejected,
@@ -74,13 +77,34 @@ def _seek(lobby: Lobby, session: Session, message: Seek) -> None:
     pause = lobby.pause(session)
     if pause > 0:
         raise Unavailable(paused(pause))
+    if message.open:
+        _check_open(message)
+    lobby.seeks.add(session, message, None if message.open else _rules(bot, message))
+
+
+def _check_open(message: Seek) -> None:
+    """Refuse an open seek that asks for more than a game."""
+    game_class(message.game)
+    if message.config:
+        raise BadConfig("seek: an open seek has no config: it takes that of whoever wants to play")
+    if named(message):
+        raise NotAllowed("seek: an open seek names nobody: leave opponent and opponents out, or open")
+
+
+def _rules(bot: str, message: Seek) -> Game[Any, Any]:
+    """The rules that a seek asks for."""
+    if message.opponent is not None and message.opponents:
+        raise MalformedMessage("seek: opponent and opponents don't go together: name all of them in opponents")
     game = load(message.game, message.config)
     game.check_cost()
-    if message.opponent is not None and folded(message.opponent) == bot:
+    opponents = [folded(name) for name in named(message)]
+    if bot in opponents:
         raise NotAllowed("seek: a bot does not play itself: name another opponent")
-    if message.opponent is not None and game.seats > 2:
-        raise NotAllowed(f"seek: an opponent is named where two play: this match has {game.seats} seats")
-    lobby.seeks.add(session, message, game)
+    if len(set(opponents)) < len(opponents):
+        raise NotAllowed("seek: opponents names a bot twice: each has one seat")
+    if len(opponents) >= game.seats:
+        raise NotAllowed(f"seek: {len(opponents)} opponents are named: this match has {game.seats} seats, with yours")
+    return game
 
 
 def _unseek(lobby: Lobby, session: Session, message: Unseek) -> None:
@@ -143,6 +167,11 @@ def _unwatch(lobby: Lobby, session: Session, message: Unwatch) -> None:
         runner.unwatch(session)
 
 
+def _list(lobby: Lobby, session: Session, message: List) -> None:
+    """Tell who is here and what is played."""
+    session.show(lobby.listing())
+
+
 def _player(session: Session) -> str:
     """The folded name of a session's bot."""
     if session.bot is None:
@@ -159,4 +188,5 @@ _ACTIONS: dict[type[ClientMessage], Callable[[Lobby, Session, Any], None]] = {
     Resign: _resign,
     Watch: _watch,
     Unwatch: _unwatch,
+    List: _list,
 }

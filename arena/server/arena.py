@@ -33,7 +33,7 @@ from arena.server.restoring import restored
 from arena.server.runner import TRY_AGAIN, Runner
 from arena.server.session import Action
 from arena.server.settling import Settle, Settling, StoreFirst
-from arena.server.waiting import Sought
+from arena.server.waiting import Sought, agreed
 from arena.store.archive import Archive
 from arena.store.times import utc
 from protocol.close_codes import RESTARTING
@@ -204,7 +204,7 @@ class Arena:
         match = f"{datetime.now(UTC):%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
         seed = secrets.token_bytes(SEED_BYTES)
         bots = [sought.bot for sought in seated]
-        kind = seated[0].kind
+        kind = agreed(group)
         rules = rules_of(kind.game, kind.config)  # held here, so that the match finds them
         rated = kind.rated and kind.pool is not None and self._eligibility.group(kind.pool, bots)
         header = self.header(match, rules, bots, seed, pool=kind.pool if rated else None)

@@ -60,9 +60,9 @@ class Audience:
         self._in_round = False
 
     @property
-    def watched(self) -> bool:
-        """Whether anybody is told every turn."""
-        return bool(self._watchers)
+    def watching(self) -> int:
+        """How many are told every turn."""
+        return len(self._watchers)
 
     def watch(self, peer: Peer) -> None:
         """Tell a peer everything that is shown from now on."""

@@ -67,9 +67,10 @@ class Eligibility:
         return others
 
     def group(self, pool: str, bots: Iterable[str]) -> bool:
-        """Whether a match of these is still to be rated: no two of them have had all of theirs."""
-        pairs = itertools.combinations(map(folded, bots), 2)
-        return not any(self._full(pool, frozenset(pair)) for pair in pairs)
+        """Whether a match of these is to be rated: all of them may be, and no two of them have had all of theirs."""
+        names = list(map(folded, bots))
+        pairs = itertools.combinations(names, 2)
+        return all(map(self.bot, names)) and not any(self._full(pool, frozenset(pair)) for pair in pairs)
 
     def _note(self, match: str, pool: str, pair: frozenset[str], at: float) -> None:
         self._met.setdefault((pool, pair), {})[match] = at

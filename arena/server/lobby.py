@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 from arena.referee.effects import Delayed
 from arena.server.attendance import Attendance, paused
+from arena.server.listing import KEPT, listing
+from arena.server.peer import Shown
 from arena.server.runner import Runner
 from arena.server.seeking import Begin, RatingOf, Seeks, SpentOf
 from arena.server.session import Session
@@ -41,6 +43,9 @@ class Lobby:
         """Watchers of every match."""
         self._playing: dict[str, dict[str, int]] = {}
         self._known: set[str] = set()
+        self._listing = Shown([])
+        self._listed: float | None = None
+        """When that was made."""
 
     def enter(self, session: Session) -> list[str]:
         """A bot comes in; an older connection of it is closed. Its matches under way, to be told by `resume`."""
@@ -185,6 +190,14 @@ class Lobby:
         playing = self._playing.get(session.key)
         seat = None if playing is None else playing.get(match)
         return None if seat is None else (self._runners[match], seat)
+
+    def listing(self) -> Shown:
+        """Who is here and what is played, as of now or a moment ago: however many ask, it is made once in a while."""
+        now = self._loop.time()
+        if self._listed is None or now - self._listed >= KEPT:
+            made = listing(self._sessions.values(), self._playing, self.seeks.of, self._runners)
+            self._listing, self._listed = Shown([made]), now
+        return self._listing
 
     def subscribe(self, session: Session) -> None:
         """Tell a client the start and the end of every match."""

@@ -6,6 +6,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from arena.referee.effects import (
     Deadline,
     Effect,
@@ -31,7 +33,7 @@ from arena.server.holding import Hold
 from arena.server.journal import JournalFault, MatchJournal
 from arena.server.peer import Peer, Shown
 from protocol.error_codes import UNAVAILABLE
-from protocol.messages import Error, FromServer
+from protocol.messages import Error, FromServer, ListedMatch
 
 TRY_AGAIN = 1.0
 """Seconds until what could not be recorded is tried again."""
@@ -168,7 +170,7 @@ class Runner:
         self._viewers.pop(peer, None)
         if self._hold is not None:
             self._hold.watchers.pop(peer, None)
-        self._match.watch(wanted=self._audience.watched)
+        self._match.watch(wanted=self._audience.watching > 0)
 
     def subscribe(self, peer: Peer) -> None:
         """Tell the start, if it is still to come, and the end; whether the peer watches besides is no matter."""
@@ -177,6 +179,10 @@ class Runner:
     def unsubscribe(self, peer: Peer) -> None:
         """Tell start and end no more, but to a watcher."""
         self._audience.unsubscribe(peer)
+
+    def listed(self) -> ListedMatch:
+        """Where the match stands and how many watch it, for a listing."""
+        return replace(self._match.listed(), watchers=self._audience.watching)
 
     def farewell(self, ratings: Ratings | None) -> None:
         """Tell everyone the end who was not told before."""

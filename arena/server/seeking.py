@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
+from random import Random, SystemRandom
 from typing import Any
 
 from arena.ratings import pairing
 from arena.server.session import Session
-from arena.server.waiting import InTurn, Kind, Sought, Waiting, kind_of
+from arena.server.waiting import InTurn, Kind, Sought, Waiting, kind_of, open_kind
 from protocol.games.base import Game
 from protocol.messages import MAX_SLOTS, Seek
 from protocol.names import folded
@@ -17,6 +20,14 @@ from protocol.names import folded
 GATHER = 0.02
 """How long the first new seek waits for company, in seconds; after that seeks are looked at every second."""
 LOOK_AGAIN = 1.0
+ALONE = 1.0
+"""Seconds for which a seek that names nobody waits for others like it, before it takes open ones."""
+NOT_ALONE = pairing.PATIENCE + LOOK_AGAIN
+"""The same where there are enough others like it: by then they have met, if they may."""
+FILL_EVERY = 0.25
+"""Seconds between two looks at who wants open seeks, or somebody that it names."""
+IN_VAIN = 8
+"""How many of them may find too few, of each game, until the next such look: then hardly anybody is free."""
 AT_ONCE = 64
 """Seeks that are compared before the loop goes on: a millisecond or two."""
 
@@ -25,12 +36,17 @@ SpentOf = Callable[[str | None, str], Collection[str]]
 RatingOf = Callable[[str, str | None], tuple[float, float]]
 
 
+def named(seek: Seek) -> list[str]:
+    """The opponents that a seek names."""
+    return seek.opponents if seek.opponent is None else [seek.opponent, *seek.opponents]
+
+
 class Seeks:
     """The seeks in force, looked at now and then until `close`.
 
     `begin` starts a match of seeks that fit; `rating_of(bot, pool)`: mu, sigma; `present`: how many bots are here.
     While `held` says so, all of them wait. `most(bot)`: how many matches may begin for a bot that seeks; when it is not
-    0 any more, `again` is called. `spent(pool, bot)` is that of `Seeker`.
+    0 any more, `again` is called. `spent(pool, bot)` is that of `Seeker`. `chance` draws among open seeks.
     """
 
     def __init__(
@@ -42,6 +58,7 @@ class Seeks:
         most: Callable[[str], int] = lambda bot: MAX_SLOTS,
         spent: SpentOf = lambda pool, bot: (),
         may_be_rated: Callable[[str], bool] = lambda bot: True,
+        chance: Random | None = None,
     ) -> None:
         self._begin = begin
         self._rating_of = rating_of
@@ -50,11 +67,18 @@ class Seeks:
         self._most = most
         self._spent = spent
         self._may_be_rated = may_be_rated
+        self._chance = chance or SystemRandom()
         self._waiting = Waiting()
         self._new = InTurn()
         """Those that were not looked at yet. No two of the others name each other and might begin."""
         self._put_off: dict[Sought, None] = {}
         """Those whose match might not begin yet; the partner names it, or is named."""
+        self._alone: OrderedDict[Sought, None] = OrderedDict()
+        """Those that name nobody and were looked at, as they came: they may not take open ones yet."""
+        self._wanting: defaultdict[str, InTurn] = defaultdict(InTurn)
+        """By game those that may, and under "" those that name some of several."""
+        self._filled = 0.0
+        """When these were looked at."""
         self._looking: Iterator[None] | None = None
         """What is left of the look that goes on now."""
         self._began = False
@@ -62,17 +86,23 @@ class Seeks:
         self._due = 0.0
         self._loop = asyncio.get_running_loop()
 
-    def add(self, session: Session, message: Seek, game: Game[Any, Any]) -> None:
-        """Put a bot's seek in force."""
+    def add(self, session: Session, message: Seek, game: Game[Any, Any] | None) -> None:
+        """Put a bot's seek in force; without the game's rules one that is open."""
         assert session.bot is not None
-        wanted = message.rated and message.opponent is None and game.pool is not None
-        rated = wanted and self._may_be_rated(session.bot)
-        opponent = None if message.opponent is None else folded(message.opponent)
-        kind = kind_of(game, rated=rated)
-        sought = Sought(session, session.bot, message.id, kind, opponent, self._loop.time())
+        opponents = frozenset(map(folded, named(message)))
+        if game is None:
+            kind = open_kind(message.game)
+        else:
+            wanted = message.rated and not opponents and game.pool is not None
+            kind = kind_of(game, rated=wanted and self._may_be_rated(session.bot))
+        sought = Sought(session, session.bot, message.id, kind, opponents, self._loop.time())
         self._waiting.add(sought)
         self._new.add(sought)
         self._look_in(GATHER)
+
+    def of(self, bot: str) -> Collection[Sought]:
+        """The seeks of a bot in force, in the order in which they came."""
+        return self._waiting.of(bot)
 
     def holds(self, bot: str, seek: str) -> bool:
         """Whether a bot's seek is in force."""
@@ -106,7 +136,7 @@ class Seeks:
         for sought in self._put_off:
             self._new.add(sought)
         self._put_off.clear()
-        if self._new or self._waiting.ripe:
+        if self._next_look() is not None:
             self._look_in(0.0)
 
     def close(self) -> None:
@@ -118,6 +148,11 @@ class Seeks:
         self._waiting.remove(sought)
         self._new.discard(sought)
         self._put_off.pop(sought, None)
+        self._alone.pop(sought, None)
+        self._wanted_with(sought).discard(sought)
+
+    def _wanted_with(self, sought: Sought) -> InTurn:
+        return self._wanting["" if sought.opponents else sought.kind.game]
 
     def _look_in(self, seconds: float) -> None:
         """Look again in so many seconds, unless that goes on now or is due before."""
@@ -144,10 +179,26 @@ class Seeks:
         if next(looking, self) is None:
             self._looking = looking
             self._timer = self._loop.call_soon(self._look)
-        elif self._new or (self._began and self._waiting.ripe):
-            self._look_in(GATHER)
-        elif self._waiting.ripe:
-            self._look_in(LOOK_AGAIN)
+        else:
+            wait = self._next_look()
+            if wait is not None:
+                self._look_in(wait)
+
+    def _next_look(self) -> float | None:
+        """Seconds until it is worth while to look again; None: not before something changes."""
+        if self._new or (self._began and self._waiting.ripe):
+            return GATHER
+        now = self._loop.time()
+        due = [now + LOOK_AGAIN] if self._waiting.ripe else []
+        if any(self._worth_while()):
+            due.append(self._filled + FILL_EVERY)
+        if self._alone:
+            due.append(next(iter(self._alone)).since + ALONE)
+        return max(GATHER, min(due) - now) if due else None
+
+    def _worth_while(self) -> Iterator[InTurn]:
+        """Those that want open seeks, or somebody they name, and might find them."""
+        return (turn for game, turn in self._wanting.items() if turn and (not game or self._waiting.open(game)))
 
     def _pair(self) -> Iterator[None]:
         """Begin every match that the seeks in force allow now, those that name an opponent first, piece by piece."""
@@ -155,21 +206,59 @@ class Seeks:
             sought = self._new.take()
             if sought is None:
                 break
-            other = self._waiting.partner(sought)
-            if other is not None:
-                if not self._together((sought, other)):
-                    self._put_off[sought] = None
+            if self._look_at(sought):
                 yield
         for kind in list(self._waiting.ripe):
             for bots in self._near(kind):
-                for group in self._open_groups(kind, bots):
+                for group in self._ladder_groups(kind, bots):
                     self._together(group)
                     yield
                 yield
+        yield from self._fill()
+
+    def _fill(self) -> Iterator[None]:
+        """Begin matches in which open seeks take the seats that are left, and those of several who name each other."""
+        now = self._loop.time()
+        while self._alone and (first := next(iter(self._alone))).since + ALONE <= now:
+            del self._alone[first]
+            self._wanted_with(first).add(first)
+        turns = list(self._worth_while())
+        if not turns or now < self._filled + FILL_EVERY:
+            return
+        self._filled = now
+        for turn in turns:
+            in_vain = 0
+            for _ in range(min(len(turn), AT_ONCE)):
+                sought = turn.take() if in_vain < IN_VAIN else None
+                if sought is None:
+                    break
+                company = self._company(sought) if self._has_waited(sought) else ()
+                if not company or not self._together(company):
+                    turn.add(sought)
+                    in_vain += company is None
+                yield
+
+    def _has_waited(self, sought: Sought) -> bool:
+        """Whether a match may begin for a seek, and there is no more to be hoped from others like it."""
+        still = sought.kind in self._waiting.ripe and self._loop.time() - sought.since < NOT_ALONE
+        return bool(self._most(sought.key)) and not still
+
+    def _look_at(self, sought: Sought) -> bool:
+        """Begin the match of a new seek with one that it names, or that names it; whether there is one."""
+        if sought.opponents and sought.kind.seats > 2:
+            self._wanted_with(sought).add(sought)
+            return False
+        other = self._waiting.partner(sought, self._most)
+        begun = other is not None and self._together((sought, other))
+        if not begun and not sought.opponents and not sought.kind.open:
+            self._alone[sought] = None
+        if not begun and other is not None:
+            self._put_off[sought] = None
+        return other is not None
 
     def _together(self, group: Sequence[Sought]) -> bool:
         """Begin a match, unless a seek was taken back since the group was made, or its bot may begin none now."""
-        if not all(sought in self._waiting and self._most(sought.session.key) for sought in group):
+        if not all(sought in self._waiting and self._most(sought.key) for sought in group):
             return False
         for sought in group:
             self._take(sought)
@@ -177,23 +266,49 @@ class Seeks:
         self._begin(group)
         return True
 
+    def _company(self, sought: Sought) -> list[Sought] | None:
+        """A seek with those it names, those like it, and open ones for the other seats; None: they are too few."""
+        kind, group = sought.kind, [sought]
+        for opponent in sought.opponents:
+            answer = self._waiting.answer(kind, opponent, frozenset((sought.key, *sought.opponents)))
+            if answer is None:
+                return None
+            group.append(answer)
+        for seeks in (self._waiting.unnamed(kind), self._waiting.open(kind.game)):
+            group += [next(iter(seeks[bot].values())) for bot in self._drawn(group, kind, seeks)]
+        return group if len(group) == kind.seats else None
+
+    def _drawn(self, group: Sequence[Sought], kind: Kind, bots: Collection[str]) -> list[str]:
+        """Of these bots as many as seats are left beside a group, or those that may begin a match now."""
+        seats = kind.seats - len(group)
+        if not seats:
+            return []
+        looked_at = bots if len(bots) <= AT_ONCE else self._chance.sample(list(bots), AT_ONCE)
+        there = {sought.key for sought in group}
+        free = [self._seeker(bot, kind) for bot in looked_at if bot not in there and self._most(bot)]
+        return [seeker.bot for seeker in pairing.drawn(self._seeker(group[0].key, kind), free, seats, self._chance)]
+
+    def _seeker(self, bot: str, kind: Kind) -> pairing.Seeker:
+        mu, sigma = self._rating_of(bot, kind.pool)
+        spent = self._spent(kind.pool, bot) if kind.rated else ()
+        return pairing.Seeker(bot, mu, sigma, 0.0, None, kind, kind.seats, spent=spent)
+
     def _near(self, kind: Kind) -> Iterator[list[str]]:
-        """The bots with open seeks of a kind by rating, in parts that are small enough to be compared at once."""
-        free = (bot for bot in self._waiting.open(kind) if self._most(bot))
+        """The bots with seeks of a kind that name nobody, by rating, in parts small enough to be compared at once."""
+        free = (bot for bot in self._waiting.unnamed(kind) if self._most(bot))
         bots = sorted(free, key=lambda bot: self._rating_of(bot, kind.pool))
         parts = -(-len(bots) // AT_ONCE)
         return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
 
-    def _open_groups(self, kind: Kind, bots: Sequence[str]) -> list[tuple[Sought, ...]]:
+    def _ladder_groups(self, kind: Kind, bots: Sequence[str]) -> list[tuple[Sought, ...]]:
         waits = kind.seats < self._present()  # all there are have nobody better to wait for
         patience = pairing.PATIENCE if waits else 0.0
         seekers = []
-        waiting = self._waiting.open(kind)
+        waiting = self._waiting.unnamed(kind)
         for bot in bots:
-            mu, sigma = self._rating_of(bot, kind.pool)
-            spent = self._spent(kind.pool, bot) if kind.rated else ()
+            seeker = self._seeker(bot, kind)
             seekers += [
-                pairing.Seeker(bot, mu, sigma, sought.since, sought, kind, kind.seats, patience, spent)
+                replace(seeker, since=sought.since, key=sought, patience=patience)
                 for sought in islice(waiting.get(bot, {}).values(), min(self._most(bot), AT_ONCE // len(bots)))
             ]
         return [tuple(seeker.key for seeker in group) for group in pairing.ladder_groups(seekers, self._loop.time())]

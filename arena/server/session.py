@@ -40,6 +40,7 @@ class Session:
         self.bot = bot
         self.key = "" if bot is None else folded(bot)
         self.version = hello.version
+        self.client = hello.client
         self.slots = hello.slots
         self.follow = hello.follow
         self.round_trip = wire.round_trip

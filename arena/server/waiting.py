@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
@@ -18,7 +18,10 @@ _unpack = msgspec.msgpack.Decoder(dict[str, Any]).decode
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Kind:
-    """What all sides of a match must agree on. Equal ones are the same object: `kind_of` makes them."""
+    """What all sides of a match must agree on. Equal ones are the same object: `kind_of` and `open_kind` make them.
+
+    That of open seeks has no config: it goes with every other of the game.
+    """
 
     game: str
     packed: bytes
@@ -27,6 +30,16 @@ class Kind:
     seats: int
     pool: str | None
     """Where matches under this config are rated, if they are."""
+
+    @property
+    def preset(self) -> str | None:
+        """The preset that the config is, if it is one."""
+        return None if self.pool is None else self.pool.partition("/")[2]
+
+    @property
+    def open(self) -> bool:
+        """Whether it is that of open seeks."""
+        return not self.packed
 
     @property
     def config(self) -> dict[str, Any]:
@@ -44,16 +57,30 @@ def kind_of(game: Game[Any, Any], *, rated: bool) -> Kind:
     return _kinds.setdefault(key, Kind(*key, game.seats, game.pool))
 
 
+def open_kind(game: str) -> Kind:
+    """The kind of the open seeks of a game."""
+    key = (game, b"", False)
+    return _kinds.setdefault(key, Kind(*key, 0, None))
+
+
+NOBODY: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Sought:
-    """A seek in force. `opponent` is a folded name; `since` is in seconds of the loop's clock."""
+    """A seek in force. `opponents` are folded names; `since` is in seconds of the loop's clock."""
 
     session: Session
     bot: str
     id: str
     kind: Kind
-    opponent: str | None
+    opponents: frozenset[str]
     since: float
+
+    @property
+    def key(self) -> str:
+        """Its bot, as bots are looked up."""
+        return self.session.key
 
 
 ByBot = dict[str, dict[str, Sought]]
@@ -61,16 +88,18 @@ ByBot = dict[str, dict[str, Sought]]
 
 
 class Waiting:
-    """The seeks in force. Whatever is asked costs the same however many there are."""
+    """The seeks in force. What is asked costs the same however many there are, but for `partner`."""
 
     def __init__(self) -> None:
         self._by_bot: ByBot = {}
-        self._by_aim: dict[tuple[Kind, str | None], ByBot] = {}
-        """By what is sought and the opponent that is named."""
+        self._by_aim: dict[tuple[Kind, frozenset[str]], ByBot] = {}
+        """By what is sought and the opponents that are named."""
+        self._by_rival: dict[tuple[str, str], ByBot] = {}
+        """Those for two seats that name an opponent, by game and by whom they name."""
         self._ripe: dict[Kind, None] = {}
 
     def __contains__(self, sought: Sought) -> bool:
-        return self.find(sought.session.key, sought.id) is sought
+        return self.find(sought.key, sought.id) is sought
 
     def find(self, bot: str, seek: str) -> Sought | None:
         """A bot's seek of this id."""
@@ -82,45 +111,73 @@ class Waiting:
 
     def add(self, sought: Sought) -> None:
         """Put a seek in force."""
-        bot, kind = sought.session.key, sought.kind
-        self._by_bot.setdefault(bot, {})[sought.id] = sought
-        alike = self._by_aim.setdefault((kind, sought.opponent), {})
-        alike.setdefault(bot, {})[sought.id] = sought
-        if sought.opponent is None and len(alike) >= kind.seats:
-            self._ripe[kind] = None
+        for seeks in self._indices(sought):
+            seeks.setdefault(sought.key, {})[sought.id] = sought
+        self._note_ripe(sought)
 
     def remove(self, sought: Sought) -> None:
         """Take a seek that is in force back."""
-        bot, aim = sought.session.key, (sought.kind, sought.opponent)
-        alike = self._by_aim[aim]
-        for seeks in (self._by_bot, alike):
-            del seeks[bot][sought.id]
-            if not seeks[bot]:
-                del seeks[bot]
-        if not alike:
-            del self._by_aim[aim]
-        if sought.opponent is None and len(alike) < sought.kind.seats:
+        for seeks in self._indices(sought):
+            del seeks[sought.key][sought.id]
+            if not seeks[sought.key]:
+                del seeks[sought.key]
+        if not self._by_aim[sought.kind, sought.opponents]:
+            del self._by_aim[sought.kind, sought.opponents]
+        for rival in _rival(sought):
+            if not self._by_rival[rival]:
+                del self._by_rival[rival]
+        self._note_ripe(sought)
+
+    def _indices(self, sought: Sought) -> list[ByBot]:
+        aimed = self._by_aim.setdefault((sought.kind, sought.opponents), {})
+        return [self._by_bot, aimed, *(self._by_rival.setdefault(rival, {}) for rival in _rival(sought))]
+
+    def _note_ripe(self, sought: Sought) -> None:
+        """Know whether its kind is ripe."""
+        if sought.opponents or sought.kind.open:
+            return
+        if len(self.unnamed(sought.kind)) >= sought.kind.seats:
+            self._ripe[sought.kind] = None
+        else:
             self._ripe.pop(sought.kind, None)
 
-    def partner(self, sought: Sought) -> Sought | None:
-        """A seek that goes with this one and is named by it, or names its bot; the oldest of a bot's."""
-        bot, kind, opponent = sought.session.key, sought.kind, sought.opponent
-        if opponent is None:
-            who_names_it = self._by_aim.get((kind, bot))
-            return None if who_names_it is None else _first(next(iter(who_names_it.values())))
-        return _first(self._aimed(kind, bot, opponent)) or _first(self._aimed(kind, None, opponent))
+    def partner(self, sought: Sought, free: Callable[[str], object]) -> Sought | None:
+        """A seek for two seats that goes with this one and is named by it, or names its bot; the oldest of a bot's.
+
+        Of many bots that name it the first that is `free`, if there is one; each of them is asked.
+        """
+        bot, kind = sought.key, sought.kind
+        for opponent in sought.opponents:
+            return self.answer(kind, opponent, frozenset((bot, opponent)))
+        if kind.open:
+            named_by = self._by_rival.get((kind.game, bot), {})
+        else:
+            named_by = self._by_aim.get((kind, frozenset((bot,))), {}) if kind.seats == 2 else {}
+        found = next((other for other in named_by if free(other)), None) or next(iter(named_by), None)
+        return None if found is None else _first(named_by[found])
+
+    def answer(self, kind: Kind, bot: str, group: frozenset[str]) -> Sought | None:
+        """A seek of a bot that fits into a match of this kind between those of a group, one that names some first."""
+        found = None
+        for sought in self.of(bot):
+            if sought.kind is kind and sought.opponents <= group:
+                if sought.opponents:
+                    return sought
+                found = found or sought
+        return found or _first(self.unnamed(open_kind(kind.game)).get(bot, {}))
 
     @property
     def ripe(self) -> Collection[Kind]:
         """The kinds that as many bots seek, naming nobody, as a match has seats."""
         return self._ripe
 
-    def open(self, kind: Kind) -> Mapping[str, Mapping[str, Sought]]:
+    def unnamed(self, kind: Kind) -> Mapping[str, Mapping[str, Sought]]:
         """By bot and id, the seeks of a kind that name nobody."""
-        return self._by_aim.get((kind, None), {})
+        return self._by_aim.get((kind, NOBODY), {})
 
-    def _aimed(self, kind: Kind, at: str | None, by: str) -> Mapping[str, Sought]:
-        return self._by_aim.get((kind, at), {}).get(by, {})
+    def open(self, game: str) -> Mapping[str, Mapping[str, Sought]]:
+        """By bot and id, the open seeks of a game."""
+        return self.unnamed(open_kind(game))
 
 
 class InTurn:
@@ -132,16 +189,19 @@ class InTurn:
     def __len__(self) -> int:
         return sum(map(len, self._by_bot.values()))
 
+    def __bool__(self) -> bool:
+        return bool(self._by_bot)
+
     def add(self, sought: Sought) -> None:
         """Behind the others of its bot; a bot that had none comes last."""
-        self._by_bot.setdefault(sought.session.key, {})[sought] = None
+        self._by_bot.setdefault(sought.key, {})[sought] = None
 
     def discard(self, sought: Sought) -> None:
         """Look at it no more, if it was to be."""
-        seeks = self._by_bot.get(sought.session.key, {})
+        seeks = self._by_bot.get(sought.key, {})
         seeks.pop(sought, None)
         if not seeks:
-            self._by_bot.pop(sought.session.key, None)
+            self._by_bot.pop(sought.key, None)
 
     def take(self) -> Sought | None:
         """The next, and now its bot comes last; None when there is none."""
@@ -152,6 +212,18 @@ class InTurn:
                 self._by_bot[bot] = seeks
             return sought
         return None
+
+
+def agreed(group: Iterable[Sought]) -> Kind:
+    """The kind of the match between seeks that fit: at least one of them is not open."""
+    return next(sought.kind for sought in group if not sought.kind.open)
+
+
+def _rival(sought: Sought) -> list[tuple[str, str]]:
+    """The game and the only opponent, where two play and one is named."""
+    if sought.kind.seats != 2:
+        return []
+    return [(sought.kind.game, opponent) for opponent in sought.opponents]
 
 
 def _first(seeks: Mapping[str, Sought]) -> Sought | None:

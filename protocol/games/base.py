@@ -142,7 +142,7 @@ class Game(Rules[S, M], WireForm[S, M], Drawing[S, M]):
         """What a `turn` carries: moves that can be sent as they are and, where they are not all, `options`."""
         return [self.encode_move(move) for move in self.legal_moves(state)], None
 
-    @property
+    @functools.cached_property
     def preset(self) -> str | None:
         """The name of the preset that this config is, if it is one."""
         return next((name for name, (config, _) in _presets(type(self)).items() if config == self.config), None)

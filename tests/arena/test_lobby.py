@@ -118,16 +118,6 @@ async def test_a_game_for_three_begins_when_three_seek_it(serve: Any, dibs: None
     verify(reading.read(served.store.record(start["match"]), "record"))
 
 
-async def test_nobody_is_named_where_three_play(serve: Any, dibs: None) -> None:
-    client = await (await serve()).enter("ann")
-    await client.send(type="seek", id="s1", game="dibs", opponent="bob")
-    error = await client.expect("error")
-    assert (error["code"], error["message"]) == (
-        "not_allowed",
-        "seek: an opponent is named where two play: this match has 3 seats",
-    )
-
-
 async def test_a_seat_that_drops_out_of_three_is_told_one_end_and_is_free_at_once(serve: Any, dibs: None) -> None:
     served = await serve()
     (first, second, third), start = await served.three()

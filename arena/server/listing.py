@@ -1,0 +1,52 @@
+"""Who is here, what they seek and what is played, as much of it as one message takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import islice
+
+from arena.server.runner import Runner
+from arena.server.session import Session
+from arena.server.waiting import Sought
+from protocol.messages import ListedBot, ListedSeek, Listing
+
+KEPT = 1.0
+"""Seconds for which one listing is told to all who ask."""
+MOST_BOTS = MOST_MATCHES = 256
+MOST_SEEKS = 16
+"""Of a bot. With them a listing has some 0.6 MB at worst, of the 1 MiB of a frame."""
+
+
+def listing(
+    sessions: Collection[Session],
+    playing: Mapping[str, Collection[str]],
+    sought_by: Callable[[str], Iterable[Sought]],
+    runners: dict[str, Runner],
+) -> Listing:
+    """These clients with their matches and seeks, by the keys of their bots, and the matches that are under way."""
+    return Listing(
+        bots=[
+            ListedBot(
+                bot=session.bot or "",
+                version=session.version,
+                client=session.client,
+                playing=len(playing.get(session.key, ())),
+                seeks=_seeks(sought_by(session.key)),
+            )
+            for session in islice(sessions, MOST_BOTS)
+        ],
+        matches=[runner.listed() for runner in islice(reversed(runners.values()), MOST_MATCHES)],
+        more_bots=max(0, len(sessions) - MOST_BOTS),
+        more_matches=max(0, len(runners) - MOST_MATCHES),
+    )
+
+
+def _seeks(found: Iterable[Sought]) -> list[ListedSeek]:
+    """Seeks of a bot, those that look the same once."""
+    alike = dict.fromkeys(
+        (kind.game, kind.preset, kind.rated, kind.open, sought.opponents) for sought in found for kind in (sought.kind,)
+    )
+    return [
+        ListedSeek(game=game, preset=preset, rated=rated, open=is_open, opponents=sorted(opponents))
+        for game, preset, rated, is_open, opponents in islice(alike, MOST_SEEKS)
+    ]
