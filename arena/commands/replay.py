@@ -6,9 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +17,9 @@ from arena.commands.tables import counted, say
 from arena.referee import reading
 from arena.referee.record import MOST_BYTES, Header, Record, Strike
 from arena.referee.redo import replay
+from arena.replay import document as documents
 from arena.replay import verify as verifying
+from arena.replay.document import Document
 from arena.replay.plies import Told, tell
 from arena.store.store import Store
 from protocol.errors import ArenaFault, BadRecord, UsageFault
@@ -101,17 +101,12 @@ def export(target: str, to: Path, database: str) -> None:
         raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
 
 
-def _with_states(record: Record) -> dict[str, Any]:
-    plies, strikes = [], []
-    start: dict[str, Any] = {}
-    for line, course in replay(record):
-        if line is None:
-            start = course.wire
-        elif isinstance(line, Strike):
-            strikes.append(line)
-        else:
-            plies.append({**msgspec.to_builtins(line), "state": course.wire})
-    return {"header": record.header, "start": start, "plies": plies, "strikes": strikes, "footer": record.footer}
+def _with_states(record: Record) -> Document:
+    """The whole match. Raises `BadRecord` where it can't be refereed again."""
+    made = documents.document(record)
+    if made.fault is not None:
+        raise BadRecord(made.fault)
+    return made
 
 
 def show(

@@ -1,0 +1,59 @@
+"""A match as one document: its record, with the state after every event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from arena.referee.record import Footer, Header, Ply, Record, Strike
+from arena.referee.redo import replay
+from protocol.errors import BadRecord
+
+
+class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):
+    """An event with the state after it, as it travels; None from the first that the rules and dice do not give."""
+
+    state: dict[str, Any] | None = None
+
+
+class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A finished match. `start` is the state before its first event; `fault` says what is wrong with the record."""
+
+    header: Header
+    start: dict[str, Any]
+    plies: list[StatedPly]
+    strikes: list[Strike]
+    footer: Footer
+    fault: str | None = None
+
+
+def document(record: Record) -> Document:
+    """The match of a record, with states as far as it can be refereed again."""
+    start: dict[str, Any] = {}
+    states: list[dict[str, Any]] = []
+    fault = None
+    try:
+        for line, course in replay(record):
+            if line is None:
+                start = course.wire
+            elif isinstance(line, Ply):
+                states.append(course.wire)
+    except BadRecord as exc:
+        fault = str(exc)
+    known: list[dict[str, Any] | None] = [*states]
+    lines = list(record.plies)
+    known += [None] * (len(lines) - len(known))
+    return Document(
+        header=record.header,
+        start=start,
+        plies=[_stated(line, state) for line, state in zip(lines, known, strict=True)],
+        strikes=[line for line in record.lines if isinstance(line, Strike)],
+        footer=record.footer,
+        fault=fault,
+    )
+
+
+def _stated(line: Ply, state: dict[str, Any] | None) -> StatedPly:
+    return StatedPly(**msgspec.structs.asdict(line), state=state)

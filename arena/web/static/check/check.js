@@ -1,0 +1,92 @@
+// Whether a match is what its seed, its nonces and the rules make of it: refereed again in the browser, step by step.
+// What Python has as `arena replay verify`, but for ratings.
+
+import { canonical } from "./canonical.js";
+import { Course } from "./course.js";
+import { fromHex, hmac, join, sha256, toHex, utf8 } from "./hash.js";
+import { short } from "./telling.js";
+
+const UNSEEN =
+  "Times, what bots say of their thinking, and ratings are not looked at here: `arena replay verify` computes ratings.";
+
+/**
+ * @typedef {object} Step something that was recomputed
+ * @property {number | null} index the place in `document.plies`; null: of the header or the footer
+ * @property {number | null} ply
+ * @property {"seed" | "key" | "opening" | "deal" | "move" | "dice" | "result" | "out" | "strikes" | "given" | "state" |
+ *   "digest" | "end" | "scope"} what
+ * @property {boolean | null} ok null: it says something that is neither right nor wrong
+ * @property {string} text a sentence; of what is wrong, with what would be right
+ * @property {object} [detail]
+ */
+
+/**
+ * Referees a match again. It ends after the first event that is wrong, as what follows can't be judged.
+ * @param {{header: object, plies: object[], strikes: object[], footer?: object}} document as the API has a match
+ * @yields {Step}
+ */
+export async function* check(document) {
+  const { header, plies, footer } = document;
+  if (!footer) {
+    yield whole("scope", null, "The match is not over: what opens its dice is told when it ends.");
+    return;
+  }
+  const seed = await checkSeed(header, footer);
+  yield seed;
+  if (!seed.ok) return;
+  const key = await matchKey(header, footer);
+  yield whole("key", true, `The key of all dice is K = ${short(toHex(key))}, of the seed and the seats' nonces.`, {
+    hex: toHex(key),
+  });
+  const opening = await openingOf(header, footer);
+  yield whole("opening", true, `The chain begins with D(0) = ${short(toHex(opening.digest))}.`, opening.detail);
+  const course = new Course(document, await hmac(key), opening.digest);
+  for await (const step of guarded(course.begin(), null, null)) {
+    yield step;
+    if (step.ok === false) return;
+  }
+  for (const [index, line] of plies.entries()) {
+    let right = true;
+    for await (const step of guarded(course.enter(line), index, line.event.ply)) {
+      yield { ...step, index, ply: line.event.ply };
+      right &&= step.ok !== false;
+    }
+    if (!right) return;
+  }
+  yield* course.end();
+  yield whole("scope", null, UNSEEN);
+}
+
+/** What a damaged document makes our code stumble over is wrong with the document. */
+async function* guarded(steps, index, ply) {
+  try {
+    yield* steps;
+  } catch (error) {
+    yield { index, ply, what: "move", ok: false, text: `This is nothing that a record can hold: ${error.message}.` };
+  }
+}
+
+function whole(what, ok, text, detail) {
+  return { index: null, ply: null, what, ok, text, detail };
+}
+
+async function checkSeed({ match, commitment }, { seed }) {
+  const is = toHex(await sha256(join(utf8("bot-arena/1/commit"), utf8(match), fromHex(seed))));
+  const ok = is === commitment;
+  const text = ok
+    ? `The seed is the one that was promised before the match: SHA-256 of it is ${short(is)}.`
+    : `Another seed was promised: the commitment is ${short(commitment)}, that of this seed ${short(is)}.`;
+  return whole("seed", ok, text, { should: commitment, is });
+}
+
+async function matchKey({ match }, { seed, nonces }) {
+  const mixed = nonces.map(fromHex).map((nonce) => join(Uint8Array.of(nonce.length), nonce));
+  return (await hmac(fromHex(seed)))(join(utf8("bot-arena/1/key"), utf8(match), ...mixed));
+}
+
+async function openingOf({ match, game, config, seats, commitment }, { nonces }) {
+  const names = seats.map((seat) => seat.bot);
+  const text = canonical({ match, game, config, seats: names, commitment, nonces });
+  const digest = await sha256(join(utf8("bot-arena/1/digest"), utf8(text)));
+  return { digest, detail: { canonical: text, is: toHex(digest) } };
+}

@@ -1,0 +1,30 @@
+// What the rules of all games share here: how a move is refused, and whether something is a whole number.
+
+/** A move that the rules do not allow; its message says what would be. */
+export class Illegal extends Error {}
+
+/** @param {unknown} holds @param {string} otherwise @throws {Illegal} */
+export function demand(holds, otherwise) {
+  if (!holds) throw new Illegal(otherwise);
+}
+
+/** Whether `value` is a place in a list of `count`. */
+export function isPlace(value, count) {
+  return Number.isSafeInteger(value) && 0 <= value && value < count;
+}
+
+/** The keys of a move have to be these. */
+export function demandFields(move, ...fields) {
+  const same = Object.keys(move ?? {}).sort().join() === [...fields].sort().join();
+  demand(same, `such a move has the fields ${fields.join(", ")}`);
+}
+
+/** `list` with `value` in one place. */
+export function replaced(list, at, value) {
+  return list.map((old, i) => (i === at ? value : old));
+}
+
+/** The ranks of two seats, one of which won. */
+export function wonBy(seat) {
+  return seat === 0 ? [1, 2] : [2, 1];
+}

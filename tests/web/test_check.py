@@ -1,0 +1,302 @@
+"""The check in the browser, run by Node: what it finds in true records and in forged ones, step by step."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from arena.referee import reading
+from arena.replay.document import document
+from arena.web.site import STATIC
+from golden import make
+from golden.make import Golden
+from independent_client import canonical
+from patience import WITHIN
+
+Lines = list[dict[str, Any]]
+Steps = list[dict[str, Any]]
+Checking = Callable[..., list[Steps]]
+DRIVER = Path(__file__).with_name("check.mjs")
+
+
+@pytest.fixture(scope="session")
+def check(tmp_path_factory: pytest.TempPathFactory) -> Checking:
+    """What the check says of some match documents. Without Node the test is skipped; in CI it fails."""
+    program = shutil.which("node")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("node is not installed")
+        pytest.skip("node is not installed")
+    folder = tmp_path_factory.mktemp("modules")
+    shutil.copytree(STATIC / "check", folder, dirs_exist_ok=True)
+    (folder / "package.json").write_text('{"type": "module"}')
+
+    def run(documents: Sequence[bytes], *words: str) -> list[Steps]:
+        words = (program, str(DRIVER), str(folder), *words)
+        done = subprocess.run(words, input=b"\n".join(documents) + b"\n", capture_output=True, timeout=WITHIN)
+        assert (done.returncode, done.stderr.decode()) == (0, "")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return run
+
+
+def as_document(record: bytes) -> bytes:
+    return msgspec.json.encode(document(reading.read(record, "record")))
+
+
+def lines_of(name: str) -> Lines:
+    return [json.loads(line) for line in make.HERE.joinpath(f"{name}.jsonl").read_bytes().splitlines()]
+
+
+def forged(lines: Lines) -> bytes:
+    return as_document(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+
+
+def chained(lines: Lines) -> bytes:
+    """The same after a forger has made the digests follow, with the states of the true match."""
+    header, *plies, footer = lines
+    true = json.loads(as_document(b"".join(json.dumps(line).encode() + b"\n" for line in lines_of(header["match"]))))
+    opening = {key: header[key] for key in ("match", "game", "config", "commitment")}
+    opening |= {"seats": [seat["bot"] for seat in header["seats"]], "nonces": footer["nonces"]}
+    digest = hashlib.sha256(b"bot-arena/1/digest" + canonical(opening)).digest()
+    for line, stated in zip(plies, true["plies"], strict=True):
+        told = canonical({"event": line["event"], "state": stated["state"]})
+        digest = hashlib.sha256(digest + told).digest()
+        line["digest"] = footer["digest"] = digest.hex()
+    return forged(lines)
+
+
+def wrong(steps: Steps) -> list[tuple[int | None, str]]:
+    return [(step["index"], step["what"]) for step in steps if step["ok"] is False]
+
+
+@pytest.mark.parametrize("words", [(), ("--own",)], ids=["web-crypto", "plain-http"])
+def test_every_golden_record_is_found_true_event_by_event(check: Checking, words: Sequence[str]) -> None:
+    records = {name: make.HERE.joinpath(f"{name}.jsonl").read_bytes() for name in make.GOLDEN}
+    found = check([as_document(record) for record in records.values()], *words)
+    for name, steps in zip(records, found, strict=True):
+        plies = len(lines_of(name)) - 2
+        assert wrong(steps) == [], name
+        assert [step["index"] for step in steps if step["what"] == "state"] == list(range(plies))
+        assert [step["index"] for step in steps if step["what"] == "digest"] == [*range(plies), None]
+        assert steps[-2]["what"] == "end"
+
+
+GAMES = {
+    "misere-dealt": Golden("nim", {"heaps": [300, 7, 20], "take": [2, 3, 7], "misere": True, "start": "p-position"}),
+    "rare-deals": Golden("nim", {"heaps": [5, 4, 0, 1], "start": "p-position"}),
+    "sticks": Golden("nim", {"preset": "sticks"}),
+    "grundy": Golden("grundy", {"preset": "large"}),
+    "tictactoe": Golden("tictactoe", {}),
+    "duel-resigned": Golden("risk-duel", {"preset": "asia"}, leaves=20, leaver=1),
+    "campaign-of-four": Golden("risk-campaign", {"preset": "world", "players": 4, "max_rounds": 4}, seats=4),
+    "campaign-of-two-late": Golden("risk-campaign", {"max_rounds": 3, "initial_units": 9}, late=12),
+    "campaign-without-dice": Golden("risk-campaign", {"preset": "paper", "max_rounds": 3}),
+}
+
+
+def test_matches_of_every_game_are_found_true(check: Checking) -> None:
+    named = {f"{name}-{number}": golden for name, golden in GAMES.items() for number in range(3)}
+    found = check([as_document(make.make(name, golden)) for name, golden in named.items()])
+    for name, steps in zip(named, found, strict=True):
+        assert [step for step in steps if step["ok"] is False] == [], name
+
+
+def test_a_student_can_follow_a_die_from_its_block_to_its_face(check: Checking) -> None:
+    (steps,) = check([forged(lines_of("duel-south-america"))])
+    (dice,) = [step for step in steps if (step["ply"], step["what"]) == (6, "dice")]
+    assert dice["text"] == "attack:6:0 = c574c03576b0423e…; c5 = 197, 197 mod 6 + 1 = 6; 74 = 116, 116 mod 6 + 1 = 3"
+    block = "c574c03576b0423e878135080dec6db32a70a2b3785909d1bd94becc8f04bf9d"
+    assert dice["detail"]["blocks"] == [{"name": "attack:6:0", "hex": block}]
+    assert dice["detail"]["choices"][0] == {"bytes": "c5", "number": 197, "among": 6, "thrown": False, "choice": 5}
+
+
+def die(lines: Lines) -> None:
+    lines[7]["event"]["dice"][0][0] = 5
+
+
+def deal(lines: Lines) -> None:
+    lines[1]["event"]["move"]["heaps"][0] += 1
+
+
+def other_move(lines: Lines) -> None:
+    lines[6]["event"]["move"] = {"do": "reinforce", "at": 2}
+
+
+def unlawful_move(lines: Lines) -> None:
+    lines[6]["event"]["move"] = {"do": "attack", "from": 3, "to": 0}
+
+
+def malformed_move(lines: Lines) -> None:
+    lines[6]["event"]["move"] = {"do": "reinforce", "at": 2.5}
+
+
+def no_move(lines: Lines) -> None:
+    del lines[6]["event"]["move"]
+
+
+def result(lines: Lines) -> None:
+    lines[7]["event"]["result"] = {"taken": False}
+
+
+def turn(lines: Lines) -> None:
+    lines[6]["event"]["seat"] = 0
+
+
+def digest(lines: Lines) -> None:
+    lines[9]["digest"] = "0" * 64
+
+
+def left_out(lines: Lines) -> None:
+    del lines[6]
+
+
+def made_up_strike(lines: Lines) -> None:
+    lines.insert(6, {"type": "strike", "ply": 5, "seat": 0, "code": "illegal_move", "message": "no"})
+
+
+def four_strikes(lines: Lines) -> None:
+    strike = {"type": "strike", "ply": 5, "seat": 1, "code": "illegal_move", "message": "no"}
+    lines[6:6] = [strike] * 4
+
+
+def leaving_by_strikes(lines: Lines) -> None:
+    lines[10]["event"]["out"] = "illegal"
+
+
+def given(lines: Lines) -> None:
+    lines[6]["given"] = 51
+
+
+def seed(lines: Lines) -> None:
+    lines[-1]["seed"] = "00" * 32
+
+
+def nonce(lines: Lines) -> None:
+    lines[-1]["nonces"][0] = "ab" * 16
+
+
+def name(lines: Lines) -> None:
+    lines[0]["seats"][0]["bot"] = "eve"
+
+
+def ranks(lines: Lines) -> None:
+    lines[-1]["ranks"].reverse()
+
+
+def reason(lines: Lines) -> None:
+    lines[-1]["reason"] = "ply_limit"
+
+
+def plies(lines: Lines) -> None:
+    lines[-1]["plies"] += 1
+
+
+def last_digest(lines: Lines) -> None:
+    lines[-1]["digest"] = "0" * 64
+
+
+def cut(lines: Lines) -> None:
+    del lines[-2]
+
+
+FORGERIES = [
+    ("duel-south-america", die, 6, {"dice", "digest"}),
+    ("nim-dealt", deal, 0, {"deal", "digest"}),
+    ("duel-south-america", other_move, 5, {"digest"}),
+    ("duel-south-america", unlawful_move, 5, {"move"}),
+    ("duel-south-america", malformed_move, 5, {"move"}),
+    ("duel-south-america", no_move, 5, {"move"}),
+    ("duel-south-america", result, 6, {"result", "digest"}),
+    ("duel-south-america", turn, 5, {"move"}),
+    ("duel-south-america", digest, 8, {"digest"}),
+    ("duel-south-america", left_out, 5, {"move"}),
+    ("duel-south-america", made_up_strike, None, {"strikes"}),
+    ("duel-south-america", four_strikes, 5, {"strikes"}),
+    ("campaign-drop-out", leaving_by_strikes, 9, {"out"}),
+    ("duel-south-america", given, 5, {"given"}),
+    ("duel-south-america", seed, None, {"seed"}),
+    ("duel-south-america", nonce, 0, {"digest"}),
+    ("nim-dealt", nonce, 0, {"deal", "digest"}),
+    ("duel-south-america", name, 0, {"digest"}),
+    ("duel-south-america", ranks, None, {"end"}),
+    ("duel-ply-limit", ranks, None, set()),
+    ("duel-south-america", reason, None, {"end"}),
+    ("campaign-late", plies, None, {"end"}),
+    ("campaign-dice", last_digest, None, {"digest"}),
+    ("campaign-dice", cut, None, {"end"}),
+]
+CHAINED = [
+    ("duel-south-america", die, 6, {"dice"}),
+    ("nim-dealt", deal, 0, {"deal"}),
+    ("duel-south-america", result, 6, {"result"}),
+    ("nim-dealt", nonce, 0, {"deal", "digest"}),
+]
+"""Forgeries after which the forger made the digests follow."""
+
+
+def test_a_forged_record_is_wrong_where_it_was_forged_and_nowhere_else(check: Checking) -> None:
+    documents = []
+    for made, forgeries in ((forged, FORGERIES), (chained, CHAINED)):
+        for record, forge, _, _ in forgeries:
+            lines = lines_of(record)
+            forge(lines)
+            documents.append(made(lines))
+    found = check(documents)
+    forgeries = [*FORGERIES, *CHAINED]
+    said = [
+        (record, forge.__name__, wrong(steps)) for (record, forge, _, _), steps in zip(forgeries, found, strict=True)
+    ]
+    assert [(record, forge, set(steps)) for record, forge, steps in said] == [
+        (record, forge.__name__, {(index, step) for step in what}) for record, forge, index, what in forgeries
+    ]
+
+
+def test_what_is_wrong_is_said_with_what_would_be_right(check: Checking) -> None:
+    lines = lines_of("duel-south-america")
+    die(lines)
+    (steps,) = check([forged(lines)])
+    (step,) = [step for step in steps if step["what"] == "dice" and step["ok"] is False]
+    assert step["text"].startswith("The dice are [[6],[3]], the record says [[5],[3]]: attack:6:0 = c574")
+
+
+def test_a_state_that_the_rules_do_not_give_is_wrong(check: Checking) -> None:
+    told = json.loads(forged(lines_of("campaign-dice")))
+    told["plies"][4]["state"]["troops"][0] += 1
+    (steps,) = check([json.dumps(told).encode()])
+    assert wrong(steps) == [(4, "state")]
+    assert steps[-2]["text"].startswith("The state is wrong: troops should be [")
+
+
+def test_a_match_that_goes_on_is_said_to_be_checked_at_its_end(check: Checking) -> None:
+    told = json.loads(forged(lines_of("campaign-dice")))
+    del told["footer"]
+    (steps,) = check([json.dumps(told).encode()])
+    assert [(step["what"], step["ok"]) for step in steps] == [("scope", None)]
+
+
+def test_of_a_game_without_rules_here_the_digests_are_checked(check: Checking) -> None:
+    told = json.loads(forged(lines_of("nim-classic")))
+    told["header"]["game"] = "hex"
+    (steps,) = check([json.dumps(told).encode()])
+    assert [(step["what"], step["ok"]) for step in steps[3:5]] == [("scope", None), ("digest", False)]
+
+
+def test_a_match_that_was_called_off_before_its_first_turn_is_found_true(check: Checking) -> None:
+    header, *_, footer = lines_of("nim-classic")
+    opening = {key: header[key] for key in ("match", "game", "config", "commitment")}
+    opening |= {"seats": [seat["bot"] for seat in header["seats"]], "nonces": footer["nonces"]}
+    digest = hashlib.sha256(b"bot-arena/1/digest" + canonical(opening)).hexdigest()
+    footer |= {"ranks": [1, 1], "reason": "void", "reasons": ["void", "void"], "plies": 0, "digest": digest}
+    (steps,) = check([forged([header, footer])])
+    assert wrong(steps) == []
+    assert steps[-2]["text"].startswith("Reason void")
