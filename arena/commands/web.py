@@ -9,7 +9,7 @@ import socket
 
 import uvicorn
 
-from arena.store.store import Store
+from arena.store.reader import Reader
 from arena.web.app import application
 from arena.web.site import Site
 from protocol.errors import ArenaFault
@@ -20,9 +20,9 @@ log = logging.getLogger("arena.web")
 def web(where: str, host: str, port: int) -> None:
     """Serve the pages over a database until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
     logging.basicConfig(level=logging.INFO, format="arena: %(message)s")
-    with contextlib.closing(Store.open(where, create=False, checkpoint=False)) as store, bound(host, port) as listening:
+    with contextlib.closing(Reader.open(where)) as reader, bound(host, port) as listening:
         log.info("the page is at http://%s:%d", host, listening.getsockname()[1])
-        serve_pages(Site(store), listening)
+        serve_pages(Site(reader), listening)
 
 
 def serve_pages(site: Site, listening: socket.socket) -> None:

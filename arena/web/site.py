@@ -6,7 +6,7 @@ import hashlib
 from functools import cached_property
 from pathlib import Path
 
-from arena.store.store import Store
+from arena.store.reader import Reader
 
 STATIC = Path(__file__).parent / "static"
 
@@ -18,8 +18,8 @@ class Site:
     `wss://` URL; empty, if nothing is live and there is only the store.
     """
 
-    def __init__(self, store: Store, *, socket: str = "", registration: bool = False) -> None:
-        self.store = store
+    def __init__(self, reader: Reader, *, socket: str = "", registration: bool = False) -> None:
+        self.reader = reader
         self.socket = socket
         self.registration = registration
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.store.reader import Reader
 from arena.store.store import Store
 from arena.web.site import Site
 from visitor import Visitor, served
@@ -16,6 +17,8 @@ from visitor import Visitor, served
 def visitor(tmp_path: Path) -> Iterator[Visitor]:
     """A visitor of an empty arena; `visitor.store` is where a test puts matches."""
     store = Store.open(tmp_path / "arena.db")
-    with served(Site(store)) as url:
+    reader = Reader.open(tmp_path / "arena.db")
+    with served(Site(reader)) as url:
         yield Visitor(url, store)
+    reader.close()
     store.close()

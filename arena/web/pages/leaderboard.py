@@ -11,8 +11,8 @@ from arena.web.rendering import page, site_of
 
 def leaderboard(request: Request) -> Response:
     """The leaderboard of a game's preset; of the first that has rated matches, where none is named."""
-    store = site_of(request).store
-    pools = store.pools()
+    reader = site_of(request).reader
+    pools = reader.pools()
     game, preset = request.path_params.get("game"), request.path_params.get("preset")
     wanted = [pool for pool in pools if pool.split("/") == [game or pool.split("/")[0], preset or pool.split("/")[1]]]
     if game is not None and not wanted:
@@ -20,5 +20,5 @@ def leaderboard(request: Request) -> Response:
             f"nothing rated of {game}{f'/{preset}' if preset else ''} yet: there is {', '.join(pools) or 'nothing'}"
         )
     pool = wanted[0] if wanted else None
-    rows = store.leaderboard(pool) if pool else []
+    rows = reader.board(pool, limit=100).rows if pool else []
     return page(request, "leaderboard.html", pools=pools, pool=pool, rows=rows)
