@@ -24,7 +24,7 @@ settings.register_profile(
 )
 """For scripts/mutants: a fault need only be found, the same way each time, not explained."""
 
-UNMEASURED = ("tests", "bots")
+UNMEASURED = ("tests", "bots", "browser")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
 
 

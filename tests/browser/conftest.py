@@ -1,0 +1,51 @@
+"""One Chromium for all tests of a process, pages to visit, and visits in which nothing may be complained of."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
+
+from arena.store.store import Store
+from chromium import Visits, running, visit
+from library import Library, fill
+from pages import showing
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with running() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def visiting(browser: Browser) -> Visits:
+    """`async with visiting(home, size, theme) as visit`: a new person's visit."""
+    return partial(visit, browser)
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A data folder with matches of every game, and the ids of some of them."""
+    data = tmp_path_factory.mktemp("library")
+    with closing(Store.open(data / "arena.db")) as store:
+        return data, fill(Library(store))
+
+
+@pytest.fixture(scope="session")
+def kept(shelf: tuple[Path, dict[str, str]]) -> dict[str, str]:
+    """The ids of the library's matches, by what is in them."""
+    return shelf[1]
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def library(shelf: tuple[Path, dict[str, Any]]) -> AsyncIterator[str]:
+    """The URL of `arena web` over these matches."""
+    async with showing(shelf[0]) as home:
+        yield home

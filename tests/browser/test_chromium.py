@@ -1,0 +1,40 @@
+"""What the tests in a browser rest upon: they run in CI or fail, and a page that complains is heard."""
+
+from __future__ import annotations
+
+import pytest
+
+from chromium import Visits, program
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("true", pytest.fail.Exception), ("", pytest.skip.Exception)])
+async def test_without_a_browser_the_tests_fail_in_ci_and_are_skipped_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, ci: str, outcome: type[BaseException]
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises(outcome, match="chromium is not installed"):
+        program()
+
+
+@pytest.mark.parametrize(
+    ("script", "complaint"),
+    [
+        ("console.error('so bad')", "error: so bad"),
+        ("setTimeout(() => { throw new Error('unforeseen') })", "exception: .*unforeseen"),
+        ("fetch('/static/none').catch(() => 0)", "status of 404"),
+        ("fetch('http://127.0.0.2:9/').catch(() => 0)", "policy: connect-src forbids http://127.0.0.2:9/"),
+        ("document.body.innerHTML = '<p>'", "policy: require-trusted-types-for"),
+        ("document.body.setAttribute('style', 'color: red')", "policy: style-src-attr"),
+    ],
+)
+async def test_a_page_that_complains_is_heard(visiting: Visits, library: str, script: str, complaint: str) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open()
+        async with visit.context.expect_event("console" if "throw" not in script else "weberror"):
+            await page.evaluate(f"() => {{ try {{ {script} }} catch {{}} }}")
+        await page.evaluate("new Promise((done) => setTimeout(done))")
+        visit.expects(complaint)
+        visit.complaints.clear()

@@ -1,0 +1,53 @@
+"""Every page in a real browser: nobody is kept out, nothing sticks out of it, nothing is complained of."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import pytest
+
+from arena.web.pages import ROUTES
+from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+ADDRESSES = (
+    "/",
+    "/leaderboard/nim",
+    "/leaderboard/nim/classic",
+)
+"""`{nim}` stands for the id that the library has under that name."""
+MISSING = ("/nowhere", "/leaderboard/chess")
+
+
+async def test_every_page_is_looked_at() -> None:
+    unseen = [route.path for route in ROUTES if not any(route.path_regex.match(address) for address in ADDRESSES)]
+    assert unseen == []
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_a_page_keeps_nobody_out_and_nothing_sticks_out_of_it(
+    visiting: Visits,
+    library: str,
+    kept: dict[str, str],
+    address: str,
+    theme: Literal["light", "dark"],
+    size: tuple[int, int],
+) -> None:
+    async with visiting(library, size, theme) as visit:
+        page = await visit.open(address.format(**kept))
+        assert await barriers(page) == ""
+        assert await sideways(page) == 0
+
+
+@pytest.mark.parametrize("address", MISSING)
+async def test_what_is_not_there_is_a_page_like_any_other(visiting: Visits, library: str, address: str) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open(address)
+        assert await barriers(page) == ""
+        await page.get_by_role("link", name=re.compile("leaderboard", re.IGNORECASE)).first.click()
+        await page.wait_for_url("**/")
+        visit.expects("status of 404")

@@ -1,0 +1,199 @@
+"""A store full of matches that reference bots played in memory: the same at the same times, whenever it is made."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from arena.commands.tournament_options import Options, read_options
+from arena.referee import record as records
+from arena.referee.effects import Deadline, Effect, Expired, Forfeited, MatchEvent, Played, Readied, Resigned, Write
+from arena.referee.match import Match
+from arena.referee.record import Header, RecordedSeat
+from arena.referee.standing import Phase
+from arena.store.finishing import Finished
+from arena.store.store import Store
+from bots import Bot, Choice
+from bots.reference.greedy import Greedy
+from bots.reference.perfect import Perfect
+from bots.reference.random_bot import RandomBot
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.messages import Clock, Player
+from turns import move_of, turn
+
+OPENED = datetime(2026, 1, 5, 9, tzinfo=UTC)
+CLOCK = Clock(bank_ms=60_000, increment_ms=500)
+SILENCE = ("resign", "sleep", "leave", "cheat")
+
+
+class Entrant(NamedTuple):
+    """A bot with its version and the seconds that it thinks about a move, on the average.
+
+    At the ply `at`, if it is its turn, it does what `ends` says: one of SILENCE.
+    """
+
+    name: str
+    bot: Callable[[str], Bot]
+    version: str = "1.0"
+    pace: float = 0.3
+    ends: str = ""
+    at: int = 6
+    note: str | None = None
+
+
+class Library:
+    """Puts matches into a store, one every few minutes from `OPENED` on."""
+
+    def __init__(self, store: Store, seed: str = "library") -> None:
+        self.store = store
+        self.now = OPENED
+        self._chance = random.Random(seed)
+        self._count = 0
+
+    def play(self, game: str, seats: Sequence[Entrant], config: dict[str, Any] | None = None, **fixed: Any) -> str:
+        """Referee a match and store it, rated where its config is; its id."""
+        rules = load(game, config)
+        self._count += 1
+        match = fixed.pop("match", f"{game}-{self._count:04d}")
+        pool = rules.pool if fixed.pop("rated", True) else None
+        return self._play(rules, seats, match, pool, **fixed)
+
+    def tournament(self, game: str, entrants: Sequence[Entrant], rounds: int, *, missing: int = 0, **sets: Any) -> str:
+        """Play a round robin and store it, without the last matches where some are `missing`; its id."""
+        options = Options(
+            bots=[f"{entrant.name}=random" for entrant in entrants],
+            game=game,
+            sets=[f"{key}={value}" for key, value in sets.items()],
+            form="round-robin",
+            rounds=rounds,
+            paired=False,
+            clock="60+0.5",
+            seed=None,
+            jobs=1,
+            db=None,
+            data=Path(),
+            to_json=None,
+        )
+        entered = read_options(options)
+        plan = entered.plan(*self.store.open_tournament(entered.key, game))
+        named = {entrant.name: entrant for entrant in entrants}
+        schedule = plan.schedule([])
+        for pairing in schedule[: len(schedule) - missing]:
+            seats = [named[name] for name in pairing.seats]
+            match = f"{plan.id}-{pairing.place:05d}"
+            self._play(plan.rules, seats, match, plan.rules.pool, tournament=plan.id, place=pairing.place)
+        if not missing:
+            self.store.finish_tournament(plan.id)
+        return plan.id
+
+    def _play(self, rules: Game[Any, Any], seats: Sequence[Entrant], match: str, pool: str | None, **fixed: Any) -> str:
+        self.now += timedelta(minutes=self._chance.randint(2, 9), milliseconds=self._chance.randrange(1000))
+        started, name = self.now, match
+        seed = hashlib.sha256(f"seed of {name}".encode()).digest()
+        header = records.header_of(
+            match=name,
+            game=rules.name,
+            config=rules.config,
+            seats=[RecordedSeat(bot=entrant.name, version=entrant.version) for entrant in seats],
+            seed=seed,
+            pool=pool,
+            clock=CLOCK,
+            started=_told(started),
+            **fixed,
+        )
+        match_, lines, seconds = _referee(header, seed, seats, self._chance)
+        result = match_.result(_told(started + timedelta(seconds=seconds)))
+        self.store.finish([Finished(result, lambda ratings: records.pack(lines, match_.footer(result, ratings)))])
+        return name
+
+
+def _told(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _referee(
+    header: Header, seed: bytes, seats: Sequence[Entrant], chance: random.Random
+) -> tuple[Match, list[bytes], float]:
+    """The match played to its end, the lines of its record, and the seconds it took."""
+    match = Match(header, seed, [Player(bot=seat.name, version=seat.version) for seat in seats])
+    bots = [entrant.bot(entrant.name) for entrant in seats]
+    lines: list[bytes] = []
+    now = deadline = 0.0
+
+    def perform(effects: list[Effect]) -> None:
+        nonlocal deadline
+        for effect in effects:
+            if isinstance(effect, Write):
+                lines.append(records.write_line(effect.line))
+            elif isinstance(effect, Deadline) and effect.at is not None:
+                deadline = effect.at
+
+    perform(match.open(now))
+    for seat in range(len(seats)):
+        perform(match.receive(Readied(seat, chance.randbytes(16)), now))
+    while match.standing.phase is not Phase.OVER:
+        event = _next(match, seats, bots)
+        pace = seats[match.standing.course.to_move or 0].pace if match.standing.course else 0.0
+        now = deadline if isinstance(event, Expired) else now + pace * chance.uniform(0.4, 1.9)
+        perform(match.receive(event, now))
+    return match, [line for line in lines if records.public(line)], now
+
+
+def _next(match: Match, seats: Sequence[Entrant], bots: Sequence[Bot]) -> MatchEvent:
+    """What the seat to move does."""
+    course = match.standing.course
+    assert course is not None
+    assert course.to_move is not None
+    seat = course.to_move
+    entrant = seats[seat]
+    if entrant.ends and course.ply >= entrant.at:
+        match entrant.ends:
+            case "resign":
+                return Resigned(seat)
+            case "sleep":
+                return Expired()
+            case "leave":
+                return Forfeited(seat)
+            case "cheat":
+                return Played(seat, course.ply, {"heap": -1, "take": 99})
+    chosen = bots[seat].choose(turn(match.game, course.state, seed=entrant.name, match=match.id))
+    info: dict[str, Any] = {}
+    if isinstance(chosen, Choice):
+        told = {"value": chosen.value, "depth": chosen.depth, "nodes": chosen.nodes, "note": chosen.note}
+        info = {key: value for key, value in told.items() if value is not None}
+    if entrant.note is not None:
+        info["note"] = entrant.note
+    return Played(seat, course.ply, dict(move_of(chosen)), info or None)
+
+
+ANN = Entrant("ann", RandomBot, "2.1", 0.4)
+BOB = Entrant("bob", Greedy, "0.9", 0.8)
+PERFECT = Entrant("perfect", Perfect, "0.1.0", 0.05)
+
+
+def fill(library: Library) -> dict[str, str]:
+    """A little of everything; the ids of the matches that tests look at, by what is in them."""
+    for number in range(24):
+        pair = [(ANN, PERFECT), (PERFECT, BOB), (BOB, ANN)][number % 3]
+        library.play("nim", pair if number % 2 else pair[::-1])
+    endings = {ends: library.play("nim", [PERFECT, ANN._replace(ends=ends, at=2)]) for ends in SILENCE}
+    for _ in range(4):
+        library.play("tictactoe", [ANN, BOB])
+        library.play("grundy", [ANN, PERFECT])
+    cast = [Entrant(name, RandomBot, "1", pace) for name, pace in zip(SIX, (0.1, 0.2, 0.3, 0.5, 0.8, 1.3), strict=True)]
+    return endings | {
+        "nim": library.play("nim", [PERFECT, ANN._replace(note="any stick will do")]),
+        "grundy": library.play("grundy", [ANN, PERFECT]),
+        "tictactoe": library.play("tictactoe", [ANN, BOB]),
+        "duel": library.play("risk-duel", [ANN, cast[0]]),
+        "campaign": library.play("risk-campaign", cast, {"preset": "world", "max_rounds": 3}),
+        "tournament": library.tournament("nim", [PERFECT, *cast[:3]], 2),
+    }
+
+
+SIX = ("ada", "blaise", "carl", "david", "emmy", "felix")

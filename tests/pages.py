@@ -1,0 +1,45 @@
+"""The pages as a process of their own, as a user starts them: beside an arena, or over a data folder alone."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from patience import WITHIN
+from processes import REPOSITORY, Served
+
+PAGE = re.compile(r"the page is at (http://\S+)")
+
+
+@asynccontextmanager
+async def showing(data: Path) -> AsyncIterator[str]:
+    """Run `arena web` over a data folder; its URL. It is told to stop at the end, and must then stop by itself."""
+    command = [sys.executable, "-m", "arena", "web", "--data", str(data), "--web-port", "0"]
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=REPOSITORY, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, start_new_session=True
+    )
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(WITHIN):
+            said = ""
+            while not (found := PAGE.search(said)):
+                line = await process.stderr.readline()
+                assert line, "the pages ended: " + said
+                said += line.decode()
+        yield found[1]
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        _, err = await asyncio.wait_for(process.communicate(), WITHIN)
+    assert err == b"", err.decode()
+
+
+async def page_of(arena: Served) -> str:
+    """The URL of a running arena's page, once its log says it."""
+    await arena.says("the page is at ")
+    return next(found[1] for line in arena.said if (found := PAGE.search(line)))

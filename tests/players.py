@@ -1,0 +1,69 @@
+"""A client of the wire protocol that does what a test tells it, when it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from patience import WITHIN
+
+Map = dict[str, Any]
+
+
+class Player:
+    """A bot that makes a move when the test says so. `heard` has every message that came."""
+
+    def __init__(self, name: str, socket: ClientConnection) -> None:
+        self.name = name
+        self.heard: list[Map] = []
+        self._socket = socket
+
+    async def send(self, kind: str, **fields: Any) -> None:
+        """Send a message."""
+        await self._socket.send(json.dumps({"type": kind, **fields}))
+
+    async def expect(self, *kinds: str) -> Map:
+        """The next message of one of these types."""
+        async with asyncio.timeout(WITHIN):
+            while True:
+                message: Map = json.loads(await self._socket.recv())
+                self.heard.append(message)
+                if message["type"] in kinds:
+                    return message
+
+    async def seek(self, game: str = "nim", **fields: Any) -> None:
+        """Look for a match."""
+        await self.send("seek", id=str(len(self.heard)), game=game, **fields)
+
+    async def begin(self) -> Map:
+        """The `start` of the match that was sought, with `ready` said."""
+        start = await self.expect("start")
+        await self.send("ready", match=start["match"])
+        return start
+
+    async def move(self, turn: Map, move: Map | None = None, **fields: Any) -> None:
+        """Answer a turn; without a move, by the first that is legal."""
+        await self.send("move", match=turn["match"], ply=turn["ply"], move=move or turn["legal"][0], **fields)
+
+    async def play(self, choose: Callable[[Map], Map] | None = None) -> Map:
+        """Answer every turn of one's own until the match ends; the `end`."""
+        while (message := await self.expect("turn", "end"))["type"] == "turn":
+            if "legal" in message:
+                await self.move(message, choose and choose(message))
+        return message
+
+
+@asynccontextmanager
+async def player(url: str, name: str, **hello: Any) -> AsyncIterator[Player]:
+    """A player who is connected under a name, with a token made from it."""
+    async with connect(url, subprotocols=[Subprotocol("arena.v1.json")], compression=None) as socket:
+        player = Player(name, socket)
+        await player.send("hello", bot=name, token=f"{name:*>16}", **hello)
+        await player.expect("welcome")
+        yield player
