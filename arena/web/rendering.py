@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from arena.web.charts import curve
 from arena.web.faults import sentence, status_of
+from arena.web.formats import FILTERS, query
 from arena.web.site import Site
 from protocol import VERSION
 from protocol.games import NAMES
@@ -22,9 +23,8 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.globals.update(version=VERSION, games=NAMES)
-_templates.filters["segment"] = lambda text: quote(str(text), safe="")
-"""Text as one segment of an address."""
+_templates.globals.update(version=VERSION, games=NAMES, query=query, curve=curve)
+_templates.filters.update(FILTERS)
 
 
 def site_of(request: Request) -> Site:

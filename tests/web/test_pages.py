@@ -12,7 +12,7 @@ def test_an_arena_without_matches_says_so(visitor: Visitor) -> None:
 def test_what_is_not_there_is_said_in_a_sentence(visitor: Visitor) -> None:
     answer = visitor.get("/leaderboard/chess")
     assert answer.status == 404
-    assert "Nothing rated of chess yet" in answer.text
+    assert "There is no game chess" in answer.text
 
 
 def test_every_page_says_what_a_browser_may_load(visitor: Visitor) -> None:

@@ -1,24 +1,77 @@
-"""The leaderboard of a pool, best first."""
+"""The leaderboard of a pool: sorted, searched, in pages of a hundred."""
 
 from __future__ import annotations
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.ratings.ladder import FEW, game_of
+from arena.store.browsing import BoardRow
+from arena.web.charts import Scale, scale
 from arena.web.faults import NotFound
 from arena.web.rendering import page, site_of
+from protocol.games import NAMES
+
+ROWS = 100
+BAR = 180
+"""The width of the rating scale, in CSS pixels."""
 
 
 def leaderboard(request: Request) -> Response:
     """The leaderboard of a game's preset; of the first that has rated matches, where none is named."""
     reader = site_of(request).reader
-    pools = reader.pools()
+    pools = sorted(reader.pools(), key=_place)
     game, preset = request.path_params.get("game"), request.path_params.get("preset")
-    wanted = [pool for pool in pools if pool.split("/") == [game or pool.split("/")[0], preset or pool.split("/")[1]]]
-    if game is not None and not wanted:
-        raise NotFound(
-            f"nothing rated of {game}{f'/{preset}' if preset else ''} yet: there is {', '.join(pools) or 'nothing'}"
+    pool = _chosen(pools, game, preset)
+    asked = {name: request.query_params.get(name) for name in ("search", "sort", "order", "after")}
+    sort, order = asked["sort"] or "score", asked["order"] or "desc"
+    board = (
+        reader.board(
+            pool,
+            sort=sort,
+            descending=order != "asc",
+            search=asked["search"] or None,
+            after=asked["after"] or None,
+            limit=ROWS,
         )
-    pool = wanted[0] if wanted else None
-    rows = reader.board(pool, limit=100).rows if pool else []
-    return page(request, "leaderboard.html", pools=pools, pool=pool, rows=rows)
+        if pool
+        else None
+    )
+    return page(
+        request,
+        "leaderboard.html",
+        pools=pools,
+        played=list(dict.fromkeys(map(game_of, pools))),
+        presets=[other for other in pools if pool and game_of(other) == game_of(pool)],
+        pool=pool,
+        game=game_of(pool) if pool else game,
+        asked=asked,
+        sort=sort,
+        order=order,
+        board=board,
+        scale=_scale(board.rows) if board else None,
+        few=FEW,
+    )
+
+
+def _place(pool: str) -> tuple[int, str]:
+    """Pools in the order of the games, then of their names."""
+    game = game_of(pool)
+    return NAMES.index(game) if game in NAMES else len(NAMES), pool
+
+
+def _chosen(pools: list[str], game: str | None, preset: str | None) -> str | None:
+    """The pool that an address names; None where there is nothing rated, of that game or at all."""
+    if preset is not None:
+        if f"{game}/{preset}" not in pools:
+            raise NotFound(f"nothing rated of {game}/{preset} yet: there is {', '.join(pools) or 'nothing'}")
+        return f"{game}/{preset}"
+    fitting = [pool for pool in pools if game in (None, game_of(pool))]
+    if game is not None and game not in NAMES and not fitting:
+        raise NotFound(f"there is no game {game}: there are {', '.join(NAMES)}")
+    return fitting[0] if fitting else None
+
+
+def _scale(rows: list[BoardRow]) -> Scale:
+    """The scale on which all rows' ratings are drawn."""
+    return scale([end for row in rows for end in (row.mu - 3 * row.sigma, row.mu + 3 * row.sigma)], BAR)

@@ -1,0 +1,66 @@
+"""Where things lie in drawings: scales with round ticks, polygons and lines as SVG wants them. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+STEPS = (1.0, 2.0, 5.0, 10.0)
+LEAST_SPAN = 4.0
+"""Rating points: a curve that moves by less is drawn as flat as it is."""
+
+
+class Scale(NamedTuple):
+    """Values from `low` to `high`, drawn over `size` units; `ticks` are round values between."""
+
+    low: float
+    high: float
+    size: float
+    ticks: tuple[float, ...]
+
+    def at(self, value: float) -> float:
+        """Where a value lies, in units from the low end."""
+        return round((value - self.low) / (self.high - self.low) * self.size, 1)
+
+    def down(self, value: float) -> float:
+        """Where a value lies on an upright scale, in units from its top."""
+        return round(self.size - self.at(value), 1)
+
+
+def scale(values: Iterable[float], size: float, *, ticks: int = 5, least: float = LEAST_SPAN) -> Scale:
+    """A scale that holds all the values, from tick to tick, and spans `least` or more; 0 to `least` for none."""
+    found = list(values) or [0.0, least]
+    low, high = min(found), max(found)
+    if high - low < least:
+        low, high = (low + high - least) / 2, (low + high + least) / 2
+    step = _step((high - low) / ticks)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    marks = tuple(round(at * step, 9) for at in range(first, last + 1))
+    return Scale(marks[0], marks[-1], size, marks)
+
+
+def _step(least: float) -> float:
+    """The smallest of 1, 2, 5, 10, 20 … that is no less."""
+    magnitude = float(10 ** math.floor(math.log10(least)))
+    return next(step * magnitude for step in STEPS if step * magnitude >= least * (1 - 1e-9))
+
+
+def whole(low: int, high: int, size: float, ticks: int = 5) -> Scale:
+    """A scale from one whole number to another, exactly; its ticks are the two and some round ones between."""
+    high = max(high, low + 1)
+    step = max(1, math.ceil(_step((high - low) / ticks)))
+    between = [at for at in range(low - low % step + step, high, step) if high - at > 0.6 * step < at - low + step]
+    return Scale(low, high, size, (low, *between, high))
+
+
+def line(points: Iterable[tuple[float, float]]) -> str:
+    """The `points` of a polyline or polygon."""
+    return " ".join(f"{x:g},{y:g}" for x, y in points)
+
+
+def curve(values: Sequence[float], width: float, height: float) -> str:
+    """A small curve of some values, oldest left, with a margin of 2 units for its end."""
+    upright = scale(values, height - 4)
+    across = (width - 4) / max(1, len(values) - 1)
+    return line((round(2 + at * across, 1), 2 + upright.down(value)) for at, value in enumerate(values))

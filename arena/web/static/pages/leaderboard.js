@@ -1,0 +1,41 @@
+/** The leaderboard, live: new ratings as matches end, and who is here. */
+
+import { showConnection } from "../connection.js";
+import { el } from "../dom.js";
+import { theWire } from "../wire.js";
+import { doing, follow } from "./presence.js";
+import { refresher } from "./refresh.js";
+
+const wire = theWire();
+const here = new Map();
+
+function mark(page) {
+  for (const row of page.querySelectorAll("#board tr[data-bot]")) {
+    const bot = here.get(row.dataset.bot.toLowerCase());
+    const place = row.querySelector("td.now");
+    const word = bot === undefined ? "" : doing(bot);
+    if (place.textContent !== word) place.replaceChildren(...(word ? [el("span", { class: "badge live" }, word)] : []));
+  }
+}
+
+if (wire !== null) {
+  const refresh = refresher(["board", "caption"], mark);
+  showConnection(wire);
+  follow(wire, ({ bots }) => {
+    here.clear();
+    for (const bot of bots) here.set(bot.bot.toLowerCase(), bot);
+    mark(document);
+  });
+  let lost = false;
+  wire.on("state", ({ name }) => {
+    if (name === "open" && lost) refresh();
+    lost = name !== "open";
+    if (name !== "open" && name !== "connecting") {
+      here.clear();
+      mark(document);
+    }
+  });
+  wire.on("end", refresh);
+  wire.watch("*");
+  wire.start();
+}

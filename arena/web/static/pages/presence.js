@@ -1,0 +1,28 @@
+/** Who is here now, as the arena tells it. */
+
+const OFTEN = 5000; // ms between two questions; the arena answers all pages with the same listing
+
+/**
+ * Ask the arena who is here, on every welcome and from time to time.
+ * @param {import("../wire.js").Wire} wire
+ * @param {(listing: {bots: any[], matches: any[]}) => void} told
+ */
+export function follow(wire, told) {
+  const ask = () => {
+    if (!document.hidden) wire.send({ type: "list" });
+  };
+  wire.on("welcome", ask);
+  wire.on("listing", told);
+  setInterval(ask, OFTEN * (1 + Math.random()));
+  document.addEventListener("visibilitychange", ask);
+}
+
+/**
+ * What a bot that is here does, in a word or two.
+ * @param {{playing?: number, seeks?: any[]}} bot
+ * @returns {string}
+ */
+export function doing(bot) {
+  if (bot.playing > 0) return bot.playing === 1 ? "playing" : `playing ${bot.playing}`;
+  return "here";
+}

@@ -1,0 +1,91 @@
+"""The leaderboard: in every order, searched, in pages, with what a stranger called a bot."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from seasons import finish, result, season
+from visitor import Visitor
+
+
+def bots(text: str) -> list[str]:
+    """The bots of a table, from its top."""
+    return re.findall(r'<tr data-bot="([^"]*)"', text)
+
+
+def test_bots_stand_by_score_with_what_their_ratings_are(visitor: Visitor) -> None:
+    season(visitor.store)
+    page = visitor.get("/leaderboard/nim/classic").text
+    assert len(bots(page)) == 4
+    assert 'aria-sort="descending"><a href="?sort=score&amp;order=asc">Score' in page
+    assert re.search(r"\d\d\.\d ± \d+\.\d", page)
+
+
+def test_a_bot_without_matches_enough_is_marked(visitor: Visitor) -> None:
+    finish(visitor.store, result("m1"))
+    assert '<span class="badge">few</span> 1' in visitor.get("/").text
+
+
+def test_any_column_sorts_both_ways(visitor: Visitor) -> None:
+    season(visitor.store)
+    assert bots(visitor.get("/?sort=bot&order=asc").text) == ["ann", "bob", "cid", "dan"]
+    assert bots(visitor.get("/?sort=bot&order=desc").text) == ["dan", "cid", "bob", "ann"]
+
+
+def test_an_order_that_is_none_is_said(visitor: Visitor) -> None:
+    season(visitor.store)
+    answer = visitor.get("/?sort=luck")
+    assert answer.status == 400
+    assert "There is no order" in answer.text
+
+
+def test_a_search_finds_parts_of_names_in_any_case(visitor: Visitor) -> None:
+    season(visitor.store)
+    assert bots(visitor.get("/?search=AN").text) == bots(visitor.get("/?search=an").text)
+    assert sorted(bots(visitor.get("/?search=an").text)) == ["ann", "dan"]
+    assert "has “zoe” in its name" in visitor.get("/?search=zoe").text
+
+
+def test_a_hundred_bots_a_page(visitor: Visitor) -> None:
+    finish(visitor.store, *(result(f"m{n}", (f"bot{2 * n}", f"bot{2 * n + 1}")) for n in range(60)))
+    first = visitor.get("/?sort=bot&order=asc").text
+    link = re.search(r'href="(\?[^"]*)" rel="next"', first)
+    assert link is not None
+    second = visitor.get("/" + link[1].replace("&amp;", "&")).text
+    assert len(bots(first)) == 100
+    assert len(bots(second)) == 20
+    assert not set(bots(first)) & set(bots(second))
+    assert 'rel="next"' not in second
+
+
+def test_a_game_has_the_leaderboards_of_its_presets(visitor: Visitor) -> None:
+    finish(visitor.store, result("m1", pool="nim/classic"), result("m2", pool="nim/misere"))
+    page = visitor.get("/leaderboard/nim").text
+    assert 'href="/leaderboard/nim/misere"' in page
+    assert 'href="/leaderboard/nim/classic" aria-current="page"' in page
+
+
+@pytest.mark.parametrize("address", ["/leaderboard/chess", "/leaderboard/nim/none", "/?after=zzz"])
+def test_what_is_none_is_said_in_a_sentence(visitor: Visitor, address: str) -> None:
+    season(visitor.store)
+    answer = visitor.get(address)
+    assert answer.status in (400, 404)
+    assert "Traceback" not in answer.text
+    assert "<h1>" in answer.text
+
+
+def test_a_game_that_nobody_played_is_no_error(visitor: Visitor) -> None:
+    answer = visitor.get("/leaderboard/grundy")
+    assert answer.status == 200
+    assert "No rated matches of grundy yet" in answer.text
+
+
+def test_what_a_stranger_wrote_stays_text(visitor: Visitor) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    finish(visitor.store, result("m1", (evil, "bob"), version=evil))
+    for address in ("/", f"/?search={'%3Cimg'}", "/?search=%22%3E%3Cscript%3E"):
+        page = visitor.get(address).text
+        assert "<img" not in page
+        assert "<script>" not in page
