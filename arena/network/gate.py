@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable
 from http import HTTPStatus
@@ -10,7 +11,7 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from arena.network.addresses import Network, Proxies, address_of, is_loopback
-from arena.network.origins import Origins, is_own_name
+from arena.network.origins import Origins, Page, is_own_name
 from arena.network.places import Bounds, Place, Places
 from arena.network.rates import Rate
 from protocol.codec import CODECS
@@ -22,15 +23,19 @@ COME_BACK_AFTER = 5
 ARRIVALS_AT_ONCE, ARRIVALS_PER_SECOND = 20, 10.0
 """From an address: so many beside two for each connection that it may have, then so many a second."""
 
+_HOST = re.compile(r"[A-Za-z0-9.\[\]:-]+")
+"""One that can be shown as it is."""
+
 log = logging.getLogger("arena.network.gate")
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """Who may connect: so many, also for whom these proxies speak, and pages of these origins."""
+    """Who may connect: so many, also for whom these proxies speak, pages of these origins, and the arena's own page."""
 
     bounds: Bounds = Bounds()
     proxies: tuple[Network, ...] = ()
     origins: tuple[str, ...] = ()
+    page: Page | None = None
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -63,7 +68,8 @@ class Gate:
         self.places = Places(access.bounds)
         self._arrivals = Rate(ARRIVALS_AT_ONCE + 2 * access.bounds.per_address, ARRIVALS_PER_SECOND)
         self._proxies = Proxies(access.proxies)
-        self._origins = Origins(access.origins)
+        self._origins = Origins(access.origins, access.page)
+        self._page = access.page
         self._warned = False
 
     def arrive(self, peer: str, address: str | None = None) -> Place | None:
@@ -82,10 +88,17 @@ class Gate:
         if asked.method != "GET":
             return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "GET is what there is, to open a WebSocket", {"Allow": "GET"})
         if "websocket" not in asked.value("Upgrade").lower():
-            text = "this is a Bot Arena: programs play here over WebSocket, and a browser shows nothing"
-            return Refusal(HTTPStatus.UPGRADE_REQUIRED, text, {"Upgrade": "websocket"})
+            return Refusal(HTTPStatus.UPGRADE_REQUIRED, self._what_this_is(asked), {"Upgrade": "websocket"})
         shared = self._proxies.trusts(asked.peer)
         return self._stranger(asked, shared) or self._crowded(asked, place, shared)
+
+    def _what_this_is(self, asked: Asked) -> str:
+        """For who comes with a browser."""
+        text = "this is a Bot Arena: programs play here over WebSocket, and a browser shows nothing"
+        host = asked.value("Host")
+        if self._page is None or not _HOST.fullmatch(host):
+            return text
+        return f"{text}; people look at {self._page.on(host)}/"
 
     def _stranger(self, asked: Asked, shared: bool) -> Refusal | None:
         """Why it may come from a page on the web that has no business here, or speaks in another language."""

@@ -6,6 +6,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Sequence
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 ANY = "*"
@@ -20,20 +21,38 @@ def origins(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+class Page(NamedTuple):
+    """Where the arena's own page is: on the host that the arena is asked for as, whatever its name."""
+
+    scheme: str
+    port: int
+
+    def on(self, host: str) -> str:
+        """Its origin, as a browser writes it, where the arena was asked for as `host` (which may have a port)."""
+        name = _name_in(f"//{host}")
+        usual = {"http": 80, "https": 443}.get(self.scheme) == self.port
+        return f"{self.scheme}://{f'[{name}]' if ':' in name else name}{'' if usual else f':{self.port}'}"
+
+
 class Origins:
-    """The pages that may connect: those that are `allowed`, and the arena's own.
+    """The pages that may connect: those that are `allowed`, the arena's own `page`, and those of its own host and port.
 
     A browser says with `Origin` whose page it is that wants to connect; programs send none.
     """
 
-    def __init__(self, allowed: Sequence[str] = ()) -> None:
+    def __init__(self, allowed: Sequence[str] = (), page: Page | None = None) -> None:
         self._allowed = frozenset(allowed)
+        self._page = page
 
     def allow(self, origin: str, host: str) -> bool:
         """Whether a page of `origin` may connect to the arena that it asked for as `host`."""
         if self._allowed & {ANY, origin.lower()}:
             return True
-        return bool(host) and urlsplit(origin.lower()).netloc == host.lower()
+        if not host or not _name_in(origin):
+            return False
+        if self._page is not None and origin.lower() == self._page.on(host):
+            return True
+        return urlsplit(origin.lower()).netloc == host.lower()
 
 
 def is_own_name(host: str) -> bool:
@@ -41,12 +60,17 @@ def is_own_name(host: str) -> bool:
 
     Of any other name that leads to loopback, a page on the web may be the owner.
     """
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return False
+    name = _name_in(f"//{host}")
     try:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
         own = socket.gethostname().lower()
         return name in ("localhost", own, own.partition(".")[0]) or name.endswith(".localhost")
+
+
+def _name_in(url: str) -> str:
+    """The host that a URL names, without its port; empty where it is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

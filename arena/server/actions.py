@@ -109,7 +109,8 @@ def _rules(bot: str, message: Seek) -> Game[Any, Any]:
 
 def _unseek(lobby: Lobby, session: Session, message: Unseek) -> None:
     """Take a seek back; a `start` that was sent before stands."""
-    lobby.seeks.withdraw(_player(session), message.id)
+    if session.bot is not None:
+        lobby.seeks.withdraw(session.key, message.id)
     session.send(Unseeked(id=message.id))
 
 

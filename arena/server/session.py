@@ -24,6 +24,7 @@ from protocol.messages import (
     Rejected,
     Start,
     Turn,
+    Watch,
 )
 from protocol.names import folded
 
@@ -107,7 +108,7 @@ class Session:
                 place = (type(message), message.match)
                 asked = place in self.awaited
                 self.awaited.discard(place)
-            ref = getattr(message, "id", None)
+            ref = message.match if isinstance(message, Watch) else getattr(message, "id", None)
             self._act(self, message)
         except BotFault as fault:
             if isinstance(fault, MalformedMessage):

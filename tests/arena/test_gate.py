@@ -13,7 +13,7 @@ from websockets.exceptions import InvalidMessage, InvalidStatus
 from arena.network import gate
 from arena.network.addresses import networks
 from arena.network.gate import Access
-from arena.network.origins import is_own_name, origins
+from arena.network.origins import Origins, Page, is_own_name, origins
 from arena.network.places import Bounds
 from patience import WITHIN
 
@@ -58,6 +58,28 @@ async def test_pages_that_are_allowed_and_the_arenas_own_may_connect(serve: Any)
     assert (await refused(served, Origin="null"))[0] == 403
 
 
+async def test_the_arenas_page_may_connect_from_its_own_port_and_scheme_alone(serve: Any) -> None:
+    served = await serve(access=Access(page=Page("http", 8080)))
+    client = await served.connect(origin="http://127.0.0.1:8080")
+    await client.send(type="hello")
+    await client.expect("welcome")
+    for origin in ("https://127.0.0.1:8080", "http://127.0.0.1:8081", "http://localhost:8080", "http://127.0.0.1", "["):
+        assert (await refused(served, Origin=origin))[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("page", "host", "origin"),
+    [
+        (Page("http", 8080), "Arena.example:8765", "http://arena.example:8080"),
+        (Page("https", 443), "arena.example:8765", "https://arena.example"),
+        (Page("http", 80), "[2001:db8::1]:8765", "http://[2001:db8::1]"),
+    ],
+)
+def test_the_origin_of_a_page_is_written_as_browsers_write_it(page: Page, host: str, origin: str) -> None:
+    assert page.on(host) == origin
+    assert Origins(page=page).allow(origin, host)
+
+
 async def test_any_page_may_be_allowed(serve: Any) -> None:
     served = await serve(access=Access(origins=origins("*")))
     await served.connect(origin="https://any.example")
@@ -94,6 +116,14 @@ async def test_a_browser_is_told_what_this_is(serve: Any) -> None:
     assert answer.startswith("HTTP/1.1 426 ")
     assert "Upgrade: websocket\r\n" in answer
     assert "this is a Bot Arena" in answer
+    assert "people look at" not in answer
+
+
+async def test_a_browser_is_told_where_the_page_is(serve: Any) -> None:
+    served = await serve(access=Access(page=Page("http", 8080)))
+    answer = await asked(served, "GET / HTTP/1.1\nHost: localhost:8765\n\n")
+    assert answer.endswith("; people look at http://localhost:8080/\n")
+    assert "look at" not in await asked(served, "GET / HTTP/1.1\nHost: <b>\n\n")
 
 
 async def test_any_other_method_is_refused(serve: Any) -> None:

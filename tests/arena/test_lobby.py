@@ -207,7 +207,15 @@ async def test_a_watcher_may_not_play_and_an_unknown_match_cannot_be_watched(ser
     await watcher.send(type="seek", id="s", game="nim")
     assert (await watcher.expect("error"))["code"] == "not_allowed"
     await watcher.send(type="watch", match="m-0")
-    assert (await watcher.expect("error"))["code"] == "unavailable"
+    error = await watcher.expect("error")
+    assert (error["code"], error["ref"]) == ("unavailable", "m-0")
+
+
+async def test_a_watcher_is_answered_what_a_bot_is_that_had_no_such_seek(serve: Any) -> None:
+    watcher = await (await serve()).connect()
+    await watcher.send(type="hello")
+    await watcher.send(type="unseek", id="are you there")
+    assert (await watcher.expect("unseeked"))["id"] == "are you there"
 
 
 async def test_a_follower_is_told_the_turns_of_others_without_legal_moves(serve: Any) -> None:

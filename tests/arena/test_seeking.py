@@ -7,61 +7,15 @@ import sys
 import weakref
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, cast
 
 import pytest
 
-from arena.ratings.ladder import INITIAL
 from arena.referee.rules import rules_of
 from arena.server import seeking
-from arena.server.seeking import Seeks
-from arena.server.session import Session
 from arena.server.waiting import Sought, kind_of
+from hall import Hall
 from patience import WITHIN
 from protocol.games import load
-from protocol.messages import Seek
-
-NIM = load("nim")
-
-
-class Bot:
-    """All of a session that seeks look at."""
-
-    def __init__(self, name: str) -> None:
-        self.bot = self.key = name
-
-
-class Hall:
-    """Seeks whose matches are noted instead of played: who plays, in the order of the names."""
-
-    def __init__(self) -> None:
-        self.begun: list[tuple[str, ...]] = []
-        self.rated = 0
-        """How often a rating was asked for."""
-        self.seeks = Seeks(self.begin, self.rating, lambda: 2)
-        self.changed = asyncio.Event()
-
-    def begin(self, group: Sequence[Sought]) -> None:
-        self.begun.append(tuple(sorted(sought.bot for sought in group)))
-        self.changed.set()
-
-    def rating(self, bot: str, game: str) -> tuple[float, float]:
-        self.rated += 1
-        return INITIAL.mu, INITIAL.sigma
-
-    def seek(self, bot: str, ref: str = "s", opponent: str | None = None, **config: Any) -> None:
-        game = load("nim", config) if config else NIM
-        self.seeks.add(
-            cast(Session, Bot(bot)), Seek(id=ref, game="nim", config=config, rated=False, opponent=opponent), game
-        )
-
-    async def until(self, matches: int) -> list[tuple[str, ...]]:
-        """What has begun, once it is so many matches."""
-        async with asyncio.timeout(WITHIN):
-            while len(self.begun) < matches:
-                self.changed.clear()
-                await self.changed.wait()
-        return self.begun
 
 
 @pytest.fixture

@@ -1,0 +1,243 @@
+"""Open seeks, which take any match of a game, and seeks that name several opponents."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from arena.server import seeking
+from arena.store.tokens import hash_token
+from hall import Hall
+from protocol.messages import Seek
+
+LONG = 3600.0
+
+
+@pytest.fixture
+async def hall(monkeypatch: pytest.MonkeyPatch) -> Hall:
+    """One in which nobody takes an open seek that did not wait in vain for others; it does not wait for the clock."""
+    monkeypatch.setattr(seeking, "ALONE", 0.0)
+    monkeypatch.setattr(seeking, "FILL_EVERY", 0.0)
+    return Hall()
+
+
+@pytest.fixture
+async def patient(monkeypatch: pytest.MonkeyPatch) -> Hall:
+    """One in which nobody takes an open seek."""
+    monkeypatch.setattr(seeking, "ALONE", LONG)
+    return Hall()
+
+
+async def rest(hall: Hall) -> None:
+    """Look at all seeks for as often as something may come of it."""
+    for _ in range(200):
+        hall.seeks._look()
+        await asyncio.sleep(0)
+
+
+# With two seats
+
+
+async def test_an_open_seek_takes_the_config_and_the_ratedness_of_the_other(hall: Hall) -> None:
+    hall.open("house")
+    hall.seek("ann", heaps=[4, 5])
+    assert await hall.until(1) == [("ann", "house")]
+    hall.open("house")
+    hall.add("bob", Seek(id="s", game="nim", config={"preset": "classic"}))
+    assert (await hall.until(2))[1] == ("bob", "house")
+    assert [(config["heaps"], rated) for config, rated in hall.played] == [([4, 5], False), ([3, 5, 7], True)]
+    assert hall.seeks.count("house") == 0
+
+
+async def test_two_open_seeks_never_meet_nor_does_one_of_another_game(hall: Hall) -> None:
+    hall.open("house")
+    hall.open("inn")
+    hall.open("mill", game="grundy")
+    hall.add("ann", Seek(id="s", game="tictactoe"))
+    await rest(hall)
+    assert not hall.begun
+    assert not hall.seeks._waiting.ripe
+
+
+async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_seeks(patient: Hall) -> None:
+    patient.open("house")
+    patient.seek("ann")
+    patient.seek("bob")
+    assert await patient.until(1) == [("ann", "bob")]
+    patient.seek("cid")
+    await rest(patient)
+    assert patient.begun == [("ann", "bob")]
+
+
+async def test_who_names_a_bot_takes_its_open_seek_at_once_or_as_soon_as_there_is_one(patient: Hall) -> None:
+    patient.open("house")
+    patient.seek("ann", opponent="house", heaps=[9])
+    assert await patient.until(1) == [("ann", "house")]
+    patient.seek("bob", opponent="house", heaps=[8])
+    await rest(patient)
+    patient.open("house", "again")
+    assert (await patient.until(2))[1] == ("bob", "house")
+    assert [config["heaps"] for config, _ in patient.played] == [[9], [8]]
+
+
+async def test_who_names_a_bot_and_may_not_play_keeps_its_open_seek_from_nobody(patient: Hall) -> None:
+    patient.busy = {f"stranger-{number}" for number in range(9)}
+    for name in sorted(patient.busy):
+        patient.seek(name, opponent="house")
+    patient.seek("ann", opponent="house")
+    await rest(patient)
+    patient.open("house")
+    assert await patient.until(1) == [("ann", "house")]
+
+
+async def test_open_seeks_of_bots_that_may_begin_no_match_are_passed_over(hall: Hall) -> None:
+    hall.busy = {f"stranger-{number}" for number in range(100)}
+    for name in sorted(hall.busy):
+        hall.open(name)
+    hall.seek("ann")
+    await rest(hall)
+    hall.open("house")
+    assert await hall.until(1) == [("ann", "house")]
+
+
+async def test_those_that_find_nobody_keep_no_other_from_an_open_seek(hall: Hall) -> None:
+    for number in range(4 * seeking.IN_VAIN):
+        hall.add(
+            f"stranger-{number}", Seek(id="s", game="risk-campaign", config={"players": 6, "max_rounds": number + 9})
+        )
+    hall.add("ann", Seek(id="s", game="risk-campaign", config={"players": 2}))
+    await rest(hall)
+    hall.open("house", game="risk-campaign")
+    assert await hall.until(1) == [("ann", "house")]
+
+
+async def test_an_open_seek_that_was_taken_back_is_not_taken(hall: Hall) -> None:
+    hall.open("house")
+    hall.seeks.withdraw("house", "open")
+    hall.seek("ann")
+    hall.seek("bob", opponent="house")
+    await rest(hall)
+    assert not hall.begun
+
+
+async def test_open_seeks_that_are_not_taken_have_their_turn_later(hall: Hall) -> None:
+    names = [f"house-{number}" for number in range(5)]
+    for name in names:
+        hall.open(name)
+    for number in range(60):
+        hall.seek("ann", str(number))
+        taken = (await hall.until(number + 1))[-1]
+        hall.open(next(name for name in taken if name != "ann"))
+    assert {name for match in hall.begun for name in match} == {"ann", *names}
+
+
+# With more
+
+
+async def test_a_match_of_more_seats_takes_as_many_open_seeks_of_different_bots_as_it_lacks(hall: Hall) -> None:
+    hall.campaign("ann", players=4)
+    hall.campaign("bob", players=4)
+    for ref in ("1", "2", "3"):
+        hall.open("house", ref, "risk-campaign")
+    await rest(hall)
+    assert not hall.begun
+    hall.open("inn", game="risk-campaign")
+    assert await hall.until(1) == [("ann", "bob", "house", "inn")]
+
+
+async def test_several_opponents_are_named_and_open_seeks_take_the_other_seats(patient: Hall) -> None:
+    patient.open("mill", game="risk-campaign")
+    patient.campaign("ann", "bob", "house", players=4)
+    patient.open("house", game="risk-campaign")
+    await rest(patient)
+    assert not patient.begun
+    patient.campaign("bob", players=4)
+    assert await patient.until(1) == [("ann", "bob", "house", "mill")]
+    assert patient.played[0][1] is False
+
+
+async def test_who_names_others_fits_where_all_of_them_play(hall: Hall) -> None:
+    hall.campaign("ann", "bob", "cid")
+    hall.campaign("bob", "ann", "dan")
+    hall.campaign("cid", "ann")
+    await rest(hall)
+    assert not hall.begun
+    hall.campaign("bob", "cid", ref="another")
+    assert await hall.until(1) == [("ann", "bob", "cid")]
+
+
+async def test_one_who_is_named_among_several_may_name_nobody(patient: Hall) -> None:
+    patient.campaign("ann", "bob")
+    patient.campaign("bob")
+    await rest(patient)
+    assert not patient.begun
+    patient.campaign("cid")
+    assert await patient.until(1) == [("ann", "bob", "cid")]
+
+
+# Over the wire
+
+
+@pytest.mark.parametrize(
+    ("seek", "code", "words"),
+    [
+        ({"game": "nim", "open": True, "config": {"heaps": [1]}}, "bad_config", "an open seek has no config"),
+        ({"game": "nim", "open": True, "opponent": "bob"}, "not_allowed", "an open seek names nobody"),
+        ({"game": "chess", "open": True}, "unknown_game", "nim, grundy, tictactoe"),
+        ({"game": "nim", "opponents": ["bob", "cid"]}, "not_allowed", "2 opponents are named: this match has 2 seats"),
+        ({"game": "nim", "opponents": ["ANN"]}, "not_allowed", "name another opponent"),
+        ({"game": "dibs", "opponents": ["bob", "BOB"]}, "not_allowed", "names a bot twice"),
+        ({"game": "dibs", "opponent": "bob", "opponents": ["cid"]}, "bad_message", "don't go together"),
+    ],
+)
+async def test_a_seek_that_asks_for_too_much_is_answered_with_the_reason(
+    serve: Any, dibs: None, seek: dict[str, Any], code: str, words: str
+) -> None:
+    client = await (await serve()).enter("ann")
+    await client.send(type="seek", id="s1", **seek)
+    error = await client.expect("error")
+    assert (error["code"], error["ref"]) == (code, "s1")
+    assert words in error["message"]
+
+
+async def test_a_stranger_finds_a_rated_match_against_an_open_seek(serve: Any) -> None:
+    served = await serve()
+    house, ann = await served.enter("house"), await served.enter("ann")
+    await house.send(type="seek", id="any", game="nim", open=True)
+    await ann.send(type="seek", id="s", game="nim")
+    start = await house.expect("start")
+    assert (start["seek"], start["rated"], start["config"]["heaps"]) == ("any", True, [3, 5, 7])
+    assert (await ann.expect("start"))["seek"] == "s"
+
+
+async def test_a_match_with_a_bot_that_the_operator_did_not_approve_is_not_rated(serve: Any) -> None:
+    served = await serve(approved_only=True)
+    served.store.add_bot("ann", hash_token(f"{'ann':*>16}"))
+    house, ann = await served.enter("house"), await served.enter("ann")
+    await house.send(type="seek", id="any", game="nim", open=True)
+    await ann.send(type="seek", id="s", game="nim")
+    assert (await ann.expect("start"))["rated"] is False
+
+
+async def test_an_open_seek_holds_a_slot_until_its_match_is_over(serve: Any) -> None:
+    served = await serve()
+    house = await served.enter("house", slots=2)
+    for game in ("nim", "grundy", "tictactoe"):
+        await house.send(type="seek", id=game, game=game, open=True)
+    assert (await house.expect("error"))["ref"] == "tictactoe"
+
+
+async def test_who_missed_a_match_pauses_with_its_open_seeks_too(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.referee.match.READY_WITHIN", 0.05)
+    served = await serve()
+    house, ann = await served.enter("house", slots=3), await served.enter("ann")
+    for game in ("nim", "grundy"):
+        await house.send(type="seek", id=game, game=game, open=True)
+    await ann.send(type="seek", id="s", game="nim", opponent="house", rated=False)
+    await ann.ready(await ann.expect("start"))
+    error = await house.expect("error")
+    assert (error["code"], error["ref"]) == ("unavailable", "grundy")
+    await house.send(type="seek", id="again", game="nim", open=True)
+    assert (await house.expect("error"))["ref"] == "again"

@@ -1,0 +1,65 @@
+"""Seeks whose matches are noted instead of played."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from random import Random
+from typing import Any, cast
+
+from arena.ratings.ladder import INITIAL
+from arena.server.seeking import Seeks
+from arena.server.session import Session
+from arena.server.waiting import Sought, agreed
+from patience import WITHIN
+from protocol.games import load
+from protocol.messages import Seek
+
+
+class Bot:
+    """All of a session that seeks look at."""
+
+    def __init__(self, name: str) -> None:
+        self.bot = self.key = name
+
+
+class Hall:
+    """Seeks whose matches are noted instead of played: who plays, in the order of the names, and what."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[str, ...]] = []
+        self.played: list[tuple[dict[str, Any], bool]] = []
+        """The config of each match, and whether it is rated."""
+        self.busy: set[str] = set()
+        """The bots that may begin no match."""
+        self.seeks = Seeks(
+            self.begin, lambda bot, pool: INITIAL, lambda: 2, most=lambda bot: bot not in self.busy, chance=Random(1)
+        )
+        self.changed = asyncio.Event()
+
+    def begin(self, group: Sequence[Sought]) -> None:
+        kind = agreed(group)
+        self.begun.append(tuple(sorted(sought.bot for sought in group)))
+        self.played.append((kind.config, kind.rated))
+        self.changed.set()
+
+    def seek(self, bot: str, ref: str = "s", opponent: str | None = None, **config: Any) -> None:
+        self.add(bot, Seek(id=ref, game="nim", config=config, rated=False, opponent=opponent))
+
+    def campaign(self, bot: str, *opponents: str, players: int = 3, ref: str = "s") -> None:
+        config = {"players": players}
+        self.add(bot, Seek(id=ref, game="risk-campaign", config=config, rated=False, opponents=list(opponents)))
+
+    def open(self, bot: str, ref: str = "open", game: str = "nim") -> None:
+        self.add(bot, Seek(id=ref, game=game, open=True))
+
+    def add(self, bot: str, seek: Seek) -> None:
+        self.seeks.add(cast(Session, Bot(bot)), seek, None if seek.open else load(seek.game, seek.config))
+
+    async def until(self, matches: int) -> list[tuple[str, ...]]:
+        """What has begun, once it is so many matches."""
+        async with asyncio.timeout(WITHIN):
+            while len(self.begun) < matches:
+                self.changed.clear()
+                await self.changed.wait()
+        return self.begun
