@@ -57,6 +57,7 @@ def serve(
     data: Annotated[str | None, typer.Option(help="The data folder.")] = None,
     db: Annotated[str | None, typer.Option(metavar="URL", help="The database.")] = None,
     clock: Annotated[str | None, typer.Option(help="Seconds and increment, like 60+0.5.")] = None,
+    slow_clock: Annotated[str | None, typer.Option(help="The same for people, in unrated matches.")] = None,
     mqtt: Annotated[str | None, typer.Option(metavar="URL", help="mqtt://host:1883/prefix for live events.")] = None,
     registration: Annotated[str | None, typer.Option(help="open or closed.")] = None,
     registrations_per_hour: Annotated[int | None, typer.Option(help="New names from one address.")] = None,
@@ -85,6 +86,7 @@ def serve(
     from arena.commands.serve import run
 
     flags = {"host": host, "port": port, "data": data, "db": db, "clock": clock, "mqtt": mqtt}
+    flags |= {"slow_clock": slow_clock}
     flags |= {"registration": registration, "max_connections": max_connections, "max_per_address": max_per_address}
     flags |= {"trusted_proxy": trusted_proxy, "allow_origin": ",".join(allow_origin) if allow_origin else None}
     flags |= {"tls_cert": tls_cert, "tls_key": tls_key, "durability": durability}

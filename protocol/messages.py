@@ -158,6 +158,7 @@ class Seek(FromClient, frozen=True, kw_only=True):
     opponent: BotName | None = None
     opponents: list[BotName] = []
     open: bool = False
+    slow: bool = False
 
 
 class Unseek(FromClient, frozen=True, kw_only=True):

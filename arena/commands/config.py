@@ -29,6 +29,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     data: str = DEFAULT_DATA
     db: str | None = None
     clock: str = "60+0.5"
+    slow_clock: str = "600+10"
     mqtt: str | None = None
     registration: str = "open"
     registrations_per_hour: int = 100
@@ -50,6 +51,7 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "data": (str, "a folder"),
     "db": (str, "a database URL or file"),
     "clock": (str, "seconds and increment, like 60+0.5"),
+    "slow_clock": (str, "seconds and increment, like 600+10"),
     "mqtt": (str, "a broker like mqtt://host:1883/prefix"),
     "registration": (str, '"open" or "closed"'),
     "registrations_per_hour": (int, "a number from 1"),
@@ -93,6 +95,7 @@ def settings(
             raise UsageFault(f"{key} is {value!r}: it is {right}")
     made = ServerSettings(**values)
     clock(made.clock)
+    clock(made.slow_clock, "slow_clock")
     if made.registration not in ("open", "closed"):
         raise UsageFault(f"registration is {made.registration!r}: it is open or closed")
     if made.durability not in ("process", "machine"):
@@ -127,12 +130,12 @@ def _from_file(file: Path) -> dict[str, Any]:
     return values
 
 
-def clock(text: str) -> Clock:
-    """A clock from `seconds+increment` or `seconds`. Raises `UsageFault`."""
+def clock(text: str, key: str = "clock") -> Clock:
+    """A clock from `seconds+increment` or `seconds`. Raises `UsageFault`, naming the key."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
     bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
     if not 1 <= bank <= _MOST_BANK_MS or increment > _MOST_BANK_MS:
-        raise UsageFault(f"clock is {text!r}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
+        raise UsageFault(f"{key} is {text!r}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
     return Clock(bank_ms=bank, increment_ms=increment)
 
 

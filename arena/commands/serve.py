@@ -63,6 +63,7 @@ async def serve(settings: ServerSettings, data: Path) -> None:
             journal,
             StoreDoor(archive, _registration(settings)),
             clock(settings.clock),
+            slow_clock=clock(settings.slow_clock),
             feed=feed,
             access=_access(settings, files),
             encryption=encryption,

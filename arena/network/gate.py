@@ -11,7 +11,7 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from arena.network.addresses import Network, Proxies, address_of, is_loopback
-from arena.network.origins import Origins, Page, is_own_name
+from arena.network.origins import Origins, OwnPage, is_own_name
 from arena.network.places import Bounds, Place, Places
 from arena.network.rates import Rate
 from protocol.codec import CODECS
@@ -35,7 +35,7 @@ class Access(Struct, frozen=True, kw_only=True):
     bounds: Bounds = Bounds()
     proxies: tuple[Network, ...] = ()
     origins: tuple[str, ...] = ()
-    page: Page | None = None
+    page: OwnPage | None = None
 
 
 class Asked(Struct, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ def origins(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-class Page(NamedTuple):
+class OwnPage(NamedTuple):
     """Where the arena's own page is: on the host that the arena is asked for as, whatever its name."""
 
     scheme: str
@@ -40,7 +40,7 @@ class Origins:
     A browser says with `Origin` whose page it is that wants to connect; programs send none.
     """
 
-    def __init__(self, allowed: Sequence[str] = (), page: Page | None = None) -> None:
+    def __init__(self, allowed: Sequence[str] = (), page: OwnPage | None = None) -> None:
         self._allowed = frozenset(allowed)
         self._page = page
 

@@ -52,9 +52,9 @@ log = logging.getLogger("arena")
 class Arena:
     """One server. `restore` the matches of the journal and `listen`; `close` leaves matches under way in it.
 
-    `settle` has finished matches stored and told, `actions` says what a lobby does at the messages of clients, and
-    `freed` is called when a bot may take a match that it could not take before: it came in, or dropped out of one that
-    goes on.
+    Unrated matches in which somebody asks for it have the `slow_clock`. `settle` has finished matches stored and told,
+    `actions` says what a lobby does at the messages of clients, and `freed` is called when a bot may take a match that it could not
+    take before: it came in, or dropped out of one that goes on.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class Arena:
         door: Door,
         clock: Clock,
         *,
+        slow_clock: Clock | None = None,
         settle: Settle | None = None,
         actions: Callable[[Lobby], Action] = everything,
         freed: Callable[[], None] = lambda: None,
@@ -75,6 +76,7 @@ class Arena:
         self._archive = archive
         self._journal = journal
         self._clock = clock
+        self._slow_clock = slow_clock or clock
         self._freed = freed
         self._eligibility = eligibility or Eligibility(archive)
         self._ratings = KnownRatings(archive, self._eligibility)
@@ -136,8 +138,12 @@ class Arena:
         pool: str | None,
         tournament: str | None = None,
         place: int | None = None,
+        clock: Clock | None = None,
     ) -> Header:
-        """The header of a match between `bots` in seat order, with their versions; rated where a `pool` is given."""
+        """The header of a match between `bots` in seat order, with their versions; rated where a `pool` is given.
+
+        It has the usual clock, unless there is another.
+        """
         return header_of(
             match=match,
             game=game.name,
@@ -145,7 +151,7 @@ class Arena:
             seats=[RecordedSeat(bot=bot, version=self.lobby.version(bot)) for bot in bots],
             seed=seed,
             pool=pool,
-            clock=self._clock,
+            clock=clock or self._clock,
             started=utc(),
             tournament=tournament,
             place=place,
@@ -207,7 +213,8 @@ class Arena:
         kind = agreed(group)
         rules = rules_of(kind.game, kind.config)  # held here, so that the match finds them
         rated = kind.rated and kind.pool is not None and self._eligibility.group(kind.pool, bots)
-        header = self.header(match, rules, bots, seed, pool=kind.pool if rated else None)
+        clock = self._slow_clock if not rated and any(sought.slow for sought in seated) else self._clock
+        header = self.header(match, rules, bots, seed, pool=kind.pool if rated else None, clock=clock)
         try:
             self.begin(header, seed, [sought.id for sought in seated])
         except ArenaFault as fault:

@@ -13,8 +13,8 @@ from protocol.messages import ListedBot, ListedSeek, Listing
 KEPT = 1.0
 """Seconds for which one listing is told to all who ask."""
 MOST_BOTS = MOST_MATCHES = 256
-MOST_SEEKS = 16
-"""Of a bot. With them a listing has some 0.6 MB at worst, of the 1 MiB of a frame."""
+MOST_SEEKS = 8
+"""Of a bot. So a listing has 0.8 MB at worst, and goes into a frame."""
 
 
 def listing(

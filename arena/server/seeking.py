@@ -95,7 +95,7 @@ class Seeks:
         else:
             wanted = message.rated and not opponents and game.pool is not None
             kind = kind_of(game, rated=wanted and self._may_be_rated(session.bot))
-        sought = Sought(session, session.bot, message.id, kind, opponents, self._loop.time())
+        sought = Sought(session, session.bot, message.id, kind, opponents, self._loop.time(), message.slow)
         self._waiting.add(sought)
         self._new.add(sought)
         self._look_in(GATHER)

@@ -76,6 +76,7 @@ class Sought:
     kind: Kind
     opponents: frozenset[str]
     since: float
+    slow: bool = False
 
     @property
     def key(self) -> str:

@@ -13,7 +13,7 @@ from websockets.exceptions import InvalidMessage, InvalidStatus
 from arena.network import gate
 from arena.network.addresses import networks
 from arena.network.gate import Access
-from arena.network.origins import Origins, Page, is_own_name, origins
+from arena.network.origins import Origins, OwnPage, is_own_name, origins
 from arena.network.places import Bounds
 from patience import WITHIN
 
@@ -59,7 +59,7 @@ async def test_pages_that_are_allowed_and_the_arenas_own_may_connect(serve: Any)
 
 
 async def test_the_arenas_page_may_connect_from_its_own_port_and_scheme_alone(serve: Any) -> None:
-    served = await serve(access=Access(page=Page("http", 8080)))
+    served = await serve(access=Access(page=OwnPage("http", 8080)))
     client = await served.connect(origin="http://127.0.0.1:8080")
     await client.send(type="hello")
     await client.expect("welcome")
@@ -70,12 +70,12 @@ async def test_the_arenas_page_may_connect_from_its_own_port_and_scheme_alone(se
 @pytest.mark.parametrize(
     ("page", "host", "origin"),
     [
-        (Page("http", 8080), "Arena.example:8765", "http://arena.example:8080"),
-        (Page("https", 443), "arena.example:8765", "https://arena.example"),
-        (Page("http", 80), "[2001:db8::1]:8765", "http://[2001:db8::1]"),
+        (OwnPage("http", 8080), "Arena.example:8765", "http://arena.example:8080"),
+        (OwnPage("https", 443), "arena.example:8765", "https://arena.example"),
+        (OwnPage("http", 80), "[2001:db8::1]:8765", "http://[2001:db8::1]"),
     ],
 )
-def test_the_origin_of_a_page_is_written_as_browsers_write_it(page: Page, host: str, origin: str) -> None:
+def test_the_origin_of_a_page_is_written_as_browsers_write_it(page: OwnPage, host: str, origin: str) -> None:
     assert page.on(host) == origin
     assert Origins(page=page).allow(origin, host)
 
@@ -120,7 +120,7 @@ async def test_a_browser_is_told_what_this_is(serve: Any) -> None:
 
 
 async def test_a_browser_is_told_where_the_page_is(serve: Any) -> None:
-    served = await serve(access=Access(page=Page("http", 8080)))
+    served = await serve(access=Access(page=OwnPage("http", 8080)))
     answer = await asked(served, "GET / HTTP/1.1\nHost: localhost:8765\n\n")
     assert answer.endswith("; people look at http://localhost:8080/\n")
     assert "look at" not in await asked(served, "GET / HTTP/1.1\nHost: <b>\n\n")

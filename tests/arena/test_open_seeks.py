@@ -10,7 +10,7 @@ import pytest
 from arena.server import seeking
 from arena.store.tokens import hash_token
 from hall import Hall
-from protocol.messages import Seek
+from protocol.messages import Clock, Seek
 
 LONG = 3600.0
 
@@ -241,3 +241,14 @@ async def test_who_missed_a_match_pauses_with_its_open_seeks_too(serve: Any, mon
     assert (error["code"], error["ref"]) == ("unavailable", "grundy")
     await house.send(type="seek", id="again", game="nim", open=True)
     assert (await house.expect("error"))["ref"] == "again"
+
+
+@pytest.mark.parametrize(("rated", "bank_ms"), [(False, 600_000), (True, 60_000)])
+async def test_an_unrated_match_in_which_somebody_asks_for_it_has_the_slow_clock(
+    serve: Any, rated: bool, bank_ms: int
+) -> None:
+    served = await serve(slow_clock=Clock(bank_ms=600_000, increment_ms=10_000))
+    house, ann = await served.enter("house"), await served.enter("ann")
+    await house.send(type="seek", id="any", game="nim", open=True)
+    await ann.send(type="seek", id="s", game="nim", rated=rated, slow=True)
+    assert (await house.expect("start"))["clock"]["bank_ms"] == bank_ms

@@ -1,0 +1,123 @@
+"""Who is here and what is played, as `list` is answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from arena.server import listing
+from arena.store.times import utc
+from protocol.codec import JSON
+from protocol.messages import MAX_SERVER_FRAME, ListedBot, ListedMatch, ListedSeek, Listing
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every listing is new."""
+    monkeypatch.setattr("arena.server.lobby.KEPT", 0.0)
+
+
+async def listed(client: Any) -> dict[str, Any]:
+    await client.send(type="list")
+    told: dict[str, Any] = await client.expect("listing")
+    return told
+
+
+async def test_a_watcher_without_a_name_is_told_who_is_here_what_they_seek_and_what_is_played(serve: Any) -> None:
+    served = await serve()
+    watcher = await served.connect()
+    await watcher.send(type="hello")
+    assert await listed(watcher) == {"type": "listing", "bots": [], "matches": []}
+    first, second, start = await served.begun()
+    turn = await first.expect("turn")
+    await first.send(type="move", match=start["match"], ply=0, move=turn["legal"][0])
+    await second.expect("turn")
+    house = await served.enter("house", version="2", client="shell", slots=9)
+    await house.send(type="seek", id="1", game="grundy", open=True)
+    for number in range(3):
+        await house.send(type="seek", id=f"alike {number}", game="nim", config={"heaps": [1]})
+    await house.send(type="seek", id="5", game="nim", config={"preset": "classic"}, opponent="Zoe")
+    await house.send(type="seek", id="6", game="risk-duel")
+    await house.send(type="unseek", id="none")
+    await house.expect("unseeked")
+    await watcher.send(type="watch", match=start["match"])
+    told = await listed(watcher)
+    assert [(bot["bot"], bot.get("playing")) for bot in told["bots"]] == [("ann", 1), ("bob", 1), ("house", None)]
+    assert told["bots"][2] == {
+        "bot": "house",
+        "version": "2",
+        "client": "shell",
+        "seeks": [
+            {"game": "grundy", "open": True},
+            {"game": "nim"},
+            {"game": "nim", "preset": "classic", "opponents": ["zoe"]},
+            {"game": "risk-duel", "preset": "south-america", "rated": True},
+        ],
+    }
+    (match,) = told["matches"]
+    assert utc(days_ago=1) < match.pop("started") <= utc()
+    assert match == {
+        "match": start["match"],
+        "game": "nim",
+        "preset": "classic",
+        "seats": [player["bot"] for player in start["seats"]],
+        "ply": 1,
+        "rated": True,
+        "watchers": 1,
+    }
+    await house.wire.close()
+    while len((await listed(watcher))["bots"]) > 2:
+        pass
+    await first.send(type="resign", match=start["match"])
+    await second.expect("end")
+    assert (await listed(watcher))["matches"] == []
+
+
+async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.server.lobby.KEPT", 3600.0)
+    served = await serve()
+    ann = await served.enter("ann")
+    assert [bot["bot"] for bot in (await listed(ann))["bots"]] == ["ann"]
+    bob = await served.enter("bob")
+    assert [bot["bot"] for bot in (await listed(bob))["bots"]] == ["ann"]
+
+
+async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, most in (("MOST_BOTS", 3), ("MOST_MATCHES", 1), ("MOST_SEEKS", 2)):
+        monkeypatch.setattr(listing, name, most)
+    served = await serve()
+    clients = [await served.enter(f"bot-{number}", slots=9) for number in range(5)]
+    matches = []
+    for one, other in (clients[:2], clients[2:4]):
+        for client in (one, other):
+            await client.send(type="seek", id="s", game="nim")
+        for client in (one, other):
+            start = await client.expect("start")
+            await client.ready(start)
+        matches.append(start["match"])
+    for number in range(3):
+        await clients[0].send(type="seek", id=f"s{number}", game="nim", opponent=f"nobody-{number}")
+    told = await listed(clients[0])
+    assert [bot["bot"] for bot in told["bots"]] == ["bot-0", "bot-1", "bot-2"]
+    assert len(told["bots"][0]["seeks"]) == 2
+    assert [match["match"] for match in told["matches"]] == matches[1:]
+    assert (told["more_bots"], told["more_matches"]) == (2, 1)
+
+
+def test_the_largest_listing_fits_into_a_frame() -> None:
+    name, label = "n" * 32, "é" * 64
+    seek = ListedSeek(game="risk-campaign", preset="p" * 16, rated=True, open=True, opponents=[name] * 5)
+    bot = ListedBot(bot=name, version=label, client=label, playing=64, seeks=[seek] * listing.MOST_SEEKS)
+    started = "2026-01-31T12:00:00.000Z"
+    match = ListedMatch(
+        match="m" * 40, game=seek.game, preset=seek.preset, seats=[name] * 6, ply=10**6, started=started, rated=True
+    )
+    told = Listing(
+        bots=[bot] * listing.MOST_BOTS,
+        matches=[msgspec.structs.replace(match, watchers=1000)] * listing.MOST_MATCHES,
+        more_bots=1000,
+        more_matches=10**6,
+    )
+    assert len(JSON.encode(told)) < MAX_SERVER_FRAME
