@@ -53,8 +53,8 @@ class Arena:
     """One server. `restore` the matches of the journal and `listen`; `close` leaves matches under way in it.
 
     Unrated matches in which somebody asks for it have the `slow_clock`. `settle` has finished matches stored and told,
-    `actions` says what a lobby does at the messages of clients, and `freed` is called when a bot may take a match that it could not
-    take before: it came in, or dropped out of one that goes on.
+    `actions` says what a lobby does at the messages of clients, and `freed` is called when a bot may take a match that
+    it could not take before: it came in, or dropped out of one that goes on.
     """
 
     def __init__(
