@@ -167,7 +167,7 @@ def test_words_that_are_none_of_the_commands_show_its_usage(words: tuple[str, ..
     [
         (
             'hots = "x"',
-            "the config file arena.toml has an unknown key 'hots': one of host, port, data, db, clock, slow_clock, mqtt, ",
+            "the config file arena.toml has an unknown key 'hots': one of host, port, data, db, clock, slow_clock",
         ),
         ('port = "x"', "port is 'x': it is a port from 0 to 65535"),
         ("port = true", "port is True: it is a port from 0 to 65535"),
