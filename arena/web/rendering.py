@@ -9,9 +9,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from arena.web import formats, results
 from arena.web.charts import curve
 from arena.web.faults import sentence, status_of
-from arena.web.formats import FILTERS, query
+from arena.web.formats import query
 from arena.web.site import Site
 from protocol import VERSION
 from protocol.games import NAMES
@@ -24,7 +25,7 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.globals.update(version=VERSION, games=NAMES, query=query, curve=curve)
-_templates.filters.update(FILTERS)
+_templates.filters.update({**formats.FILTERS, **results.FILTERS})
 
 
 def site_of(request: Request) -> Site:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from starlette.routing import Route
 
 from arena.web.pages.leaderboard import leaderboard
+from arena.web.pages.matches import matches
 
 ROUTES = [
     Route("/", leaderboard),
     Route("/leaderboard/{game}", leaderboard),
     Route("/leaderboard/{game}/{preset}", leaderboard),
+    Route("/matches", matches),
 ]

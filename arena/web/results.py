@@ -1,0 +1,70 @@
+"""Results in words: who came before whom, how a match ended, and what it was for one bot. Pure."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from arena.referee.result import Result, SeatResult
+from arena.store.browsing import DRAWN, LOST, VOIDED, WON, group_of
+from protocol import reasons
+from protocol.names import folded
+
+WORDS = {
+    reasons.WIN: "played out",
+    reasons.DRAW: "draw",
+    reasons.PLY_LIMIT: "ply limit",
+    reasons.ROUND_LIMIT: "round limit",
+    reasons.RESIGNED: "resigned",
+    reasons.TIMEOUT: "time",
+    reasons.ILLEGAL: "illegal moves",
+    reasons.DISCONNECTED: "lost connection",
+    reasons.NO_SHOW: "no show",
+    reasons.VOID: "called off",
+}
+"""Why matches and seats end, for people."""
+OUTCOME_WORDS = {WON: "won", DRAWN: "drawn", LOST: "lost", VOIDED: "called off"}
+
+
+def reason_words(reason: str) -> str:
+    """A reason of the protocol's for people; one that this version does not know as it is."""
+    return WORDS.get(reason, reason.replace("_", " "))
+
+
+def ending_words(outcome: str, reason: str) -> str:
+    """How a match ended for a seat: a loss in which nothing but the game decided is a defeat on the board."""
+    if outcome == LOST and reason in reasons.PLAYED_OUT:
+        return "beaten" if reason == reasons.WIN else f"beaten at the {reason_words(reason)}"
+    return reason_words(reason)
+
+
+def places(result: Result) -> list[list[SeatResult]]:
+    """The seats, best first; those that tie together. All together, where the match was called off."""
+    if result.reason == reasons.VOID:
+        return [list(result.seats)]
+    ranked = sorted(result.seats, key=lambda seat: seat.rank)
+    return [list(tied) for _, tied in groupby(ranked, key=lambda seat: seat.rank)]
+
+
+def seat_of(result: Result, bot: str) -> SeatResult | None:
+    """The seat of a bot, named in any case."""
+    return next((seat for seat in result.seats if folded(seat.bot) == folded(bot)), None)
+
+
+def outcome_of(result: Result, seat: SeatResult) -> str:
+    """What a match was for a seat: first alone, first with others, not first; or it was called off."""
+    if result.reason == reasons.VOID:
+        return VOIDED
+    if seat.rank != 1:
+        return LOST
+    return WON if [other.rank for other in result.seats].count(1) == 1 else DRAWN
+
+
+FILTERS = {
+    "reason": reason_words,
+    "ending": ending_words,
+    "places": places,
+    "seat_of": seat_of,
+    "outcome_of": outcome_of,
+    "group": group_of,
+    "outcome": lambda outcome: OUTCOME_WORDS[outcome],
+}

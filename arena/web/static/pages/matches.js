@@ -1,0 +1,82 @@
+/** The matches under way above those that are over, both kept up to date. */
+
+import { showConnection } from "../connection.js";
+import { el, say } from "../dom.js";
+import { theWire } from "../wire.js";
+import { follow } from "./presence.js";
+import { refresher } from "./refresh.js";
+
+const SHOWN = 24;
+
+const wire = theWire();
+const place = document.querySelector("#live-matches");
+const nothing = document.querySelector("#nothing-live");
+const more = document.querySelector("#more-live");
+const cards = new Map();
+let under = [];
+let left = 0;
+
+/** One match as the listing has it. */
+function card(match) {
+  const known = cards.get(match.match);
+  const made = known ?? { element: el("li"), facts: el("p") };
+  if (known === undefined) {
+    const names = match.seats.join(match.seats.length === 2 ? " against " : ", ");
+    made.element.append(el("a", { href: `/matches/${encodeURIComponent(match.match)}` }, names), made.facts);
+    cards.set(match.match, made);
+  }
+  const facts = [match.preset ? `${match.game}/${match.preset}` : match.game];
+  if (!match.rated) facts.push("unrated");
+  if (match.ply !== undefined) facts.push(`ply ${match.ply}`);
+  if (match.watchers > 0) facts.push(`${match.watchers} watching`);
+  say(made.facts, facts.join(" · "));
+  return made.element;
+}
+
+function draw() {
+  const shown = under.slice(0, SHOWN);
+  const elements = shown.map(card);
+  if (elements.length !== place.children.length || elements.some((element, at) => place.children[at] !== element)) {
+    const focused = document.activeElement;
+    place.replaceChildren(...elements);
+    if (place.contains(focused)) focused.focus({ preventScroll: true });
+  }
+  const ids = new Set(shown.map((match) => match.match));
+  for (const id of [...cards.keys()]) if (!ids.has(id)) cards.delete(id);
+  place.hidden = under.length === 0;
+  nothing.hidden = under.length > 0;
+  say(nothing, "No match is being played at this moment.");
+  const rest = under.length - shown.length + left;
+  more.hidden = rest === 0;
+  say(more, `and ${rest} more`);
+}
+
+if (wire !== null) {
+  const first = !new URLSearchParams(location.search).get("after");
+  const refresh = refresher(["results", "found"]);
+  showConnection(wire);
+  follow(wire, (listing) => {
+    under = listing.matches;
+    left = listing.more_matches ?? 0;
+    draw();
+  });
+  wire.on("start", ({ match, game, preset, rated, seats }) => {
+    if (under.some((other) => other.match === match)) return;
+    under = [{ match, game, preset, rated, seats: seats.map((seat) => seat.bot) }, ...under];
+    draw();
+  });
+  wire.on("end", ({ match }) => {
+    under = under.filter((other) => other.match !== match);
+    draw();
+    if (first) refresh();
+  });
+  wire.on("state", ({ name }) => {
+    if (name !== "waiting" && name !== "stopped") return;
+    under = [];
+    left = 0;
+    draw();
+    say(nothing, "What is played now can't be seen: the arena does not answer.");
+  });
+  wire.watch("*");
+  wire.start();
+}

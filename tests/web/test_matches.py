@@ -1,0 +1,103 @@
+"""The list of matches: what a search finds, its address, and what is said of fields that are wrong."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from seasons import finish, result
+from visitor import Visitor
+
+
+def found(text: str) -> list[str]:
+    """The matches of a table, from its top."""
+    return re.findall(r'<a class="id" href="/matches/([^"]*)"', text)
+
+
+@pytest.fixture
+def played(visitor: Visitor) -> Visitor:
+    """A visitor of an arena where a few matches ended in different ways."""
+    finish(
+        visitor.store,
+        result("m1", finished="2026-01-01T10:00:00.000Z"),
+        result("m2", ("bob", "cid"), reason="timeout", reasons=("win", "timeout"), finished="2026-01-02T10:00:00.000Z"),
+        result("m3", ("cid", "ann"), pool="tictactoe/classic", finished="2026-01-03T10:00:00.000Z"),
+        result("m4", ("ann", "bob"), (1, 1), reason="draw", rated=False, finished="2026-01-04T10:00:00.000Z"),
+    )
+    return visitor
+
+
+def test_all_matches_newest_first(played: Visitor) -> None:
+    page = played.get("/matches").text
+    assert found(page) == ["m4", "m3", "m2", "m1"]
+    assert "All matches, newest first: 4" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("bot=ANN", ["m4", "m3", "m1"]),
+        ("bot=ann&opponent=bob", ["m4", "m1"]),
+        ("bot=ann&outcome=lost", ["m3"]),
+        ("bot=cid&reason=timeout", ["m2"]),
+        ("game=tictactoe", ["m3"]),
+        ("pool=nim/unrated", ["m4"]),
+        ("since=2026-01-02&until=2026-01-03", ["m3", "m2"]),
+        ("bot=&game=&since=", ["m4", "m3", "m2", "m1"]),
+    ],
+)
+def test_a_search_is_its_address(played: Visitor, query: str, expected: list[str]) -> None:
+    assert found(played.get(f"/matches?{query}").text) == expected
+
+
+def test_what_is_searched_for_is_said_and_stands_in_the_form(played: Visitor) -> None:
+    page = played.get("/matches?bot=ann&outcome=lost&since=2026-01-02").text
+    assert "Matches with ann, that it has lost, from 2026-01-02, newest first: 1" in page
+    assert 'name="bot" type="text" value="ann"' in page
+    assert '<option value="lost" selected>' in page
+    assert "For ann" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "sentence"),
+    [
+        ("game=chess", "game", "There is no game chess"),
+        ("pool=nim/none", "pool", "There is no pool nim/none"),
+        ("reason=luck", "reason", "There is no reason luck"),
+        ("since=yesterday", "since", "Yesterday is no date"),
+        ("opponent=bob", "opponent", "Of which bot?"),
+        ("since=2026-02-01&until=2026-01-01", "until", "Ends before it begins"),
+    ],
+)
+def test_a_wrong_field_is_said_beside_it(played: Visitor, query: str, field: str, sentence: str) -> None:
+    answer = played.get(f"/matches?{query}")
+    assert answer.status == 400
+    assert re.search(rf'<span class="wrong" id="{field}-wrong">{re.escape(sentence)}', answer.text)
+
+
+def test_a_name_that_nobody_has_is_said(played: Visitor) -> None:
+    answer = played.get("/matches?bot=zoe")
+    assert answer.status == 200
+    assert 'id="bot-wrong">There is no bot called zoe' in answer.text
+
+
+def test_a_cursor_that_is_none_is_said(played: Visitor) -> None:
+    answer = played.get("/matches?after=zzz")
+    assert answer.status == 400
+    assert "To the newest" in answer.text
+
+
+def test_pages_lead_through_all_matches(visitor: Visitor) -> None:
+    finish(visitor.store, *(result(f"m{n:03d}") for n in range(120)))
+    seen, address = [], "/matches?bot=ann"
+    while address:
+        page = visitor.get(address).text
+        seen += found(page)
+        link = re.search(r'href="(\?[^"]*)" rel="next"', page)
+        address = "/matches" + link[1].replace("&amp;", "&") if link else ""
+    assert seen == [f"m{n:03d}" for n in reversed(range(120))]
+
+
+def test_an_arena_without_matches_says_how_to_begin(visitor: Visitor) -> None:
+    assert "No match has been played to its end yet" in visitor.get("/matches").text
