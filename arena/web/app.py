@@ -12,9 +12,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from arena.web.api import serving as api
+from arena.web.faults import Unforeseen, as_json
 from arena.web.headers import SafeHeaders
 from arena.web.pages import ROUTES
-from arena.web.rendering import fault
+from arena.web.rendering import as_page
 from arena.web.site import STATIC, Site
 from protocol.errors import Fault
 
@@ -25,12 +27,27 @@ FOR_EVER = "public, max-age=31536000, immutable"
 def application(site: Site) -> Starlette:
     """The pages of an arena."""
     app = Starlette(
-        routes=[*ROUTES, Mount(f"/static/{site.edition}", _Kept(directory=STATIC)), Route("/favicon.ico", _icon)],
-        middleware=[Middleware(SafeHeaders, socket=site.socket), Middleware(GZipMiddleware, LEAST_ZIPPED, 6)],
-        exception_handlers={Fault: fault, HTTPException: fault, Exception: fault},
+        routes=[
+            *ROUTES,
+            *api.ROUTES,
+            Mount(f"/static/{site.edition}", _Kept(directory=STATIC)),
+            Route("/favicon.ico", _icon),
+        ],
+        middleware=[
+            Middleware(SafeHeaders, socket=site.socket),
+            Middleware(GZipMiddleware, LEAST_ZIPPED, 6),
+            Middleware(api.ReadableAnywhere),
+            Middleware(Unforeseen, answer=_told),
+        ],
+        exception_handlers={Fault: _told, HTTPException: _told},
     )
     app.state.site = site
     return app
+
+
+def _told(request: Request, exc: Exception) -> Response:
+    """What is wrong, as JSON for who asked the API and as a page for everybody else."""
+    return (as_json if request.url.path.startswith("/api/") else as_page)(request, exc)
 
 
 class _Kept(StaticFiles):

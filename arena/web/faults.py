@@ -1,14 +1,21 @@
-"""What a browser is told when something is wrong: a page with one sentence."""
+"""What a browser or a program is told when something is wrong: one sentence, as a page or as JSON."""
 
 from __future__ import annotations
 
 import logging
+import traceback
+from collections.abc import Callable
 from http import HTTPStatus
 
+import msgspec
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from protocol.errors import ArenaFault, Fault, UsageFault
+from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
+from protocol.shown import printable
 
 log = logging.getLogger("arena.web")
 
@@ -17,11 +24,25 @@ class NotFound(UsageFault):
     """There is no such thing at this address."""
 
 
+class Complaint(Struct, frozen=True, kw_only=True):
+    """What is wrong, in a sentence for people."""
+
+    message: str
+
+
+class Wrong(Struct, frozen=True, kw_only=True):
+    """The answer to a request that can't be answered."""
+
+    error: Complaint
+
+
 def status_of(exc: Exception) -> HTTPStatus:
     """The HTTP status that says whose fault it is."""
     match exc:
         case NotFound():
             return HTTPStatus.NOT_FOUND
+        case BadRecord():
+            return HTTPStatus.INTERNAL_SERVER_ERROR
         case ArenaFault():
             return HTTPStatus.SERVICE_UNAVAILABLE
         case Fault():
@@ -33,12 +54,58 @@ def status_of(exc: Exception) -> HTTPStatus:
 
 def sentence(request: Request, exc: Exception) -> str:
     """What is wrong, in one line for people. What nobody foresaw is in the log."""
+    path = printable(request.url.path)
     match exc:
         case Fault():
             return str(exc)
         case HTTPException(status_code=404):
-            return f"there is no page {request.url.path}"
+            return f"there is nothing at {path}"
+        case HTTPException(status_code=405):
+            return f"{path} can be read, by GET or HEAD, and nothing else"
         case HTTPException():
             return exc.detail
-    log.error("%s failed: %s: %s", request.url.path, type(exc).__name__, exc)
-    return "the page could not be made, by a fault of the arena's; its log says more"
+    log.error("%s failed: %s", path, _place_of(exc))
+    return "this could not be answered, by a fault of the arena's; its log says more"
+
+
+def _place_of(exc: Exception) -> str:
+    """An error in a line, with where it was raised."""
+    frames = traceback.extract_tb(exc.__traceback__)
+    where = f", in {frames[-1].filename} line {frames[-1].lineno}" if frames else ""
+    return printable(f"{type(exc).__name__}: {exc}{where}")
+
+
+def as_json(request: Request, exc: Exception) -> Response:
+    """What a program is told that something is wrong."""
+    answer = Wrong(error=Complaint(message=sentence(request, exc)))
+    return Response(msgspec.json.encode(answer), status_of(exc), headers_of(exc), media_type="application/json")
+
+
+class Unforeseen:
+    """Answers what nobody foresaw: `answer` makes a response of it, and no traceback is logged."""
+
+    def __init__(self, app: ASGIApp, answer: Callable[[Request, Exception], Response]) -> None:
+        self._app = app
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve; an answer that has begun is cut off."""
+        begun = False
+
+        async def told(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, told)
+        except Exception as exc:
+            response = self._answer(Request(scope), exc)
+            if not begun:
+                await response(scope, receive, send)
+
+
+def headers_of(exc: Exception) -> dict[str, str]:
+    """What belongs to the status: the methods that there are, when to ask again."""
+    told = dict(getattr(exc, "headers", None) or {})
+    return {name: value for name, value in told.items() if name.lower() in ("allow", "retry-after")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from starlette.responses import HTMLResponse
 
 from arena.web import formats, results
 from arena.web.charts import curve
-from arena.web.faults import sentence, status_of
+from arena.web.faults import headers_of, sentence, status_of
 from arena.web.formats import query
 from arena.web.site import Site
 from protocol import VERSION
@@ -34,13 +35,16 @@ def site_of(request: Request) -> Site:
     return site
 
 
-def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+def page(
+    request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
+) -> HTMLResponse:
     """A page. The template knows `site`, `path` (that of the address) and the values."""
     text = _templates.get_template(template).render(site=site_of(request), path=request.url.path, **values)
-    return HTMLResponse(text, status)
+    return HTMLResponse(text, status, headers)
 
 
-def fault(request: Request, exc: Exception) -> HTMLResponse:
+def as_page(request: Request, exc: Exception) -> HTMLResponse:
     """The page that says what is wrong."""
     status = status_of(exc)
-    return page(request, "fault.html", status.value, title=status.phrase, sentence=sentence(request, exc))
+    values = {"title": status.phrase, "sentence": sentence(request, exc)}
+    return page(request, "fault.html", status.value, headers_of(exc), **values)

@@ -1,0 +1,136 @@
+"""One operation of the API, and how it is served: the query is read, the answer written, all from its types."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from arena.web.api.queries import Query
+from arena.web.rendering import site_of
+from arena.web.site import Site
+from protocol.errors import UsageFault
+from protocol.shown import among, shown
+
+PREFIX = "/api/v1"
+JSON = "application/json"
+_encode = msgspec.json.Encoder().encode
+Q = TypeVar("Q", bound=Query)
+
+
+class Inquiry(Struct, Generic[Q], frozen=True):
+    """A request: what is in its path by name, and its query."""
+
+    site: Site
+    path: Mapping[str, str]
+    query: Q
+
+
+class File(Struct, frozen=True):
+    """A file to be saved."""
+
+    name: str
+    data: bytes
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """What can be asked under one address.
+
+    `do` answers with a value of `answer`, or with a `File` of the type `media`. `example` is an address under `PREFIX`.
+    """
+
+    path: str
+    name: str
+    summary: str
+    do: Callable[[Inquiry[Any]], Any]
+    query: type[Query] = Query
+    answer: Any = File
+    media: str = JSON
+    example: str
+
+    @property
+    def route(self) -> Route:
+        """Where it is served."""
+
+        def endpoint(request: Request) -> Response:
+            query = read_query(self.query, request)
+            answer = self.do(Inquiry(site_of(request), request.path_params, query))
+            return written(request, answer, self.media)
+
+        return Route(PREFIX + self.path, endpoint, name=self.name)
+
+
+def read_query(form: type[Q], request: Request) -> Q:
+    """The query of a request; what is empty counts as absent. Raises `UsageFault`, naming the field."""
+    given: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        if name not in form.__struct_fields__:
+            raise UsageFault(f"there is no field {shown(name)} in this query: {among(form.__struct_fields__)}")
+        if name in given:
+            raise UsageFault(f"{name} is there twice: once, or not at all")
+        if value:
+            given[name] = value
+    for field in msgspec.structs.fields(form):
+        if field.required and field.name not in given:
+            raise UsageFault(f"{field.name} is missing: {request.url.path}?{field.name}=…")
+        if field.name in given:
+            try:
+                msgspec.convert(given[field.name], field.type, strict=False)
+            except msgspec.ValidationError as exc:
+                right = _right(msgspec.inspect.type_info(field.type))
+                raise UsageFault(f"{field.name} is {shown(given[field.name])}: {right}") from exc
+    return msgspec.convert(given, form, strict=False)
+
+
+def _right(kind: msgspec.inspect.Type) -> str:
+    """What a value may be."""
+    match kind:
+        case msgspec.inspect.Metadata(type=described):
+            return _right(described)
+        case msgspec.inspect.UnionType(types=types):
+            return _right(types[0])
+        case msgspec.inspect.IntType(ge=least, le=most):
+            return f"an integer from {least} to {most}"
+        case msgspec.inspect.LiteralType(values=values):
+            return among(values)
+        case msgspec.inspect.BoolType():
+            return "true or false"
+    return "text"
+
+
+def written(request: Request, answer: Any, media: str = JSON) -> Response:
+    """An answer as it travels; nothing of it where the request says that it is known."""
+    headers = {"cache-control": "no-cache"}
+    if isinstance(answer, File):
+        body = answer.data
+        headers["content-disposition"] = f'attachment; filename="{answer.name}"'
+    else:
+        body = _encode(answer)
+        following = getattr(answer, "next", None)
+        if following is not None:
+            headers["link"] = f'<{_next(request, following)}>; rel="next"'
+    headers["etag"] = f'W/"{hashlib.sha256(body).hexdigest()[:24]}"'
+    if _knows(request.headers.get("if-none-match"), headers["etag"]):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type=media)
+
+
+def _next(request: Request, cursor: str) -> str:
+    query = {**request.query_params, "after": cursor}
+    return f"{request.url.path}?{urlencode(query)}"
+
+
+def _knows(known: str | None, tag: str) -> bool:
+    """Whether `If-None-Match` names the tag."""
+    if known is None:
+        return False
+    return known.strip() == "*" or tag.removeprefix("W/") in (
+        each.strip().removeprefix("W/") for each in known.split(",")
+    )

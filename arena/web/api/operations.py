@@ -1,0 +1,338 @@
+"""All that can be asked: the table of operations, and what each answers from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from arena.ratings import ladder
+from arena.referee import reading
+from arena.referee.result import Result
+from arena.replay import document as documents
+from arena.replay import grading
+from arena.replay.document import Document
+from arena.replay.grading import Grades
+from arena.store.browsing import (
+    Ending,
+    HistoryPoint,
+    OpponentRow,
+    Page,
+    Profile,
+    Search,
+    SeatRow,
+    TournamentRow,
+    TournamentTable,
+    VersionRow,
+)
+from arena.web.api.answers import GameRow, Leaderboard, PoolRow, PresetRow, Rows
+from arena.web.api.operation import File, Inquiry, Operation
+from arena.web.api.queries import BoardQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
+from arena.web.faults import NotFound
+from protocol.errors import UsageFault
+from protocol.games import NAMES, game_class, load
+from protocol.shown import shown
+
+
+def games(asked: Inquiry[Query]) -> Rows[GameRow]:
+    """Every game with its presets."""
+    return Rows(rows=[GameRow(game=name, presets=_presets(name)) for name in NAMES])
+
+
+def _presets(name: str) -> list[PresetRow]:
+    made = {preset: load(name, {"preset": preset}) for preset in game_class(name).presets}
+    return [
+        PresetRow(preset=preset, pool=f"{name}/{preset}", seats=game.seats, config=game.config)
+        for preset, game in made.items()
+    ]
+
+
+def pools(asked: Inquiry[OfGame]) -> Rows[PoolRow]:
+    """The pools with rated matches."""
+    if asked.query.game is not None:
+        game_class(asked.query.game)
+    return Rows(
+        rows=[PoolRow(game=ladder.game_of(pool), pool=pool) for pool in asked.site.reader.pools(asked.query.game)]
+    )
+
+
+def leaderboard(asked: Inquiry[BoardQuery]) -> Leaderboard:
+    """A page of a leaderboard."""
+    game, preset = asked.path["game"], asked.path["preset"]
+    pool, reader = f"{game}/{preset}", asked.site.reader
+    page = reader.board(pool, **msgspec.structs.asdict(asked.query))
+    if not page.total and pool not in (known := reader.pools()):
+        raise NotFound(f"nothing was rated in {shown(pool)}: there is {', '.join(known) or 'no pool yet'}")
+    return Leaderboard(game=game, pool=pool, **msgspec.structs.asdict(page))
+
+
+def bot(asked: Inquiry[Query]) -> Profile:
+    """What is known of a bot."""
+    profile = asked.site.reader.profile(asked.path["bot"])
+    if profile is None:
+        raise _no_bot(asked.path["bot"])
+    return profile
+
+
+def _no_bot(name: str) -> NotFound:
+    return NotFound(f"there is no bot called {shown(name)}")
+
+
+def _check_bot(asked: Inquiry[Any], rows: object) -> None:
+    """Of a bot of which nothing is told, whether there is one. Raises `NotFound`."""
+    if not rows:
+        bot(asked)
+
+
+def history(asked: Inquiry[OfPool]) -> Rows[HistoryPoint]:
+    """A bot's rating over time."""
+    rows = asked.site.reader.history(asked.path["bot"], asked.query.pool)
+    _check_bot(asked, rows)
+    return Rows(rows=rows)
+
+
+def opponents(asked: Inquiry[PagedOfPool]) -> Page[OpponentRow]:
+    """How a bot fared against others."""
+    query = asked.query
+    page = asked.site.reader.opponents(asked.path["bot"], query.pool, after=query.after, limit=query.limit)
+    _check_bot(asked, page.rows)
+    return page
+
+
+def seats(asked: Inquiry[OfPool]) -> Rows[SeatRow]:
+    """How a bot fared in each seat."""
+    rows = asked.site.reader.by_seat(asked.path["bot"], asked.query.pool)
+    _check_bot(asked, rows)
+    return Rows(rows=rows)
+
+
+def versions(asked: Inquiry[PagedOfPool]) -> Page[VersionRow]:
+    """How each version of a bot fared."""
+    query = asked.query
+    page = asked.site.reader.by_version(asked.path["bot"], query.pool, after=query.after, limit=query.limit)
+    _check_bot(asked, page.rows)
+    return page
+
+
+def endings(asked: Inquiry[OfPool]) -> Rows[Ending]:
+    """How a bot's matches ended for it."""
+    rows = asked.site.reader.endings(asked.path["bot"], asked.query.pool)
+    _check_bot(asked, rows)
+    return Rows(rows=rows)
+
+
+def matches(asked: Inquiry[MatchesQuery]) -> Page[Result]:
+    """A page of the matches that fit."""
+    query, reader = asked.query, asked.site.reader
+    if query.game is not None:
+        game_class(query.game)
+    wanted = Search(**{name: getattr(query, name) for name in Search.__struct_fields__})
+    page = reader.search(wanted, after=query.after, limit=query.limit)
+    for name in (query.bot, query.opponent):
+        if not page.rows and name is not None and reader.profile(name) is None:
+            raise UsageFault(f"there is no bot called {shown(name)}")
+    return page
+
+
+def result(asked: Inquiry[Query]) -> Result:
+    """How a match ended."""
+    found = asked.site.reader.match(asked.path["match"])
+    if found is None:
+        raise _no_match(asked.path["match"])
+    return found
+
+
+def _no_match(name: str) -> NotFound:
+    return NotFound(f"there is no match {shown(name)}: none under way is told here, only finished ones")
+
+
+def _record(asked: Inquiry[Query]) -> bytes:
+    """A match's record, gzipped. Raises `NotFound`."""
+    body = asked.site.reader.record(asked.path["match"])
+    if body is None:
+        raise _no_match(asked.path["match"])
+    return body
+
+
+def match(asked: Inquiry[Query]) -> Document:
+    """A match with the state after every event."""
+    return documents.document(reading.read(_record(asked), asked.path["match"]))
+
+
+def grades(asked: Inquiry[Query]) -> Grades:
+    """What each move of a solved game gave away."""
+    return grading.grade(reading.read(_record(asked), asked.path["match"]))
+
+
+def packed(asked: Inquiry[Query]) -> File:
+    """The record as it was closed."""
+    return File(f"{asked.path['match']}.jsonl.gz", _record(asked))
+
+
+def unpacked(asked: Inquiry[Query]) -> File:
+    """The record as JSON lines."""
+    name = asked.path["match"]
+    return File(f"{name}.jsonl", reading.unpack(_record(asked), name))
+
+
+def tournaments(asked: Inquiry[Paged]) -> Page[TournamentRow]:
+    """A page of the tournaments."""
+    return asked.site.reader.tournaments(after=asked.query.after, limit=asked.query.limit)
+
+
+def tournament(asked: Inquiry[Query]) -> TournamentTable:
+    """A tournament with its tables."""
+    name = asked.path["tournament"]
+    found = asked.site.reader.tournament(name)
+    if found is None:
+        raise NotFound(f"there is no tournament {shown(name)}")
+    return found
+
+
+OPERATIONS = (
+    Operation(
+        path="/games",
+        name="games",
+        summary="The games, each with the configs on which matches are rated.",
+        do=games,
+        answer=Rows[GameRow],
+        example="/games",
+    ),
+    Operation(
+        path="/pools",
+        name="pools",
+        summary="The pools in which matches were rated.",
+        do=pools,
+        query=OfGame,
+        answer=Rows[PoolRow],
+        example="/pools?game=nim",
+    ),
+    Operation(
+        path="/leaderboard/{game}/{preset}",
+        name="leaderboard",
+        summary="The leaderboard of a pool, as `arena leaderboard --json` has it, with ranks and the last ratings.",
+        do=leaderboard,
+        query=BoardQuery,
+        answer=Leaderboard,
+        example="/leaderboard/nim/classic?limit=3",
+    ),
+    Operation(
+        path="/bots/{bot}",
+        name="bot",
+        summary="A bot: its versions, and where it stands in every pool.",
+        do=bot,
+        answer=Profile,
+        example="/bots/{bot}",
+    ),
+    Operation(
+        path="/bots/{bot}/history",
+        name="history",
+        summary="A bot's rating in a pool over time, at most some 500 points.",
+        do=history,
+        query=OfPool,
+        answer=Rows[HistoryPoint],
+        example="/bots/{bot}/history?pool={pool}",
+    ),
+    Operation(
+        path="/bots/{bot}/opponents",
+        name="opponents",
+        summary="How a bot fared against each other one.",
+        do=opponents,
+        query=PagedOfPool,
+        answer=Page[OpponentRow],
+        example="/bots/{bot}/opponents?pool={pool}&limit=3",
+    ),
+    Operation(
+        path="/bots/{bot}/seats",
+        name="seats",
+        summary="How a bot fared in each seat.",
+        do=seats,
+        query=OfPool,
+        answer=Rows[SeatRow],
+        example="/bots/{bot}/seats?pool={pool}",
+    ),
+    Operation(
+        path="/bots/{bot}/versions",
+        name="versions",
+        summary="How each version of a bot fared, the one that played last first.",
+        do=versions,
+        query=PagedOfPool,
+        answer=Page[VersionRow],
+        example="/bots/{bot}/versions?pool={pool}",
+    ),
+    Operation(
+        path="/bots/{bot}/endings",
+        name="endings",
+        summary="How a bot's matches ended for it: by outcome and reason, with the latest of each.",
+        do=endings,
+        query=OfPool,
+        answer=Rows[Ending],
+        example="/bots/{bot}/endings?pool={pool}",
+    ),
+    Operation(
+        path="/matches",
+        name="matches",
+        summary="Finished matches, the newest first, as `arena matches --json` has them.",
+        do=matches,
+        query=MatchesQuery,
+        answer=Page[Result],
+        example="/matches?bot={bot}&limit=3",
+    ),
+    Operation(
+        path="/matches/{match}",
+        name="match",
+        summary="A match with the state after every event, as `arena replay show --json` has it.",
+        do=match,
+        answer=Document,
+        example="/matches/{match}",
+    ),
+    Operation(
+        path="/matches/{match}/result",
+        name="result",
+        summary="How a match ended: its row among the matches.",
+        do=result,
+        answer=Result,
+        example="/matches/{match}/result",
+    ),
+    Operation(
+        path="/matches/{match}/grades",
+        name="grades",
+        summary="What each move gave away where the game is solved, as `arena replay grade --json` has it.",
+        do=grades,
+        answer=Grades,
+        example="/matches/{match}/grades",
+    ),
+    Operation(
+        path="/matches/{match}/record.jsonl.gz",
+        name="packed",
+        summary="The record of a match as it was closed, to be saved.",
+        do=packed,
+        media="application/gzip",
+        example="/matches/{match}/record.jsonl.gz",
+    ),
+    Operation(
+        path="/matches/{match}/record.jsonl",
+        name="unpacked",
+        summary="The record of a match as JSON lines, to be saved.",
+        do=unpacked,
+        media="application/jsonl",
+        example="/matches/{match}/record.jsonl",
+    ),
+    Operation(
+        path="/tournaments",
+        name="tournaments",
+        summary="The tournaments, the newest first.",
+        do=tournaments,
+        query=Paged,
+        answer=Page[TournamentRow],
+        example="/tournaments?limit=3",
+    ),
+    Operation(
+        path="/tournaments/{tournament}",
+        name="tournament",
+        summary="A tournament with its table and who beat whom.",
+        do=tournament,
+        answer=TournamentTable,
+        example="/tournaments/{tournament}",
+    ),
+)

@@ -1,0 +1,63 @@
+"""What may follow the question mark of an address, operation by operation."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from arena.store.browsing import OUTCOMES
+from arena.store.reader import MOST_ROWS, SORTS
+
+Pool = Annotated[str, Meta(description="`GAME/PRESET`; of a bot also `GAME/unrated`, its matches in no pool")]
+
+
+class Query(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nothing."""
+
+
+class Paged(Query, frozen=True, kw_only=True):
+    """Which part of a list."""
+
+    after: Annotated[str, Meta(description="the `next` of the page before; absent: the first page")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="how many rows")] = 50
+
+
+class OfGame(Query, frozen=True, kw_only=True):
+    """Of one game, or of all."""
+
+    game: str | None = None
+
+
+class BoardQuery(Paged, frozen=True, kw_only=True):
+    """Which part of a leaderboard, in which order."""
+
+    sort: Literal[SORTS] = "score"  # type: ignore[valid-type]
+    descending: bool = True
+    search: Annotated[str, Meta(description="only bots whose name holds this, in any case")] | None = None
+
+
+class OfPool(Query, frozen=True, kw_only=True):
+    """In which pool."""
+
+    pool: Pool
+
+
+class PagedOfPool(Paged, frozen=True, kw_only=True):
+    """Which part of a list, in which pool."""
+
+    pool: Pool
+
+
+class MatchesQuery(Paged, frozen=True, kw_only=True):
+    """Which matches: those that meet all that is said. With `bot`, `reason` and `outcome` are those of its seat."""
+
+    bot: str | None = None
+    opponent: str | None = None
+    game: str | None = None
+    pool: Pool | None = None
+    reason: Annotated[str, Meta(description="why it ended, of the match or of the seat of `bot`")] | None = None
+    outcome: Literal[OUTCOMES] | None = None  # type: ignore[valid-type]
+    tournament: str | None = None
+    since: Annotated[str, Meta(description="ended then or later: a day, or a time in UTC, in ISO 8601")] | None = None
+    until: Annotated[str, Meta(description="ended before; a day is included whole")] | None = None

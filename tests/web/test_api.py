@@ -1,0 +1,255 @@
+"""The JSON API over a real socket: what it answers, in which words, and what it says where something is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openapi_spec_validator import validate
+
+from arena.store.browsing import Search
+from arena.store.finishing import Finished
+from arena.store.reader import Reader
+from arena.store.store import Store
+from arena.web.api.operation import PREFIX
+from arena.web.api.operations import OPERATIONS
+from arena.web.api.queries import MatchesQuery
+from arena.web.site import Site
+from commands import call
+from library import Library, fill
+from seasons import result
+from visitor import Answer, Visitor, served
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a little of everything."""
+    folder = tmp_path_factory.mktemp("data")
+    store = Store.open(folder / "arena.db")
+    fill(Library(store))
+    store.finish([Finished(result("garbled"), lambda _: b"no record"), Finished(result("empty"), lambda _: b"")])
+    store.close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def names(folder: Path) -> dict[str, str]:
+    """What stands for the names in the examples."""
+    reader = Reader.open(folder / "arena.db")
+    found = reader.search(Search(game="nim", bot="perfect")).rows
+    tournament = reader.tournaments().rows[0].tournament
+    reader.close()
+    return {"bot": "perfect", "pool": "nim/classic", "match": found[-1].match, "tournament": tournament}
+
+
+@pytest.fixture(scope="module")
+def api(folder: Path) -> Iterator[Visitor]:
+    """A visitor of the arena that has these data."""
+    store, reader = Store.open(folder / "arena.db"), Reader.open(folder / "arena.db")
+    with served(Site(reader)) as url:
+        yield Visitor(url, store)
+    reader.close()
+    store.close()
+
+
+def asked(api: Visitor, address: str, **headers: str) -> Any:
+    answer = api.get(PREFIX + address, **headers)
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json"), answer.text
+    return json.loads(answer.body)
+
+
+def refused(api: Visitor, address: str, method: str = "GET") -> tuple[int, str]:
+    answer = api.get(PREFIX + address, method)
+    assert answer.headers["content-type"] == "application/json"
+    told = json.loads(answer.body)
+    assert list(told) == ["error"]
+    assert list(told["error"]) == ["message"]
+    return answer.status, told["error"]["message"]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_every_example_is_answered_and_then_known(api: Visitor, names: Mapping[str, str], operation: Any) -> None:
+    address = PREFIX + operation.example.format_map(names)
+    answer = api.get(address)
+    assert (answer.status, answer.headers["content-type"]) == (200, operation.media), answer.text
+    assert answer.headers["access-control-allow-origin"] == "*"
+    again = api.get(address, if_none_match=answer.headers["etag"])
+    assert (again.status, again.body, again.headers["etag"]) == (304, b"", answer.headers["etag"])
+    head = api.get(address, "HEAD")
+    assert (head.status, head.body, head.headers["etag"]) == (200, b"", answer.headers["etag"])
+
+
+def test_the_description_is_openapi_and_has_every_operation(api: Visitor) -> None:
+    told = asked(api, "/openapi.json")
+    validate(told)
+    assert list(told["paths"]) == [operation.path for operation in OPERATIONS]
+    parameters = told["paths"]["/matches"]["get"]["parameters"]
+    assert {each["name"] for each in parameters} == set(MatchesQuery.__struct_fields__)
+    assert told["paths"]["/bots/{bot}/history"]["get"]["parameters"][1] | {"schema": {}} == {
+        "name": "pool", "in": "query", "required": True, "schema": {},
+    }  # fmt: skip
+
+
+def test_answers_are_what_the_description_says(api: Visitor, names: Mapping[str, str]) -> None:
+    schemas = asked(api, "/openapi.json")
+    for operation in OPERATIONS:
+        content = schemas["paths"][operation.path]["get"]["responses"]["200"]["content"][operation.media]
+        if content:
+            name = content["schema"]["$ref"].rpartition("/")[2]
+            told = asked(api, operation.example.format_map(names))
+            known = schemas["components"]["schemas"][name]["properties"]
+            assert told.keys() <= known.keys(), operation.name
+
+
+@pytest.mark.parametrize(
+    ("words", "address", "within"),
+    [
+        (["leaderboard", "--game", "nim"], "/leaderboard/nim/classic", lambda told: told[0]["rows"]),
+        (["matches", "--bot", "ann"], "/matches?bot=ann&limit=500", lambda told: told),
+        (["replay", "show", "MATCH"], "/matches/{match}", lambda told: told),
+        (["replay", "grade", "MATCH"], "/matches/{match}/grades", lambda told: told),
+    ],
+    ids=["leaderboard", "matches", "show", "grade"],
+)
+def test_commands_and_api_say_the_same_in_the_same_words(
+    api: Visitor, names: Mapping[str, str], folder: Path, words: list[str], address: str, within: Any
+) -> None:
+    done = call(
+        "arena", *(names["match"] if word == "MATCH" else word for word in words), "--json", "--data", str(folder)
+    )
+    assert done.code == 0, done.err
+    by_command, by_api = within(json.loads(done.out)), asked(api, address.format_map(names))
+    if not isinstance(by_command, list):
+        assert by_api == by_command
+        return
+    rows = [{name: row[name] for name in by_command[0]} for row in by_api["rows"]]
+    assert rows == by_command
+
+
+def test_searching_asks_for_all_that_the_store_can_find() -> None:
+    assert set(Search.__struct_fields__) < set(MatchesQuery.__struct_fields__)
+
+
+@pytest.mark.parametrize("query", ["", "bot=ann&", "game=nim&outcome=lost&bot=perfect&", "pool=tictactoe/classic&"])
+@pytest.mark.parametrize("limit", [1, 7, 500])
+def test_following_the_cursors_gives_every_match_once_in_order(api: Visitor, query: str, limit: int) -> None:
+    whole = [row["match"] for row in asked(api, f"/matches?{query}limit=500")["rows"]]
+    found: list[str] = []
+    address: str | None = f"{PREFIX}/matches?{query}limit={limit}"
+    while address is not None:
+        answer = api.get(address)
+        page = json.loads(answer.body)
+        found += [row["match"] for row in page["rows"]]
+        link = answer.headers.get("link")
+        assert (link is None) == (page["next"] is None)
+        address = link and link.removeprefix("<").removesuffix('>; rel="next"')
+    assert found == whole
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "message"),
+    [
+        ("/matches/nowhere", 404, "there is no match 'nowhere'"),
+        ("/matches/nowhere/grades", 404, "there is no match 'nowhere'"),
+        ("/matches/nowhere/record.jsonl.gz", 404, "there is no match 'nowhere'"),
+        ("/bots/nobody", 404, "there is no bot called 'nobody'"),
+        ("/bots/nobody/opponents?pool=nim/classic", 404, "there is no bot called 'nobody'"),
+        ("/bots/ann/history", 400, "pool is missing: /api/v1/bots/ann/history?pool=…"),
+        ("/tournaments/t0", 404, "there is no tournament 't0'"),
+        ("/leaderboard/nim/odd", 404, "nothing was rated in 'nim/odd': there is "),
+        ("/matches?game=chess", 400, "there is no game 'chess': one of nim, grundy"),
+        ("/pools?game=chess", 400, "there is no game 'chess': one of nim, grundy"),
+        ("/matches?bot=nobody", 400, "there is no bot called 'nobody'"),
+        ("/matches?bot=ann&opponent=nobody", 400, "there is no bot called 'nobody'"),
+        ("/matches?after=x", 400, "'x' is no cursor of this list"),
+        ("/matches?limit=0", 400, "limit is '0': an integer from 1 to 500"),
+        ("/matches?limit=501", 400, "limit is '501': an integer from 1 to 500"),
+        ("/matches?limit=ten", 400, "limit is 'ten': an integer from 1 to 500"),
+        ("/matches?outcome=odd", 400, "outcome is 'odd': one of drawn, lost, void, won"),
+        ("/leaderboard/nim/classic?descending=maybe", 400, "descending is 'maybe': true or false"),
+        ("/leaderboard/nim/classic?sort=luck", 400, "sort is 'luck': one of bot, draws, "),
+        ("/matches?bots=ann", 400, "there is no field 'bots' in this query: one of after, limit, bot, "),
+        ("/games?game=nim", 400, "there is no field 'game' in this query: nothing"),
+        ("/matches?bot=ann&bot=bob", 400, "bot is there twice"),
+        ("/nothing", 404, "there is nothing at /api/v1/nothing"),
+        ("/matches/garbled", 500, "garbled is not a match record: line 1: "),
+        ("/matches/empty", 500, "empty is empty: a match record begins with a header line"),
+        ("/matches/empty/grades", 500, "empty is empty: a match record begins with a header line"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(api: Visitor, address: str, status: int, message: str) -> None:
+    told = refused(api, address)
+    assert told[0] == status
+    assert told[1].startswith(message), told[1]
+
+
+def test_a_game_that_is_not_solved_has_no_grades(api: Visitor) -> None:
+    (found,) = asked(api, "/matches?game=tictactoe&limit=1")["rows"]
+    assert refused(api, f"/matches/{found['match']}/grades")[0] == 400
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_nothing_can_be_written(api: Visitor, method: str) -> None:
+    assert refused(api, "/matches", method) == (405, "/api/v1/matches can be read, by GET or HEAD, and nothing else")
+    assert set(api.get(f"{PREFIX}/matches", method).headers["allow"].split(", ")) == {"GET", "HEAD"}
+
+
+def test_scripts_of_any_page_may_read_the_api_and_no_other_page(api: Visitor) -> None:
+    may = api.get(f"{PREFIX}/matches", "OPTIONS", origin="https://elsewhere.example")
+    assert (may.status, may.headers["access-control-allow-methods"]) == (204, "GET, HEAD")
+    assert "access-control-allow-credentials" not in may.headers
+    assert api.get(f"{PREFIX}/nothing").headers["access-control-allow-origin"] == "*"
+    for address in ("/", "/nowhere", "/api"):
+        assert "access-control-allow-origin" not in api.get(address).headers
+
+
+def test_answers_travel_compressed(api: Visitor, names: Mapping[str, str]) -> None:
+    address = f"{PREFIX}/matches/{names['match']}"
+    plain, zipped = api.get(address), api.get(address, accept_encoding="gzip")
+    assert zipped.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(zipped.body) == plain.body
+
+
+def test_a_record_is_saved_as_it_was_closed(api: Visitor, names: Mapping[str, str]) -> None:
+    closed = api.store.record(names["match"])
+    assert closed is not None
+    packed, lines = (api.get(f"{PREFIX}/matches/{names['match']}/record.{kind}") for kind in ("jsonl.gz", "jsonl"))
+    assert packed.body == closed
+    assert lines.body == gzip.decompress(closed)
+    assert [disposition(answer) for answer in (packed, lines)] == [
+        f'attachment; filename="{names["match"]}.{kind}"' for kind in ("jsonl.gz", "jsonl")
+    ]
+
+
+def disposition(answer: Answer) -> str:
+    return answer.headers["content-disposition"]
+
+
+def test_of_a_forged_record_all_is_told_that_holds_and_where_it_goes_wrong(api: Visitor, folder: Path) -> None:
+    (found,) = asked(api, "/matches?game=risk-duel&limit=1")["rows"]
+    whole = asked(api, f"/matches/{found['match']}")
+    lines = gzip.decompress(api.store.record(found["match"]) or b"").splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if b'"dice":[[' in line)
+    line = json.loads(lines[at])
+    line["event"]["dice"][0][0] = line["event"]["dice"][0][0] % 6 + 1
+    lines[at] = json.dumps(line).encode() + b"\n"
+    api.store.finish(
+        [Finished(result("forged", pool="risk-duel/south-america"), lambda _: gzip.compress(b"".join(lines)))]
+    )
+    told = asked(api, "/matches/forged")
+    assert f"ply {line['event']['ply']}: dice should be" in told["fault"]
+    assert told["plies"][: at - 1] == whole["plies"][: at - 1]
+    assert "fault" not in whole
+    assert ["state" in ply for ply in told["plies"]] == [True] * (at - 1) + [False] * (len(told["plies"]) - at + 1)
+    assert refused(api, "/matches/forged/grades")[0] == 500
+
+
+def test_the_document_lists_every_operation_in_its_words() -> None:
+    told = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
+    rows = [f"| `{operation.path}` | {operation.summary} |" for operation in OPERATIONS]
+    assert [line for line in told.splitlines() if line.startswith("| `/")] == rows

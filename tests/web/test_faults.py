@@ -1,0 +1,47 @@
+"""What is told, and what is logged, where something is wrong that nobody foresaw."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from arena.store.reader import Reader
+from visitor import Visitor
+
+
+@pytest.mark.parametrize("address", ["/", "/api/v1/pools"])
+def test_what_nobody_foresaw_is_a_sentence_for_people_and_a_line_in_the_log(
+    visitor: Visitor, address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(reader: Reader, game: str | None = None) -> list[str]:
+        raise ZeroDivisionError("by <b>\n")
+
+    monkeypatch.setattr(Reader, "pools", fail)
+    with caplog.at_level(logging.INFO):
+        answer = visitor.get(address)
+    assert answer.status == 500
+    assert "by a fault of the arena&#39;s" in answer.text or "by a fault of the arena's" in answer.text
+    assert "ZeroDivisionError" not in answer.text
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    (line,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert line.getMessage().startswith(f"{address} failed: ZeroDivisionError: by <b>\\n, in {__file__} line ")
+    assert line.exc_info is None
+
+
+def test_of_what_is_wrong_a_program_is_told_in_json_and_a_person_on_a_page(visitor: Visitor) -> None:
+    for address in ("/api/v1/nothing", "/api/v2"):
+        told = json.loads(visitor.get(address).body)
+        assert told == {"error": {"message": f"there is nothing at {address}"}}
+    page = visitor.get("/nothing")
+    assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "There is nothing at /nothing." in page.text
+    assert '<a href="/">' in page.text
+
+
+def test_a_page_answers_no_method_but_reading(visitor: Visitor) -> None:
+    answer = visitor.get("/", "POST")
+    assert (answer.status, "can be read, by GET or HEAD" in answer.text) == (405, True)
+    head = visitor.get("/", "HEAD")
+    assert (head.status, head.body) == (200, b"")
