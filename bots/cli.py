@@ -43,6 +43,7 @@ def run_bot(
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same choices [ARENA_SEED].")] = None,
     unrated: Annotated[bool, typer.Option("--unrated", help="Seek unrated matches.")] = False,
     opponent: Annotated[str | None, typer.Option(help="Seek a match against this bot; unrated.")] = None,
+    take_any: Annotated[bool, typer.Option("--open", help="Take any match of the game, or of all games.")] = False,
     patience: Annotated[float | None, typer.Option(help="Seconds to try without an arena [ARENA_PATIENCE].")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the bot.")] = None,
     default: Annotated[
@@ -65,6 +66,7 @@ def run_bot(
         seed=seed,
         rated=False if unrated else None,
         opponent=opponent,
+        open=take_any or None,
         patience=patience,
     )
     cls = find(bot).load()

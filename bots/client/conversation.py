@@ -12,7 +12,7 @@ import msgspec
 
 from bots.client import report
 from bots.client.bot import Bot
-from bots.client.effects import Effect, Say, SeekLater, Stop
+from bots.client.effects import Effect, Say, SeekLater, Stop, WarmUp
 from bots.client.seat import Seat
 from bots.client.settings import Settings
 from bots.client.thinking import Thought
@@ -51,9 +51,16 @@ class Conversation:
         self._waits = type(bot).ended is not Bot.ended
         self._finishing: dict[str, Seat] = {}
         self._awaited: set[str] = set()
-        self._seeks: set[str] = set()
+        self._seeks: dict[str, str] = {}
+        """Those in force, by id with their games."""
+        self._withdrawn: set[str] = set()
+        """Those of them that were taken back, which the arena has yet to confirm."""
+        self._wanted = list(bot.games) if settings.game is None else [settings.game]
+        """The games to play, the first first."""
+        self._cold = list(self._wanted) if settings.open and type(bot).warm_up is not Bot.warm_up else []
+        """Those of them that the bot has yet to warm up for; the first is being seen to."""
         self._seeks_made = 0
-        self._holding = False
+        self._holding = self._met = False
         self._next_try = SEEK_AGAIN
         self._parting = ""
         """Why the arena is about to close the connection."""
@@ -88,6 +95,9 @@ class Conversation:
                 return self._welcomed(message)
             case messages.Error():
                 return self._erred(message)
+            case messages.Unseeked():
+                self._forget(message.id)
+                return self._go_on()
         return []
 
     def thought(self, thought: Thought) -> list[Effect]:
@@ -106,10 +116,22 @@ class Conversation:
         self._holding = False
         return self._go_on()
 
+    def warmed(self, game: str, fault: str | None) -> list[Effect]:
+        """What a `WarmUp` came to: the game can be played, or not, for this reason."""
+        self._cold.remove(game)
+        effects: list[Effect] = [WarmUp(self._cold[0])] if self._cold else []
+        if fault is not None:
+            self._wanted.remove(game)
+            effects.append(self._trouble(f"it does not play {game}: {fault}"))
+            if not self._wanted:
+                effects.append(Stop(1))
+        return effects + self._go_on()
+
     def lost(self, code: int) -> list[Effect]:
         """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
         self.connected = False
         self._seeks.clear()
+        self._withdrawn.clear()
         self._awaited.clear()
         if self._settings.assigned and code in (NORMAL_CLOSURE, GOING_AWAY):
             return [Stop(0)]
@@ -121,6 +143,7 @@ class Conversation:
         return report.ended(self._settings.url, code, self._parting)
 
     def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
+        first, self._met = not self._met, True
         self.connected = True
         self._games = welcome.games
         self._slots = min(self._settings.slots, welcome.limits.slots)
@@ -132,13 +155,15 @@ class Conversation:
             del self._seats[match]
             self.played += 1
             effects.append(self._trouble(f"{match} ended while the connection was down"))
+        if first and self._cold:
+            effects.append(WarmUp(self._cold[0]))
         return effects + self._go_on()
 
     def _started(self, start: messages.Start) -> list[Effect]:
         self._awaited.discard(start.match)
         self._next_try = SEEK_AGAIN
         if start.seek is not None:
-            self._seeks.discard(start.seek)
+            self._forget(start.seek)
         known = self._seats.get(start.match)
         if known is not None:
             return known.resume()
@@ -149,7 +174,7 @@ class Conversation:
         except Fault as exc:
             return [self._trouble(f"{start.match} is resigned: {exc}"), messages.Resign(match=start.match)]
         seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, self._seed)
-        return seat.begin()
+        return seat.begin() + (self._go_on() if self._settings.open else [])
 
     def _ended(self, end: messages.End) -> list[Effect]:
         seat = self._seats.pop(end.match, None)
@@ -175,7 +200,7 @@ class Conversation:
             return [line, Stop(1)] if error.code in HOPELESS else []
         if error.ref not in self._seeks:
             return [line]
-        self._seeks.discard(error.ref)
+        self._forget(error.ref)
         if error.code not in PASSING:
             return [line, Stop(1)]
         if self._holding:
@@ -188,28 +213,49 @@ class Conversation:
         """Seek what there is room for; stop when everything was played."""
         if self._settings.assigned or not self.connected:
             return []
-        under_way = len(self._seats) + len(self._awaited) + len(self._seeks)
+        playing = len(self._seats) + len(self._awaited)
+        under_way = playing + len(self._seeks)
         room = self._slots - under_way
         if self._settings.matches is not None:
             left = self._settings.matches - self.played
             if left <= 0 and not under_way and not (self._waits and self._finishing):
                 return [Stop(0)]
-            room = min(room, left - under_way)
+            if self._settings.open and left <= playing:
+                return self._withdraw()
+            if not self._settings.open:  # of open seeks each is for another game, and most may wait for long
+                room = min(room, left - under_way)
         return self._seek(room) if room > 0 and not self._holding else []
 
     def _seek(self, count: int) -> list[Effect]:
-        game = self._settings.game or next((game for game in self._bot.games if game in self._games), None)
-        if game is None or game not in self._games:
-            wanted = self._settings.game or ", ".join(self._bot.games)
+        games = [game for game in self._wanted if game in self._games]
+        if not games:
+            wanted = ", ".join(self._wanted)
             return [self._trouble(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"), Stop(1)]
-        seeks: list[Effect] = []
-        for _ in range(count):
-            self._seeks_made += 1
-            name = f"s{self._seeks_made}"
-            self._seeks.add(name)
-            config, rated, opponent = dict(self._settings.config), self._settings.rated, self._settings.opponent
-            seeks.append(messages.Seek(id=name, game=game, config=config, rated=rated, opponent=opponent))
-        return seeks
+        if self._settings.open:
+            held = {*self._seeks.values(), *self._cold}
+            free = [game for game in games if game not in held]
+            return [messages.Seek(id=self._new_seek(game), game=game, open=True) for game in free[:count]]
+        config, rated, opponent = dict(self._settings.config), self._settings.rated, self._settings.opponent
+        names = [self._new_seek(games[0]) for _ in range(count)]
+        return [messages.Seek(id=name, game=games[0], config=config, rated=rated, opponent=opponent) for name in names]
+
+    def _withdraw(self) -> list[Effect]:
+        """Take all seeks back: there is enough to play."""
+        withdrawn = [messages.Unseek(id=name) for name in self._seeks if name not in self._withdrawn]
+        self._withdrawn.update(self._seeks)
+        return [*withdrawn]
+
+    def _forget(self, seek: str) -> None:
+        """A seek is over."""
+        self._seeks.pop(seek, None)
+        self._withdrawn.discard(seek)
+
+    def _new_seek(self, game: str) -> str:
+        """The id of a seek that is about to be made."""
+        self._seeks_made += 1
+        name = f"s{self._seeks_made}"
+        self._seeks[name] = game
+        return name
 
     def _rules_of(self, start: messages.Start) -> Game[Any, Any]:
         """The game of a match; one object for all matches of the same config, so what it has computed is shared."""

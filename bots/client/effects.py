@@ -1,4 +1,4 @@
-"""What the client's core asks its shell to do, in order: send a message, think, say a line, seek later, stop."""
+"""What the client's core asks its shell to do, in order: send, think, warm up, say a line, seek later, stop."""
 
 from __future__ import annotations
 
@@ -24,10 +24,17 @@ class SeekLater:
 
 
 @dataclass(frozen=True, slots=True)
+class WarmUp:
+    """Have the bot warm up for a game while it plays others, then call `Conversation.warmed`."""
+
+    game: str
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """The bot is done: close the connection and leave with this exit code."""
 
     code: int
 
 
-Effect = FromClient | Work | Say | SeekLater | Stop
+Effect = FromClient | Work | Say | SeekLater | WarmUp | Stop

@@ -24,6 +24,7 @@ def from_command_line(bot: Bot, args: Sequence[str] | None) -> Given:
     parser.add_argument("--seed", help="the same seed gives the same turn.random [ARENA_SEED]")
     parser.add_argument("--unrated", action="store_const", const=False, dest="rated", help="seek unrated matches")
     parser.add_argument("--opponent", help="seek a match against this bot; unrated")
+    parser.add_argument("--open", action="store_true", default=None, help="take any match of the game, or of all games")
     parser.add_argument("--patience", type=float, help="seconds to try without an arena, then stop [ARENA_PATIENCE]")
     read = parser.parse_args(args)
     return Given(
@@ -37,5 +38,6 @@ def from_command_line(bot: Bot, args: Sequence[str] | None) -> Given:
         seed=read.seed,
         rated=read.rated,
         opponent=read.opponent,
+        open=read.open,
         patience=read.patience,
     )

@@ -7,6 +7,7 @@ import contextlib
 import os
 import random
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ from bots.client.backoff import Backoff
 from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
 from bots.client.conversation import Conversation
-from bots.client.effects import Effect, Say, SeekLater, Stop
+from bots.client.effects import Effect, Say, SeekLater, Stop, WarmUp
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
 from bots.client.thinking import Choose, Conclude, Prepare, Thinkers, Thought
 from bots.client.tokens import default_path, handed, token_for
@@ -65,7 +66,8 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     game = None if settings.game is None else load(settings.game, settings.config)
     client = Client(bot, settings, token, game)
     try:
-        warm_up(bot, game, default_lock())
+        if not settings.open:
+            warm_up(bot, game, default_lock())
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             exit_code = runner.run(client.play())
     except KeyboardInterrupt:
@@ -228,6 +230,8 @@ class Client:
                 print(printable(effect.line, lines=True), file=sys.stderr if effect.trouble else sys.stdout, flush=True)
             elif isinstance(effect, SeekLater):
                 self._running.call_later(effect.seconds, self._seek)
+            elif isinstance(effect, WarmUp):
+                threading.Thread(target=self._warm_up_in_thread, args=(effect.game,), daemon=True).start()
             elif isinstance(effect, Stop):
                 self._code = effect.code
                 self._wake.set()
@@ -238,6 +242,20 @@ class Client:
 
     def _seek(self) -> None:
         self._perform(self._conversation.seek())
+
+    def _warm_up_in_thread(self, game: str) -> None:
+        fault = None
+        try:
+            warm_up(self._bot, load(game), default_lock())
+        except Fault as exc:
+            fault = str(exc)
+        except BaseException as exc:
+            fault = f"its code failed: {exc!r}"
+        with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits for it
+            self._running.call_soon_threadsafe(self._warmed, game, fault)
+
+    def _warmed(self, game: str, fault: str | None) -> None:
+        self._perform(self._conversation.warmed(game, fault))
 
     def _thought_in_thread(self, thought: Thought) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits for it

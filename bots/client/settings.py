@@ -15,6 +15,8 @@ from protocol.messages import LONGEST_TOKEN, MAX_SLOTS, SHORTEST_TOKEN
 from protocol.names import is_bot_name
 
 DEFAULT_URL = f"ws://127.0.0.1:{launch.PORT}"
+OPEN_SLOTS = 16
+"""Of a bot that takes any match, unless it says otherwise: a seek for each of five games, and eleven matches."""
 ASSIGNED_PATIENCE = 5.0
 """Seconds without an arena after which a tournament is gone: it is on the same machine."""
 
@@ -33,6 +35,7 @@ class Given(TypedDict, total=False):
     seed: str | None
     rated: bool | None
     opponent: str | None
+    open: bool | None
     patience: float | None
     assigned: bool | None
 
@@ -54,6 +57,8 @@ class Settings:
     seed: str | None = None
     rated: bool = True
     opponent: str | None = None
+    open: bool = False
+    """Take any match of the game, or of all games that the bot plays."""
     patience: float | None = None
     """Seconds to go on trying while the arena cannot be reached; None: for ever."""
     assigned: bool = False
@@ -71,6 +76,8 @@ def settle(*sources: Given) -> Settings:
         for key, value in source.items():
             if value is not None and not (key == "config" and foreign):
                 settled.setdefault(key, value)
+    if settled.get("open"):
+        settled.setdefault("slots", OPEN_SLOTS)
     settings = Settings(**settled)
     _check(settings)
     if settings.assigned and settings.patience is None:
@@ -128,6 +135,8 @@ def _check(settings: Settings) -> None:
         raise UsageFault(f"matches is {settings.matches}: 1 or more")
     if settings.token is not None:
         check_token(settings.token)
+    if settings.open and (settings.config or settings.opponent or not settings.rated):
+        raise UsageFault("who is open takes what others seek: leave the preset, config, opponent and --unrated out")
     if settings.config and settings.game is None:
         raise UsageFault("a preset or config needs a game: add --game NAME")
     if settings.game is not None:

@@ -1,0 +1,128 @@
+"""A bot that takes any match: one open seek in each of its games, for as long as there are slots."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bots.client.bot import Bot
+from bots.client.conversation import Conversation
+from bots.client.effects import Effect, Say, Stop, WarmUp
+from bots.client.options import from_command_line
+from bots.client.settings import OPEN_SLOTS, Given, Settings, settle
+from conftest import free_port
+from patience import WITHIN
+from processes import run, serving
+from protocol import messages
+from protocol.errors import UsageFault
+from protocol.games.base import Game
+
+
+class Warm(Bot):
+    def warm_up(self, game: Game[Any, Any] | None) -> None:
+        pass
+
+
+def conversation(bot: Bot | None = None, **settings: Any) -> Conversation:
+    return Conversation(bot or Bot("house"), Settings(**{"open": True, "slots": 9, **settings}), "t" * 20)
+
+
+def sought(effects: list[Effect]) -> list[str]:
+    """The games of the open seeks."""
+    seeks = [effect for effect in effects if isinstance(effect, messages.Seek)]
+    assert all(seek.open and not seek.config and seek.opponent is None for seek in seeks)
+    return [seek.game for seek in seeks]
+
+
+def test_it_seeks_openly_in_every_game_that_it_and_the_arena_play(script: Any) -> None:
+    talk = conversation()
+    assert sought(talk.receive(script.welcome(), 0.0)) == ["nim", "tictactoe"]
+    assert sought(conversation(game="nim").receive(script.welcome(), 0.0)) == ["nim"]
+
+
+def test_a_seek_is_made_anew_as_soon_as_its_match_begins(script: Any) -> None:
+    talk = conversation(slots=3)
+    talk.receive(script.welcome(slots=3), 0.0)
+    assert sought(talk.receive(script.start("m-1", seek="s1"), 0.0)) == ["nim"]
+    assert sought(talk.receive(script.start("m-2", seek="s3"), 0.0)) == []
+    assert sought(talk.receive(script.end("m-1"), 0.0)) == ["nim"]
+
+
+def test_with_enough_to_play_it_takes_its_other_seeks_back_and_stops_without_them(script: Any) -> None:
+    talk = conversation(matches=1)
+    talk.receive(script.welcome(), 0.0)
+    begun = talk.receive(script.start("m-1", seek="s1"), 0.0)
+    assert [effect for effect in begun if isinstance(effect, messages.Unseek)] == [messages.Unseek(id="s2")]
+    assert not any(isinstance(effect, Stop) for effect in talk.receive(script.end("m-1"), 0.0))
+    assert talk.receive(messages.Unseeked(id="s2"), 0.0) == [Stop(0)]
+
+
+def test_after_a_lost_connection_all_seeks_are_made_again(script: Any) -> None:
+    talk = conversation()
+    talk.receive(script.welcome(), 0.0)
+    talk.lost(1006)
+    assert sought(talk.receive(script.welcome(), 0.0)) == ["nim", "tictactoe"]
+
+
+def test_a_game_is_sought_when_the_bot_is_warm_for_it_and_one_that_it_can_not_play_never(
+    script: Any,
+) -> None:
+    bot = Warm("house")
+    bot.games = ["nim", "grundy", "tictactoe"]
+    talk = conversation(bot)
+    effects = talk.receive(script.welcome(), 0.0)
+    assert [effect for effect in effects if isinstance(effect, WarmUp)] == [WarmUp("nim")]
+    assert sought(effects) == []
+    assert talk.warmed("nim", None)[0] == WarmUp("grundy")
+    talk.lost(1006)
+    again = talk.receive(script.welcome(), 0.0)
+    assert sought(again) == ["nim"]
+    assert not any(isinstance(effect, WarmUp) for effect in again)
+    assert talk.warmed("grundy", "no table") == [
+        WarmUp("tictactoe"),
+        Say("house: it does not play grundy: no table", trouble=True),
+    ]
+    assert sought(talk.warmed("tictactoe", None)) == ["tictactoe"]
+
+
+def test_a_bot_that_can_play_nothing_stops(script: Any) -> None:
+    bot = Warm("house")
+    bot.games = ["nim"]
+    talk = conversation(bot)
+    talk.receive(script.welcome(), 0.0)
+    assert Stop(1) in talk.warmed("nim", "no table")
+
+
+def test_it_has_slots_for_its_seeks_and_some_matches_unless_it_says_otherwise() -> None:
+    open_to_all = from_command_line(Bot("house"), ["--open"])
+    assert settle(open_to_all).slots == OPEN_SLOTS
+    assert settle(open_to_all, Given(slots=2)).slots == 2
+    assert settle(from_command_line(Bot("house"), [])).open is False
+
+
+@pytest.mark.parametrize(
+    "asked", [Given(game="nim", config={"preset": "classic"}), Given(opponent="ann"), Given(rated=False)]
+)
+def test_who_is_open_asks_for_nothing_else(asked: Given) -> None:
+    with pytest.raises(UsageFault, match="who is open takes what others seek"):
+        settle(Given(open=True), asked)
+
+
+async def test_it_plays_whoever_comes_whatever_they_seek_and_after_a_restart_too(tmp_path: Path) -> None:
+    port = str(free_port())
+    house = ["arena-bot", "run", "greedy", "--open", "--matches", "4", "--url", f"ws://127.0.0.1:{port}"]
+    guest = ["arena-bot", "run", "random", "--matches", "2", "--url", f"ws://127.0.0.1:{port}"]
+    async with asyncio.timeout(WITHIN), asyncio.TaskGroup() as group:
+        playing = group.create_task(run(*house, folder=tmp_path))
+        async with serving(tmp_path / "data", "--port", port):
+            named = await run(*guest, "--game", "nim", "--config", "heaps=2,2", "--opponent", "greedy", folder=tmp_path)
+        async with serving(tmp_path / "data", "--port", port):
+            anybody = await run(*guest, "--game", "tictactoe", folder=tmp_path)
+        code, out, _ = await playing
+    assert (code, named[0], anybody[0]) == (0, 0, 0)
+    assert named[1].count(", unrated") == 2
+    assert anybody[1].count(", rating") == 2
+    assert out.count("against random") == 4
