@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import quote, urlencode
 
+import msgspec
+from jinja2.utils import htmlsafe_json_dumps
+
 MINUS = "\u2212"
 THIN = "\u202f"
 """Stands between thousands, where no line breaks."""
@@ -67,7 +70,12 @@ def capital(sentence: str) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}" + ("" if sentence.endswith((".", "?")) else ".")
 
 
+def data(value: object) -> str:
+    """A value, structs among it, as the content of a script of type application/json."""
+    return htmlsafe_json_dumps(value, dumps=lambda found, **_: msgspec.json.encode(found).decode())
+
+
 FILTERS = {
     function.__name__: function
-    for function in (segment, decimal, grouped, percent, moment, day, thinking, plural, capital)
+    for function in (segment, decimal, grouped, percent, moment, day, thinking, plural, capital, data)
 }

@@ -6,10 +6,12 @@ from starlette.routing import Route
 
 from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.matches import matches
+from arena.web.pages.play import play
 
 ROUTES = [
     Route("/", leaderboard),
     Route("/leaderboard/{game}", leaderboard),
     Route("/leaderboard/{game}/{preset}", leaderboard),
     Route("/matches", matches),
+    Route("/play", play),
 ]

@@ -158,7 +158,6 @@ export class Wire {
   #take(data) {
     this.#heard = Date.now();
     const message = JSON.parse(data);
-    const probed = this.#probed !== 0;
     this.#probed = 0;
     if (message.type === "welcome") {
       this.welcome = message;
@@ -169,7 +168,6 @@ export class Wire {
       return;
     } else if (message.type === "error") {
       if (message.fatal) this.#fatal = message;
-      if (probed && message.code === "not_allowed" && this.#hello.bot === undefined) return; // a watcher's probe
       if (message.code === "unavailable" && this.#watched.has(message.ref)) {
         this.#watched.delete(message.ref);
         this.#tell("gone", { match: message.ref });

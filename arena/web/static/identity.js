@@ -1,0 +1,92 @@
+/** Who sits at this browser: names and their tokens, kept where only pages of this address can read them. */
+
+const KEY = "arena.identity";
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
+const TOKEN_BYTES = 24;
+
+/**
+ * @typedef {object} Identity
+ * @property {string} bot  the name
+ * @property {string} token
+ */
+
+/**
+ * The name that was used last, with its token.
+ * @returns {Identity | null}
+ */
+export function identity() {
+  const { bot, tokens } = read();
+  return bot === null ? null : { bot, token: tokens[folded(bot)] };
+}
+
+/**
+ * Go by a name from now on. A name that is new here gets a token, which is kept before anybody hears of it.
+ * @param {string} bot
+ * @returns {Identity}
+ */
+export function goBy(bot) {
+  const { tokens } = read();
+  tokens[folded(bot)] ??= newToken();
+  write({ bot, tokens });
+  return { bot, token: tokens[folded(bot)] };
+}
+
+/** Go by no name any more. The tokens are kept: whoever comes back to a name needs its token. */
+export function goByNone() {
+  write({ ...read(), bot: null });
+}
+
+/**
+ * What is wrong with a name, in a sentence; empty if nothing is.
+ * @param {string} bot
+ */
+export function wrongWith(bot) {
+  if (bot === "") return "Say under which name you play.";
+  if (NAME.test(bot)) return "";
+  const close = near(bot);
+  const rule =
+    "A name has 1 to 32 letters from A to Z, digits, and . _ - but no spaces, and begins with a letter or digit";
+  return close === "" ? `${rule}.` : `${rule}: ${close}, for instance.`;
+}
+
+/** A secret that nobody can guess. */
+export function newToken() {
+  const bytes = crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_");
+}
+
+/** The name that comes nearest to what somebody typed; may be empty. */
+function near(text) {
+  const plain = text.normalize("NFKD").replaceAll("ß", "ss").replace(/\p{M}/gu, "").trim().replace(/\s+/g, "-");
+  return plain
+    .replace(/[^A-Za-z0-9._-]/g, "")
+    .replace(/^[._-]+/, "")
+    .slice(0, 32);
+}
+
+function folded(bot) {
+  return bot.toLowerCase();
+}
+
+let unkept = null; // where the browser keeps nothing, until the page is left
+
+function read() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEY) ?? "null") ?? unkept;
+    if (typeof kept?.tokens === "object") return { bot: kept.bot ?? null, tokens: { ...kept.tokens } };
+  } catch {
+    if (unkept !== null) return unkept;
+  }
+  return { bot: null, tokens: {} };
+}
+
+function write(known) {
+  unkept = known;
+  try {
+    localStorage.setItem(KEY, JSON.stringify(known));
+  } catch {
+    // a browser that is told to keep nothing: the name lasts as long as the page
+  }
+}

@@ -1,0 +1,112 @@
+/** Who plays, and both clocks as they run. */
+
+import { el, put, say } from "../dom.js";
+
+const SHORT = 20000; // ms: a clock that has less is marked
+const WARN = [60000, 30000, 10000]; // ms at which a person is told
+
+/** A row of players, by seat. Times are those of the arena's last message, counted on from when it came. */
+export class Clocks {
+  #left;
+  #running = null;
+  #since = 0;
+  #timer;
+  #seat;
+  #warn;
+  #marks;
+  #before;
+
+  /**
+   * @param {{bot: string, version?: string}[]} seats
+   * @param {number} seat  the person's
+   * @param {number} bank  ms
+   * @param {(sentence: string) => void} warn  told when the person's time is short
+   */
+  constructor(seats, seat, bank, warn) {
+    this.#left = seats.map(() => bank);
+    this.#seat = seat;
+    this.#warn = warn;
+    this.#marks = WARN.filter((mark) => mark < bank);
+    this.#before = bank;
+    this.places = seats.map(({ bot, version = "" }, at) => {
+      const time = el("span", { class: "time", role: "timer" });
+      const note = el("span", { class: "note" });
+      const name = el("b", {}, bot, at === seat ? " (you)" : "");
+      const who = el(
+        "span",
+        { class: "who" },
+        name,
+        version === "" ? null : el("span", { class: "faint" }, ` ${version}`),
+        note,
+      );
+      const element = el(
+        "li",
+        { class: `player seat-${at}` },
+        el("span", { class: "seat-mark" }, el("span", { class: "visually-hidden" }, "seat "), at),
+        who,
+        time,
+      );
+      return { element, time, note };
+    });
+    this.element = el("ul", { class: "players" }, ...this.places.map(({ element }) => element));
+    this.#timer = setInterval(() => this.#draw(), 200);
+    this.#draw();
+  }
+
+  /** The arena's word: milliseconds left by seat, and whose clock runs. */
+  tell(left, running) {
+    this.#left = [...left];
+    this.#running = running;
+    this.#since = performance.now();
+    this.#draw();
+  }
+
+  /** What a seat has left, where the arena says that alone. */
+  correct(seat, left) {
+    this.tell(this.#left.with(seat, left), this.#running);
+  }
+
+  /** Say something of a seat beside its name: that it is out, or its rank. */
+  note(seat, text) {
+    say(this.places[seat].note, text);
+  }
+
+  /** The clocks stand. */
+  stop() {
+    clearInterval(this.#timer);
+    this.#left = this.#left.map((_, seat) => this.#now(seat));
+    this.#running = null;
+    this.#draw();
+  }
+
+  #now(seat) {
+    const gone = seat === this.#running ? performance.now() - this.#since : 0;
+    return Math.max(0, this.#left[seat] - gone);
+  }
+
+  #draw() {
+    for (const [seat, { element, time }] of this.places.entries()) {
+      const left = this.#now(seat);
+      say(time, clockFace(left));
+      put(element, "data-running", seat === this.#running);
+      put(element, "data-short", left < SHORT && seat === this.#running);
+    }
+    const mine = this.#now(this.#seat);
+    const mark = this.#marks.findLast((warning) => mine <= warning && warning < this.#before);
+    if (mark !== undefined) this.#warn(`${mark / 1000} seconds left.`);
+    this.#before = mine;
+  }
+}
+
+/**
+ * Time left as a clock shows it.
+ * @param {number} ms
+ */
+export function clockFace(ms) {
+  const tenths = Math.floor(ms / 100);
+  if (tenths < 200) return `${Math.floor(tenths / 10)}.${tenths % 10} s`;
+  const seconds = Math.floor(tenths / 10);
+  const minutes = Math.floor(seconds / 60);
+  const rest = `${minutes % 60}:${String(seconds % 60).padStart(2, "0")}`;
+  return minutes < 60 ? rest : `${Math.floor(minutes / 60)}:${rest.padStart(5, "0")}`;
+}

@@ -1,0 +1,34 @@
+/** What a person sees of a match that is over: how it ended, for whom and why, and what may come next. */
+
+import { el } from "../dom.js";
+import { inShort, ordinal } from "./words.js";
+
+/**
+ * @param {{headline: string, why: string}} result
+ * @param {object | undefined} end  the message, where it was told
+ * @param {object} start  the message
+ * @param {{rematch: () => void, leave: () => void}} ways
+ * @returns {HTMLElement[]}
+ */
+export function makeEnding({ headline, why }, end, start, { rematch, leave }) {
+  const told = [el("h3", { tabindex: -1 }, headline), el("p", {}, why)];
+  if (end !== undefined && end.seats.length > 2 && end.seed !== undefined) told.push(places(end));
+  const again = el("button", { type: "button", class: "main", onclick: rematch }, "Rematch");
+  const other = el("button", { type: "button", onclick: leave }, "Another game");
+  const look = el("a", { href: `/matches/${start.match}` }, "See it again, move by move");
+  return [...told, el("p", { class: "row" }, again, other, look)];
+}
+
+function places(end) {
+  const order = end.seats.map((outcome, seat) => ({ ...outcome, seat })).sort((one, other) => one.rank - other.rank);
+  const rows = order.map(({ bot, rank, reason, seat }) =>
+    el(
+      "li",
+      { class: `seat-${seat}` },
+      `${ordinal(rank)}: `,
+      el("b", {}, bot),
+      inShort(reason) === "" ? null : ` (${inShort(reason)})`,
+    ),
+  );
+  return el("ul", { class: "places" }, ...rows);
+}

@@ -1,0 +1,150 @@
+/** The play page: a person's name, what to play, the search for opponents, the match. */
+
+import { showConnection } from "../connection.js";
+import { say } from "../dom.js";
+import { goBy, goByNone, identity } from "../identity.js";
+import { theWire } from "../wire.js";
+import { Offer } from "./offer.js";
+import { Table } from "./table.js";
+import { listed, sentence } from "./words.js";
+
+const LIST_EVERY = 3000; // ms
+const NONCE_BYTES = 16;
+
+const wire = theWire();
+if (wire !== null) play(wire);
+
+/** @param {import("../wire.js").Wire} wire */
+function play(wire) {
+  const usual = document.title;
+  const part = (id) => document.querySelector(`#${id}`);
+  const offer = new Offer(part("offer"), JSON.parse(part("games").textContent));
+  let table = null;
+  let seek = null; // the seek in force, or to be in force as soon as the connection is open
+  let wanted = null;
+  let seeks = 0;
+
+  const known = identity();
+  if (known !== null) offer.bot = known.bot;
+
+  const ways = {
+    send: (message) => wire.send(message),
+    entitle: (title) => (document.title = `${title} · Bot Arena`),
+    leave: () => {
+      table.close();
+      table = null;
+      show("offer");
+      offer.focus();
+    },
+    rematch: () => {
+      const { start, rivals } = table;
+      search({ bot: start.seats[start.seat].bot, what: { game: start.game, config: start.config }, opponents: rivals });
+    },
+  };
+
+  function show(name) {
+    for (const id of ["offer", "search", "table"]) part(id).hidden = id !== name;
+    if (name !== "table") document.title = usual;
+  }
+
+  /** Come in under the person's name, which may be another than the connection has. */
+  function enter({ bot, token }) {
+    wire.start({ bot, token, follow: true });
+  }
+
+  function search(asked) {
+    wanted = asked;
+    const { what, opponents } = asked;
+    seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: false, slow: true, opponents };
+    const whom = opponents.length === 0 ? "an opponent" : listed(opponents);
+    say(part("searching"), `Waiting for ${whom} at ${what.game} …`);
+    say(part("absent"), "");
+    show("search");
+    part("give-up").focus();
+    const me = goBy(asked.bot);
+    if (wire.state.name === "open" && wire.welcome.bot?.toLowerCase() === asked.bot.toLowerCase()) wire.send(seek);
+    else enter(me);
+  }
+
+  function giveUp(why = "") {
+    if (seek !== null) wire.send({ type: "unseek", id: seek.id });
+    seek = null;
+    show("offer");
+    say(part("failed"), why);
+    offer.focus();
+  }
+
+  function sit(start) {
+    seek = null;
+    if (table === null || table.match !== start.match) {
+      table?.close();
+      table = new Table(start, ways);
+      part("table").replaceChildren(table.element);
+      say(part("failed"), "");
+    }
+    show("table");
+    const nonce = [...crypto.getRandomValues(new Uint8Array(NONCE_BYTES))]
+      .map((byte) => byte.toString(16).padStart(2, "0"))
+      .join("");
+    wire.send({ type: "ready", match: start.match, nonce });
+  }
+
+  function ours(message) {
+    return table !== null && message.match === table.match;
+  }
+
+  wire.on("welcome", ({ bot, resumed }) => {
+    if (table !== null && !table.over && !resumed.includes(table.match)) table.missed();
+    if (bot !== undefined && seek !== null && resumed.length === 0) wire.send(seek);
+    if (bot !== undefined) offer.bot = bot;
+    wire.send({ type: "list" });
+  });
+  wire.on("start", (message) => message.seat !== undefined && sit(message));
+  wire.on("turn", (message) => ours(message) && table.turn(message));
+  wire.on("rejected", (message) => ours(message) && table.rejected(message));
+  wire.on("end", (message) => ours(message) && table.end(message));
+  wire.on("error", ({ ref, message, fatal }) => {
+    if (fatal) return; // the state that follows says it
+    if (seek !== null && ref === seek.id) giveUp(sentence(message));
+    else if (table !== null && ref === table.match) table.notice(message);
+  });
+  wire.on("listing", (listing) => {
+    offer.here(listing);
+    if (seek === null) return;
+    const here = new Set(listing.bots.map(({ bot }) => bot.toLowerCase()));
+    const away = wanted.opponents.filter((name) => !here.has(name.toLowerCase()));
+    say(
+      part("absent"),
+      away.length === 0
+        ? ""
+        : `${listed(away)} ${away.length === 1 ? "is" : "are"} not here now: the match begins when ${away.length === 1 ? "it comes" : "they come"}.`,
+    );
+  });
+  wire.on("state", ({ name, reason, code, closed }) => {
+    const replaced = closed === 4003;
+    const refused = name === "stopped" && closed === 4001;
+    part("take-back").hidden = !replaced;
+    if (refused) refuse(reason, code);
+    else if (name === "stopped" && !replaced) giveUp(sentence(reason));
+  });
+
+  /** The name was not accepted: say why where the name is, and look on without one. */
+  function refuse(reason, code) {
+    const bot = identity()?.bot ?? offer.bot;
+    goByNone();
+    seek = null;
+    show("offer");
+    const taken = code === "auth_failed" || code === "name_taken";
+    offer.wrong("bot", taken ? `${bot} is somebody else's name here: choose another.` : sentence(reason));
+    wire.start();
+  }
+
+  showConnection(wire);
+  offer.onPlay = search;
+  part("give-up").addEventListener("click", () => giveUp());
+  part("take-back").addEventListener("click", () => enter(identity()));
+  setInterval(() => table === null && !document.hidden && wire.send({ type: "list" }), LIST_EVERY);
+  show("offer");
+  if (known === null) wire.start();
+  else enter(known);
+}

@@ -1,0 +1,210 @@
+/** The form in which a person says what to play, and against whom. */
+
+import { el, put, say } from "../dom.js";
+import { wrongWith } from "../identity.js";
+import { Opponents, asks } from "./opponents.js";
+import { configInWords } from "./words.js";
+
+/**
+ * @typedef {object} GameOffered
+ * @property {string} game
+ * @property {{preset: string, config: object, seats: number[]}[]} presets
+ *
+ * @typedef {object} Wanted
+ * @property {string} bot  the person's name
+ * @property {{game: string, config: object}} what
+ * @property {string[]} opponents  named ones; others may be anybody
+ */
+
+/** The form. `onPlay(wanted)` is called with what is complete. */
+export class Offer {
+  /** @type {(wanted: Wanted) => void} */
+  onPlay = () => {};
+  #form;
+  #games;
+
+  /**
+   * @param {HTMLFormElement} form
+   * @param {GameOffered[]} games
+   */
+  constructor(form, games) {
+    this.#form = form;
+    this.#games = games;
+    this.opponents = new Opponents(form.querySelector("#opponents"), () => this.#keepAddress());
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#submit();
+    });
+    for (const radio of form.querySelectorAll("[name=game]"))
+      radio.addEventListener("change", () => this.#gameChanged());
+    this.#field("preset").addEventListener("change", () => this.#presetChanged());
+    this.#field("seats").addEventListener("change", () => this.#seatsChanged());
+    this.#field("own").addEventListener("input", () => this.#keepAddress());
+    this.#field("bot").addEventListener("input", () => this.wrong("bot", ""));
+    this.#fromAddress(new URLSearchParams(location.search));
+  }
+
+  /** The name in the form. */
+  get bot() {
+    return this.#field("bot").value.trim();
+  }
+
+  set bot(name) {
+    this.#field("bot").value = name;
+  }
+
+  /** A `listing`: who is here. */
+  here(listing) {
+    this.opponents.here(listing, this.bot);
+    this.#invitations(listing.bots);
+  }
+
+  /** Say what is wrong with a field, or no more. */
+  wrong(name, sentence) {
+    say(this.#form.querySelector(`#wrong-${name}`), sentence);
+    put(this.#field(name), "aria-invalid", sentence !== "");
+    if (sentence !== "") this.#field(name).focus();
+  }
+
+  /** Say who waits for this person, with a way to accept. Of a config of their own nobody else knows what it is. */
+  #invitations(bots) {
+    const me = this.bot.toLowerCase();
+    const calls = bots.flatMap(({ bot, seeks = [] }) =>
+      seeks.filter((seek) => seek.preset !== undefined && asks(seek, me)).map((seek) => ({ bot, ...seek })),
+    );
+    const key = JSON.stringify(calls);
+    const box = this.#form.querySelector("#calls");
+    if (box.dataset.key === key) return;
+    box.dataset.key = key;
+    box.replaceChildren(
+      ...calls.map(({ bot, game, preset, opponents }) => {
+        const others = [bot, ...opponents.filter((name) => name.toLowerCase() !== me)];
+        const play = () => this.onPlay({ bot: this.bot, what: { game, config: { preset } }, opponents: others });
+        return el(
+          "p",
+          { class: "banner live row apart" },
+          el("span", {}, el("b", {}, bot), ` waits to play you: ${game} ${preset}`),
+          el("button", { type: "button", class: "main", onclick: play }, `Play ${bot}`),
+        );
+      }),
+    );
+  }
+
+  /** Make the button the place to go on. */
+  focus() {
+    (this.bot === "" ? this.#field("bot") : this.#form.querySelector("button.main")).focus();
+  }
+
+  #field(name) {
+    return this.#form.elements.namedItem(name);
+  }
+
+  get #game() {
+    return this.#games.find(({ game }) => game === this.#field("game").value);
+  }
+
+  get #preset() {
+    return this.#game.presets.find(({ preset }) => preset === this.#field("preset").value);
+  }
+
+  get #seats() {
+    return Number(this.#field("seats").value);
+  }
+
+  #fromAddress(asked) {
+    const game = this.#games.find((other) => other.game === asked.get("game")) ?? this.#games[0];
+    this.#form.querySelector(`[name=game][value="${CSS.escape(game.game)}"]`).checked = true;
+    this.#fillPresets();
+    if (game.presets.some(({ preset }) => preset === asked.get("preset")))
+      this.#field("preset").value = asked.get("preset");
+    if (asked.has("config")) {
+      this.#field("preset").value = "";
+      this.#field("own").value = asked.get("config");
+    }
+    this.#fillSeats();
+    if (asked.has("seats")) this.#field("seats").value = asked.get("seats");
+    if (this.#field("seats").value === "") this.#field("seats").selectedIndex = 0;
+    this.#describe();
+    this.opponents.want(asked.getAll("opponent"));
+    this.opponents.table(game.game, this.#seats);
+  }
+
+  #fillPresets() {
+    const presets = this.#game.presets.map(({ preset }) => new Option(preset, preset));
+    this.#field("preset").replaceChildren(...presets, new Option("a config of your own", ""));
+  }
+
+  /** How many may sit at the table: of an own config nobody knows before the arena does. */
+  #fillSeats() {
+    const all = [...new Set(this.#game.presets.flatMap(({ seats }) => seats))].sort((one, other) => one - other);
+    const seats = this.#preset?.seats ?? all;
+    const usual = this.#preset?.usual ?? seats[0];
+    this.#field("seats").replaceChildren(
+      ...seats.map((number) => new Option(number, number, number === usual, number === usual)),
+    );
+    put(this.#form.querySelector("#seats"), "hidden", seats.length < 2);
+  }
+
+  #gameChanged() {
+    this.#field("own").value = "";
+    this.#fillPresets();
+    this.#presetChanged();
+  }
+
+  #presetChanged() {
+    this.#fillSeats();
+    this.#describe();
+    this.#seatsChanged();
+  }
+
+  #seatsChanged() {
+    this.opponents.table(this.#game.game, this.#seats);
+    this.#keepAddress();
+  }
+
+  #describe() {
+    const own = this.#preset === undefined;
+    put(this.#form.querySelector("#own"), "hidden", !own);
+    say(this.#form.querySelector("#config"), own ? "" : configInWords(this.#preset.config));
+    if (own && this.#field("own").value === "") this.#field("own").value = JSON.stringify(this.#game.presets[0].config);
+    this.wrong("own", "");
+  }
+
+  /** The address says what is chosen, so that it can be shared. */
+  #keepAddress() {
+    const said = new URLSearchParams({ game: this.#game.game });
+    if (this.#preset === undefined) said.set("config", this.#field("own").value);
+    else said.set("preset", this.#preset.preset);
+    if (this.#seats !== 2) said.set("seats", this.#seats);
+    for (const bot of this.opponents.chosen) said.append("opponent", bot);
+    history.replaceState(null, "", `?${said}`);
+  }
+
+  #submit() {
+    const wrong = wrongWith(this.bot);
+    this.wrong("bot", wrong);
+    const config = this.#config();
+    if (wrong === "" && config !== null && this.opponents.check(this.bot)) {
+      const { game } = this.#game;
+      this.onPlay({ bot: this.bot, what: { game, config }, opponents: this.opponents.chosen });
+    }
+  }
+
+  #config() {
+    if (this.#preset !== undefined) {
+      const { preset, usual } = this.#preset;
+      return this.#seats === usual ? { preset } : { preset, players: this.#seats };
+    }
+    try {
+      const config = JSON.parse(this.#field("own").value || "{}");
+      if (typeof config === "object" && config !== null && !Array.isArray(config)) {
+        this.wrong("own", "");
+        return config;
+      }
+    } catch {
+      // said below
+    }
+    this.wrong("own", 'That is no JSON object, like {"preset": "classic"}: keys and strings in double quotes.');
+    return null;
+  }
+}

@@ -1,0 +1,192 @@
+/** Who is here, and whom of them a person wants to meet. */
+
+import { el, put, say } from "../dom.js";
+
+const PERSON = "bot-arena/browser";
+
+/** The choice of opponents: one of two seats is a choice of one or anybody, of more seats so many names or fewer. */
+export class Opponents {
+  #box;
+  #list;
+  #told;
+  #named;
+  #wrong;
+  #rows = new Map(); // name -> {element, input, note}
+  #wanted = new Set();
+  #game = "";
+  #others = 1;
+  #changed;
+  #bots = null;
+  #me = "";
+
+  /**
+   * @param {HTMLFieldSetElement} box
+   * @param {() => void} changed  called when the choice is another
+   */
+  constructor(box, changed) {
+    this.#box = box;
+    this.#changed = changed;
+    this.#list = box.querySelector(".here");
+    this.#told = box.querySelector(".told");
+    this.#named = box.querySelector("[name=named]");
+    this.#wrong = box.querySelector("#wrong-named");
+    this.#named.addEventListener("input", () => this.#draw());
+    this.#named.addEventListener("change", () => this.#changed());
+    this.#list.addEventListener("change", ({ target }) => this.#choose(target));
+  }
+
+  /** The names that are chosen; nobody in particular, if none. */
+  get chosen() {
+    const named = this.#named.value.trim();
+    return [...this.#wanted, ...(named === "" || this.#wanted.has(named) ? [] : [named])].slice(0, this.#others);
+  }
+
+  /** Choose these, be they here or not. */
+  want(names) {
+    this.#wanted = new Set(names);
+    this.#draw();
+  }
+
+  /** What is to be played: who plays that at once differs, and how many are to be found. */
+  table(game, seats) {
+    this.#game = game;
+    this.#others = seats - 1;
+    for (const name of [...this.#wanted].slice(this.#others)) this.#wanted.delete(name);
+    for (const { element } of this.#rows.values()) element.remove();
+    this.#rows.clear();
+    this.#draw();
+  }
+
+  /** A `listing`. */
+  here({ bots }, me) {
+    this.#bots = bots;
+    this.#me = me.toLowerCase();
+    this.#draw();
+  }
+
+  /** Whether the choice can be played; what is wrong is said. */
+  check(me) {
+    const wrong = this.chosen.some((name) => name.toLowerCase() === me.toLowerCase())
+      ? "Nobody plays against themselves: choose another opponent."
+      : "";
+    say(this.#wrong, wrong);
+    put(this.#named, "aria-invalid", wrong !== "");
+    return wrong === "";
+  }
+
+  #choose(input) {
+    if (input.type === "radio") {
+      this.#wanted.clear();
+      this.#named.value = "";
+    }
+    if (input.value !== "") this.#wanted[input.checked ? "add" : "delete"](input.value);
+    this.#draw();
+    this.#changed();
+  }
+
+  #draw() {
+    const shown = this.#shown();
+    const open = shown.filter(({ how }) => how === AT_ONCE).length;
+    if (this.#others === 1)
+      shown.unshift({
+        name: "",
+        version: "",
+        how: open > 0 ? "whoever wants the same, soon a bot that plays at once" : "whoever wants the same",
+      });
+    const type = this.#others === 1 ? "radio" : "checkbox";
+    const full = type === "checkbox" && this.chosen.length >= this.#others;
+    const gone = new Set(this.#rows.keys());
+    for (const { name, version, how } of shown) {
+      gone.delete(name);
+      const row = this.#row(name, version, type);
+      row.input.checked = name === "" ? this.chosen.length === 0 : this.#wanted.has(name);
+      row.input.disabled = full && !row.input.checked;
+      say(row.note, how);
+      put(row.element, "data-at-once", how === AT_ONCE);
+      this.#list.append(...(row.element.parentNode ? [] : [row.element]));
+    }
+    for (const name of gone) {
+      this.#rows.get(name).element.remove();
+      this.#rows.delete(name);
+    }
+    for (const [at, { name }] of shown.entries()) {
+      const { element } = this.#rows.get(name);
+      if (this.#list.children[at] !== element) this.#list.insertBefore(element, this.#list.children[at]);
+    }
+    say(this.#told, this.#summary(open));
+  }
+
+  /** The bots here and the chosen who are not, those first who play soonest. */
+  #shown() {
+    const here = (this.#bots ?? []).filter(({ bot }) => bot.toLowerCase() !== this.#me);
+    const rows = here.map((bot) => ({
+      name: bot.bot,
+      version: bot.version ?? "",
+      ...readiness(bot, this.#game, this.#me),
+    }));
+    for (const name of this.#wanted) {
+      if (!here.some(({ bot }) => bot === name))
+        rows.push({
+          name,
+          version: "",
+          how: this.#bots === null ? "" : "not here now: it waits until they come",
+          order: 4,
+        });
+    }
+    return rows.sort((one, other) => one.order - other.order || one.name.localeCompare(other.name));
+  }
+
+  #summary(open) {
+    if (this.#bots === null) return "Looking who is here …";
+    if (this.#others === 1) return "";
+    const rest = this.#others - this.chosen.length;
+    const filled = `The other ${rest === 1 ? "seat is" : `${rest} seats are`} filled by whoever wants the same, soon by bots that play at once`;
+    const few = open < this.#others ? `: ${open} of these ${open === 1 ? "is" : "are"} here now` : "";
+    return `Choose up to ${this.#others}. ${rest === 0 ? "" : `${filled}${few}.`}`;
+  }
+
+  #row(name, version, type) {
+    const kept = this.#rows.get(name);
+    if (kept !== undefined) return kept;
+    const input = el("input", { type, name: "opponent", value: name });
+    const note = el("span", { class: "faint" });
+    const label = el("b", {}, name === "" ? "Anybody" : name);
+    const element = el(
+      "label",
+      { class: "opponent" },
+      input,
+      el("span", {}, label, version === "" ? null : el("span", { class: "faint" }, ` ${version}`)),
+      note,
+    );
+    const row = { element, input, note };
+    this.#rows.set(name, row);
+    return row;
+  }
+}
+
+const AT_ONCE = "plays at once";
+
+/** How soon somebody plays, in words, and in the order of soonness. */
+function readiness({ seeks = [], client, playing = 0 }, game, me) {
+  const person = client === PERSON;
+  const these = seeks.filter((seek) => seek.game === game);
+  const calls = seeks.find((seek) => asks(seek, me));
+  if (calls !== undefined)
+    return { how: `waits for you: ${calls.game} ${calls.preset ?? "under a config of their own"}`, order: 0 };
+  if (these.some(({ open }) => open)) return { how: AT_ONCE, order: 1 };
+  const unrated = these.find(({ rated = false, opponents = [] }) => !rated && opponents.length === 0);
+  if (unrated !== undefined)
+    return { how: `wants an unrated match: ${unrated.preset ?? "a config of its own"}`, order: 2 };
+  if (person)
+    return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
+  return { how: "plays rated matches: it waits until they want an unrated one", order: 5 };
+}
+
+/**
+ * Whether a listed seek names somebody.
+ * @param {{opponents?: string[]}} seek
+ * @param {string} me  in lower case
+ */
+export function asks({ opponents = [] }, me) {
+  return opponents.some((name) => name.toLowerCase() === me);
+}

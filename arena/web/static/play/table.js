@@ -1,0 +1,257 @@
+/** A match in which a person plays: the board, both clocks, what happened, what may be done. */
+
+import { makeBoard } from "../board/index.js";
+import { inWords, notation } from "../board/words.js";
+import { el, put, say } from "../dom.js";
+import { Clocks } from "./clocks.js";
+import { makeEnding } from "./ending.js";
+import { Pace } from "./pace.js";
+import { result, sentence } from "./words.js";
+
+const MOST_LISTED = 60; // legal moves as buttons
+const MOST_LOGGED = 300;
+
+/**
+ * @typedef {object} Ways what a table asks of the page
+ * @property {(message: object) => boolean} send
+ * @property {() => void} rematch
+ * @property {() => void} leave
+ * @property {(title: string) => void} entitle
+ */
+
+export class Table {
+  over = false;
+  #ways;
+  #turn = null; // the last one, which may not be shown yet
+  #shown = null; // the state on the board
+  #logged = new Set();
+
+  /**
+   * @param {object} start  the message
+   * @param {Ways} ways
+   */
+  constructor(start, ways) {
+    this.start = start;
+    this.match = start.match;
+    this.rivals = start.seats.map(({ bot }) => bot).filter((_, seat) => seat !== start.seat);
+    this.#ways = ways;
+    this.board = makeBoard(start.game, start);
+    this.board.onChoose = (move) => this.#choose(move);
+    this.board.onRefuse = (text) => this.#explain(text);
+    this.clocks = new Clocks(start.seats, start.seat, start.clock.bank_ms, (text) => say(this.alarm, text));
+    this.pace = new Pace(
+      (frame) => this.#show(frame),
+      (waiting) => put(this.skip, "hidden", waiting < 2),
+    );
+    this.#build();
+    this.#say("Waiting until everybody is ready.");
+  }
+
+  /** A `turn` of this match. */
+  turn(turn) {
+    const again = this.#turn !== null && turn.ply <= this.#turn.ply && turn.digest === this.#turn.digest;
+    this.#turn = turn;
+    this.clocks.tell(turn.clock, turn.to_move);
+    const event = this.#log(turn.events);
+    this.pace.add({ turn, event: again ? undefined : event }, again || event === undefined || this.#isMine(event));
+  }
+
+  /** The arena did not accept a move. */
+  rejected({ ply, code, message, strikes_left: left, clock_ms: clock }) {
+    if (clock !== undefined) this.clocks.correct(this.start.seat, clock);
+    const price =
+      left === undefined
+        ? ""
+        : left === 0
+          ? " That was the last strike."
+          : ` ${left === 1 ? "One more such move loses" : `${left} more such moves lose`} the match.`;
+    const known = left === undefined && (code === "stale_ply" || code === "no_such_match");
+    if (!known) this.#explain(`${sentence(message)}${price}`);
+    if (ply === this.#turn?.ply && left !== 0) this.#offer(this.#turn);
+  }
+
+  /** The arena says something of this match that is no move: that it is held, for instance. */
+  notice(text) {
+    this.#explain(sentence(text));
+  }
+
+  /** The `end`; shown when all before it was. */
+  end(end) {
+    this.over = true;
+    this.clocks.stop();
+    const event = this.#log(end.events);
+    this.pace.add({ end, event }, event === undefined || this.#isMine(event));
+  }
+
+  /** The match ended while the page had no connection, and its end is not told again. */
+  missed() {
+    this.over = true;
+    this.clocks.stop();
+    this.pace.hurry();
+    this.#close({ headline: "The match is over", why: "It ended while you were away." });
+  }
+
+  /** Leave the page to others. */
+  close() {
+    this.pace.stop();
+    this.clocks.stop();
+    this.element.remove();
+  }
+
+  #build() {
+    const { start } = this;
+    this.status = el("p", { class: "status", "aria-live": "polite" });
+    this.alarm = el("p", { class: "alarm", role: "status" });
+    this.wrong = el("p", { class: "wrong", role: "alert" });
+    this.skip = el("button", { type: "button", onclick: () => this.pace.hurry(), hidden: true }, "Show all at once");
+    this.moves = el(
+      "details",
+      { class: "moves", hidden: true },
+      el("summary", {}, "The moves as a list"),
+      el("div", { class: "buttons" }),
+    );
+    this.log = el("ol", { class: "log" });
+    this.resign = el("button", { type: "button", onclick: () => this.asking.showModal() }, "Resign");
+    this.asking = el(
+      "dialog",
+      { class: "asking", "aria-label": "Resign" },
+      el("p", {}, "Resign this match? You lose it."),
+      el(
+        "form",
+        { method: "dialog", class: "row" },
+        el("button", { class: "main", value: "resign" }, "Resign"),
+        el("button", { value: "" }, "Play on"),
+      ),
+    );
+    this.asking.addEventListener("close", () => {
+      if (this.asking.returnValue === "resign") this.#giveUp();
+      this.asking.returnValue = "";
+    });
+    this.ending = el("div", { class: "ending", hidden: true });
+    const title = el("h2", {}, `${start.game}: you against ${this.rivals.join(", ")}`);
+    this.actions = el(
+      "p",
+      { class: "row" },
+      this.skip,
+      this.resign,
+      el("a", { href: `/matches/${start.match}` }, "Watch page of this match"),
+    );
+    this.element = el(
+      "section",
+      { class: "table", "aria-label": `match ${start.match}` },
+      title,
+      this.clocks.element,
+      this.ending,
+      this.status,
+      this.wrong,
+      this.alarm,
+      this.board.element,
+      this.moves,
+      this.actions,
+      el("details", { class: "so-far", open: true }, el("summary", {}, "What happened"), this.log),
+      this.asking,
+    );
+  }
+
+  #isMine(event) {
+    return event.seat === this.start.seat && event.out === undefined;
+  }
+
+  /** Write down what was not told before; the last event of all. */
+  #log(events) {
+    for (const event of events) {
+      const key = `${event.ply} ${event.seat} ${event.out ?? ""}`;
+      if (this.#logged.has(key)) continue;
+      this.#logged.add(key);
+      this.log.prepend(el("li", { class: event.seat < 0 ? null : `seat-${event.seat}` }, this.#words(event)));
+      if (this.log.childElementCount > MOST_LOGGED) this.log.lastElementChild.remove();
+      if (event.out !== undefined) this.clocks.note(event.seat, ` out: ${event.out.replaceAll("_", " ")}`);
+    }
+    return events.at(-1);
+  }
+
+  #words(event) {
+    const who = event.seat < 0 ? "the arena" : this.#isMine(event) ? "you" : this.start.seats[event.seat].bot;
+    return `${who}: ${inWords(this.start.game, this.start.config, event)}`;
+  }
+
+  #show({ turn, end, event }) {
+    const state = (turn ?? end).state;
+    if (end !== undefined) {
+      if (Object.keys(state).length > 0) this.board.show(state, { event, before: this.#shown ?? undefined });
+      this.#close(result(end, this.start.seat), end);
+      return;
+    }
+    const told = event === undefined || this.#isMine(event) ? "" : `${this.#words(event)}. `;
+    const mine = turn.to_move === this.start.seat && turn.legal !== undefined && turn === this.#turn;
+    const view = { event, before: this.#shown ?? undefined, seat: this.start.seat };
+    this.#shown = state;
+    if (mine) this.#offer(turn, view, told);
+    else {
+      this.board.show(state, view);
+      this.#list([]);
+      const mover =
+        turn.to_move === this.start.seat ? "It is your turn." : `${this.start.seats[turn.to_move].bot} is to move.`;
+      this.#say(`${told}${mover}`);
+      this.#ways.entitle(`${this.start.game} against ${this.rivals.join(", ")}`);
+    }
+  }
+
+  /** Ask the person for a move. */
+  #offer(turn, view = { seat: this.start.seat }, told = "") {
+    this.board.show(turn.state, { ...view, legal: turn.legal, options: turn.options });
+    this.#list(turn.legal);
+    this.#say(`${told}Your move.`);
+    this.#ways.entitle(`Your move: ${this.start.game} against ${this.rivals.join(", ")}`);
+  }
+
+  /** The legal moves as buttons, for whom the board is not the best way. */
+  #list(legal) {
+    put(this.moves, "hidden", legal.length === 0 || legal.length > MOST_LISTED);
+    if (this.moves.hidden) return;
+    const { game, config } = this.start;
+    const buttons = legal.map((move) =>
+      el("button", { type: "button", onclick: () => this.#pick(move) }, notation(game, config, move)),
+    );
+    this.moves.lastElementChild.replaceChildren(...buttons);
+  }
+
+  #pick(move) {
+    this.board.show(this.#turn.state, { seat: this.start.seat });
+    this.#choose(move);
+  }
+
+  #choose(move) {
+    this.#explain("");
+    this.#list([]);
+    const sent = this.#ways.send({ type: "move", match: this.match, ply: this.#turn.ply, move });
+    this.#say(sent ? "Sent." : "The connection is lost: choose again when it is back.");
+  }
+
+  #giveUp() {
+    if (!this.#ways.send({ type: "resign", match: this.match }))
+      this.#explain("The connection is lost: try again when it is back.");
+  }
+
+  #close(result, end) {
+    this.asking.close();
+    this.#list([]);
+    this.#explain("");
+    this.#say("");
+    say(this.alarm, "");
+    this.resign.hidden = true;
+    this.skip.hidden = true;
+    this.ending.replaceChildren(...makeEnding(result, end, this.start, this.#ways));
+    this.ending.hidden = false;
+    this.ending.querySelector("h3").focus();
+    this.#ways.entitle(`${result.headline}: ${this.start.game} against ${this.rivals.join(", ")}`);
+  }
+
+  #say(text) {
+    say(this.status, text.trim());
+  }
+
+  #explain(text) {
+    say(this.wrong, text);
+  }
+}
