@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from arena.server import audience as audiences
 from arena.server.audience import PORTION, Audience, Rounds
 from arena.server.peer import Shown
+from patience import WITHIN
 from protocol.codec import JSON, MSGPACK, Codec
 from protocol.messages import FromServer, Turn, Unseeked
 
@@ -21,6 +23,7 @@ from protocol.messages import FromServer, Turn, Unseeked
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Portions follow each other without a pause."""
     monkeypatch.setattr(audiences, "BETWEEN", 0.0)
+    monkeypatch.setattr(audiences, "REST", 0)
 
 
 class Watcher:
@@ -64,6 +67,31 @@ async def test_few_watchers_are_told_at_once() -> None:
     watchers = crowd(audience, PORTION)
     audience.show(turn(1))
     assert [plies(watcher) for watcher in watchers] == [[1]] * PORTION
+
+
+async def test_who_plays_keeps_fifteen_sixteenths_of_the_time_however_long_a_portion_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(audiences, "REST", 15)
+    audience = Audience(Rounds(), "m")
+    told: list[tuple[float, float]] = []
+    everyone = asyncio.Event()
+
+    class Slow(Watcher):
+        def show(self, shown: Shown) -> None:
+            began = time.monotonic()
+            time.sleep(0.001)
+            told.append((began, time.monotonic()))
+            if len(told) == 2 * PORTION:
+                everyone.set()
+
+    for _ in range(2 * PORTION):
+        audience.watch(Slow())
+    audience.show(turn(1))
+    first, second = told[0][0], told[PORTION - 1][1]
+    async with asyncio.timeout(WITHIN):
+        await everyone.wait()
+    assert told[PORTION][0] - second >= 15 * (second - first)
 
 
 async def test_many_are_told_in_portions_with_a_turn_of_the_loop_between() -> None:

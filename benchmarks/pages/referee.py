@@ -1,0 +1,249 @@
+"""What the pages cost those who play: plies a second of a busy arena with many watchers of one match, and with a page
+refreshed again and again, over those without.
+
+Pairs of bots play as fast as the arena lets them. Stretches alone and beside each of the others take turns; a ratio is
+that of a stretch to those alone before and after it. The watched match is one of those that are played at full speed.
+Usage: python benchmarks/pages/referee.py [--watchers 500] [--refreshes 10] [--pairs 16] [--seconds 5] [--rounds 8]
+       [--data DIR] [--small]
+Exit status 1 if a watcher lost its connection, or a page did not come.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import math
+import multiprocessing
+import re
+import statistics
+import sys
+import time
+import urllib.request
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import NamedTuple
+
+import uvloop
+
+sys.path.append(str(Path(__file__).parents[1] / "reliability"))
+from rig import JSON, PING, PONG, Raw, Server, attackers, frame
+
+CONFIG = {"heaps": [500, 500], "take": [1]}
+"""1,000 plies a match."""
+ADDRESSES = 20
+SETTLE = 1.0
+"""Seconds after a change before a stretch is measured."""
+
+
+class Ratio(NamedTuple):
+    """Of several stretches: the geometric mean, and where that of many more lies with 95 %."""
+
+    mean: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, ratios: list[float]) -> Ratio:
+        logs = [math.log(ratio) for ratio in ratios]
+        mean = statistics.fmean(logs)
+        off = 1.96 * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
+        return cls(math.exp(mean), math.exp(mean - off), math.exp(mean + off))
+
+    def __str__(self) -> str:
+        return f"ratio {self.mean:.3f} ({self.least:.3f} to {self.most:.3f})"
+
+
+class Stretch(NamedTuple):
+    """Plies a second, and the server's processor time for each in seconds; or the ratios of both, as speeds."""
+
+    rate: float
+    cost: float
+
+    def over(self, *others: Stretch) -> Stretch:
+        """This one over the mean of others."""
+        rate, cost = (statistics.fmean(column) for column in zip(*others, strict=True))
+        return Stretch(self.rate / rate, cost / self.cost)
+
+
+class Pair:
+    """Two bots that play each other without a pause; `plies` is how many moves they have made."""
+
+    def __init__(self, number: int) -> None:
+        self.names = (f"bot-{number}-a", f"bot-{number}-b")
+        self.plies = 0
+
+    async def play(self, port: int, seat: int) -> None:
+        name, opponent = self.names[seat], self.names[1 - seat]
+        raw = await Raw.enter(port, name)
+
+        def seek() -> None:
+            raw.send(type="seek", id="s", game="nim", config=CONFIG, rated=False, opponent=opponent)
+
+        seek()
+        while True:
+            told = await raw.receive()
+            match told["type"]:
+                case "start":
+                    raw.send(type="ready", match=told["match"])
+                case "turn":
+                    self.plies += 1
+                    raw.send(type="move", match=told["match"], ply=told["ply"], move=told["legal"][0])
+                case "end":
+                    seek()
+                case "error":
+                    raise AssertionError(told["message"])
+
+
+def watch(number: int, port: int, count: int, wanted: Event, lost: Event) -> None:
+    """A process of watchers, who watch the matches of the first pair while that is wanted."""
+    uvloop.run(watch_all(port, count, wanted, lost))
+
+
+async def watch_all(port: int, count: int, wanted: Event, lost: Event) -> None:
+    first = await Raw.enter(port, source="127.0.1.1")
+    first.send(type="watch", match="*")
+    watchers = [await Raw.enter(port, encoding=JSON, source=f"127.0.1.{1 + at % ADDRESSES}") for at in range(count)]
+    for watcher in watchers:
+        transport = watcher.writer.transport
+        transport.set_protocol(Onlooker(transport, lost))
+    played = watched = ""
+
+    async def follow() -> None:
+        nonlocal played
+        while True:
+            start = await first.receive("start")
+            if any(seat["bot"] == "bot-0-a" for seat in start["seats"]):
+                played = start["match"]
+
+    following = asyncio.create_task(follow())
+    while not following.done():
+        match = played if wanted.is_set() else ""
+        if match != watched:
+            for watcher in watchers:
+                for kind, which in (("unwatch", watched), ("watch", match)):
+                    if which:
+                        watcher.send(type=kind, match=which)
+            watched = match
+        await asyncio.sleep(0.02)
+
+
+class Onlooker(asyncio.Protocol):
+    """Reads what a watcher is told as fast as it comes, and answers pings."""
+
+    def __init__(self, transport: asyncio.WriteTransport, lost: Event) -> None:
+        self._transport = transport
+        self._lost = lost
+        self._unread = b""
+
+    def data_received(self, data: bytes) -> None:
+        data = self._unread + data
+        at, end = 0, len(data)
+        while at + 10 <= end:
+            size, head = data[at + 1], 2
+            if size >= 126:
+                head = 4 if size == 126 else 10
+                size = int.from_bytes(data[at + 2 : at + head], "big")
+            if at + head + size > end:
+                break
+            if data[at] & 15 == PING:
+                self._transport.write(frame(data[at + head : at + head + size], PONG))
+            at += head + size
+        self._unread = data[at:]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost.set()
+
+
+def refresh(number: int, url: str, times: int, wanted: Event, lost: Event) -> None:
+    """A process that asks for a page so many times a second while that is wanted."""
+    asked = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})
+    while wanted.wait():
+        began = time.monotonic()
+        try:
+            with urllib.request.urlopen(asked, timeout=30) as answer:
+                answer.read()
+        except OSError:
+            lost.set()
+        time.sleep(max(0.0, 1 / times - (time.monotonic() - began)))
+
+
+async def measure(options: argparse.Namespace) -> int:
+    """Measure, print the ratios, and say by the exit status whether all watchers and pages were served."""
+    processes = multiprocessing.get_context("spawn")
+    kinds = {f"{options.watchers} watchers of one match": processes.Event()}
+    kinds[f"a page refreshed {options.refreshes} times a second"] = processes.Event()
+    watching, refreshing = kinds.values()
+    lost = processes.Event()
+    server = Server("--web-port", "0", "--clock", "600+1")
+    if options.data is not None:
+        server.data = options.data
+    with server, contextlib.ExitStack() as stack:
+        pairs = [Pair(number) for number in range(options.pairs)]
+        playing = [asyncio.create_task(pair.play(server.port, seat)) for pair in pairs for seat in (0, 1)]
+        stack.enter_context(attackers(1, watch, server.port, options.watchers, watching, lost))
+        stack.enter_context(attackers(1, refresh, await page_of(server), options.refreshes, refreshing, lost))
+        await asyncio.sleep(3 + options.watchers / 50)
+
+        async def stretch(wanted: Event | None) -> Stretch:
+            if wanted is not None:
+                wanted.set()
+            await asyncio.sleep(SETTLE)
+            plies, used, began = sum(pair.plies for pair in pairs), server.processor_time(), time.perf_counter()
+            await asyncio.sleep(options.seconds)
+            plies = sum(pair.plies for pair in pairs) - plies
+            if wanted is not None:
+                wanted.clear()
+            return Stretch(plies / (time.perf_counter() - began), (server.processor_time() - used) / plies)
+
+        found: dict[str, list[Stretch]] = {kind: [] for kind in kinds}
+        alone = [await stretch(None)]
+        for _ in range(options.rounds):
+            for kind, wanted in kinds.items():
+                beside = await stretch(wanted)
+                alone.append(await stretch(None))
+                found[kind].append(beside.over(*alone[-2:]))
+        for task in playing:
+            if task.done():
+                task.result()
+            task.cancel()
+        await asyncio.wait(playing)
+    rate = statistics.median(one.rate for one in alone)
+    print(
+        f"{2 * options.pairs} bots alone: {rate:.0f} plies/s, median of {len(alone)} stretches of {options.seconds:g} s"
+    )
+    for kind, ratios in found.items():
+        rates, costs = ([*column] for column in zip(*ratios, strict=True))
+        print(f"{kind}: {Ratio.of(rates)}; plies a second of the server's processor time: {Ratio.of(costs)}")
+    if lost.is_set():
+        print("broken: a watcher lost its connection, or a page did not come")
+    return int(lost.is_set())
+
+
+async def page_of(server: Server) -> str:
+    """The URL of the arena's page, once it stands."""
+    async with asyncio.timeout(60):
+        while True:
+            for line in server.log:
+                if found := re.search(r"the page is at (http://\S+)", line):
+                    return found[1]
+            await asyncio.sleep(0.05)
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--watchers", type=int, default=500)
+    parser.add_argument("--refreshes", type=int, default=10)
+    parser.add_argument("--pairs", type=int, default=16)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--data", type=Path, help="serve this data folder, and its page; else an empty one")
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    if options.small:
+        options.watchers, options.pairs, options.seconds, options.rounds = 50, 4, 0.5, 2
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(measure(read_options())))
