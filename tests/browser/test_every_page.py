@@ -16,6 +16,10 @@ ADDRESSES = (
     "/",
     "/leaderboard/nim",
     "/leaderboard/nim/classic",
+    "/leaderboard/risk-duel/south-america",
+    "/leaderboard/nim/classic?search=an&sort=played&order=asc",
+    "/matches",
+    "/matches?game=nim&bot=ann&reason=timeout",
 )
 """`{nim}` stands for the id that the library has under that name."""
 MISSING = ("/nowhere", "/leaderboard/chess")
