@@ -10,13 +10,11 @@ import errno
 import logging
 import socket
 from collections.abc import Callable
+from typing import Any
 
 from arena.network.encryption import Encryption
 from arena.network.places import Place
-from arena.network.wire import Wire
 
-BACKLOG = 100
-"""Connections that the system keeps until they are accepted."""
 REST = 0.5
 """Seconds without accepting where the system has no more to give."""
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -27,14 +25,15 @@ log = logging.getLogger("arena.network.acceptor")
 class Acceptor:
     """Accepts on these sockets until `close`; it is to websockets what the event loop's own server would be.
 
-    `arrive(peer)` is the place of a connection, None where it is refused; `wire(place)` is what it becomes.
+    `arrive(peer)` is the place of a connection, None where it is refused; `wire(place)` is what it becomes: an asyncio
+    protocol with that `place` and, once hands were shaken, its `transport`.
     """
 
     def __init__(
         self,
         sockets: list[socket.socket],
         arrive: Callable[[str], Place | None],
-        wire: Callable[[Place], Wire],
+        wire: Callable[[Place], Any],
         encryption: Encryption | None,
     ) -> None:
         self.sockets = tuple(sockets)
@@ -94,7 +93,7 @@ class Acceptor:
         self._beginning.add(task)
         task.add_done_callback(self._beginning.discard)
 
-    async def _begin(self, accepted: socket.socket, wire: Wire) -> None:
+    async def _begin(self, accepted: socket.socket, wire: Any) -> None:
         """Make a connection of a socket, encrypted if it has to be."""
         encrypted = {} if self._encryption is None else self._encryption.options()
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,14 +18,14 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from arena.network.acceptor import BACKLOG, Acceptor
+from arena.network.acceptor import Acceptor
+from arena.network.binding import bound, port_of
 from arena.network.budget import Budget
 from arena.network.encryption import Encryption
 from arena.network.gate import Asked, Gate
 from arena.network.places import Place
 from arena.network.wire import Wire
 from protocol.codec import CODECS, MSGPACK, Codec
-from protocol.errors import ArenaFault
 from protocol.messages import MAX_CLIENT_FRAME
 
 HEALTH = "/healthz"
@@ -35,10 +34,6 @@ PING_EVERY = 10.0
 PONG_WITHIN = 20.0
 
 log = logging.getLogger("arena.network.listener")
-
-
-class PortFault(ArenaFault):
-    """The address can't be listened on."""
 
 
 class Listener:
@@ -63,23 +58,17 @@ class Listener:
 
     async def open(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
-        try:
-            sockets = await _bound(host, port)
-        except OSError as exc:
-            if exc.errno == errno.EADDRINUSE:
-                raise PortFault(f"port {port} on {host} is in use: choose another one, or 0 for a free one") from exc
-            raise PortFault(f"{host} port {port} can't be listened on: {exc.strerror or exc}") from exc
+        sockets = bound(host, port)
         await self._serve(sockets, None)
-        bound: int = sockets[0].getsockname()[1]
-        return bound
+        return port_of(sockets)
 
-    async def take(self, bound: socket.socket, address: str) -> Callable[[], None]:
+    async def take(self, listening: socket.socket, address: str) -> Callable[[], None]:
         """Take connections also from a socket that listens already, until what is returned is called.
 
         They count as from `address`, whatever the socket says, and are not encrypted.
         """
-        bound.setblocking(False)
-        server = await self._serve([bound], address)
+        listening.setblocking(False)
+        server = await self._serve([listening], address)
 
         def leave() -> None:
             server.close(close_connections=False)
@@ -161,27 +150,6 @@ class Listener:
         response: Response = wire.respond(refusal.status, refusal.text + "\n")
         response.headers.update(refusal.headers)
         return response
-
-
-async def _bound(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of the host, listening. Raises `OSError` if there is none."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    bound: list[socket.socket] = []
-    for family, _, _, _, address in dict.fromkeys(found):
-        try:
-            one = socket.create_server(address[:2], family=family, backlog=BACKLOG)
-        except OSError as exc:
-            if exc.errno == errno.EADDRNOTAVAIL and (bound or len(found) > 1):
-                continue  # `localhost` has an address of IPv6 where the system has none
-            for other in bound:
-                other.close()
-            raise
-        one.setblocking(False)
-        bound.append(one)
-    if not bound:
-        raise OSError(errno.EADDRNOTAVAIL, "none of its addresses is this machine's")
-    return bound
 
 
 def _select(protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:

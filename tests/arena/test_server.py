@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arena.network.listener import PortFault
+from arena.network.binding import PortFault
 from arena.referee import match as referee
 from arena.referee import reading
 from arena.replay.verify import verify

@@ -16,7 +16,8 @@ import pytest
 from arena.commands import serve, tournament
 from arena.commands.config import ServerSettings
 from arena.commands.tournament_options import Options
-from arena.network.listener import Listener, PortFault
+from arena.network.binding import PortFault
+from arena.network.listener import Listener
 from arena.referee.record import Secret
 from arena.server.arena import Arena
 from arena.server.journal import Journal, JournalFault

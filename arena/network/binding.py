@@ -1,0 +1,55 @@
+"""Sockets that listen: one for each address of a host, all on the same port."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+from protocol.errors import ArenaFault
+
+BACKLOG = 100
+"""Connections that the system keeps until they are accepted."""
+
+
+class PortFault(ArenaFault):
+    """The address can't be listened on."""
+
+
+def bound(host: str, port: int, otherwise: str = "choose another one, or 0 for a free one") -> list[socket.socket]:
+    """A socket for each address of the host, listening; port 0 is any free one.
+
+    Raises `PortFault`; where the port is in use it says what to do `otherwise`.
+    """
+    try:
+        return _bound(host, port)
+    except OSError as exc:
+        if exc.errno == errno.EADDRINUSE:
+            raise PortFault(f"port {port} on {host} is in use: {otherwise}") from exc
+        raise PortFault(f"{host} port {port} can't be listened on: {exc.strerror or exc}") from exc
+
+
+def port_of(sockets: list[socket.socket]) -> int:
+    """The port that they listen on."""
+    port: int = sockets[0].getsockname()[1]
+    return port
+
+
+def _bound(host: str, port: int) -> list[socket.socket]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    bound: list[socket.socket] = []
+    for family, _, _, _, address in dict.fromkeys(found):
+        try:
+            one = socket.create_server(
+                (address[0], port_of(bound) if bound else port), family=family, backlog=BACKLOG
+            )
+        except OSError as exc:
+            if exc.errno == errno.EADDRNOTAVAIL and (bound or len(found) > 1):
+                continue  # `localhost` has an address of IPv6 where the system has none
+            for other in bound:
+                other.close()
+            raise
+        one.setblocking(False)
+        bound.append(one)
+    if not bound:
+        raise OSError(errno.EADDRNOTAVAIL, "none of its addresses is this machine's")
+    return bound
