@@ -15,7 +15,7 @@ RUN useradd --create-home --uid 1000 arena && mkdir --mode=700 /data && chown ar
 USER arena
 ENV ARENA_HOST=0.0.0.0 ARENA_DATA=/data
 VOLUME /data
-EXPOSE 8765
+EXPOSE 8765 8080
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["arena"]
 CMD ["serve"]

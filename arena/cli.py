@@ -79,19 +79,21 @@ def serve(
     durability: Annotated[str | None, typer.Option(help="What moves survive: process or machine.")] = None,
     rated: Annotated[str | None, typer.Option(help="all, or approved: only matches between approved bots.")] = None,
     rated_per_pair: Annotated[int | None, typer.Option(help="Rated matches of a pair in a day; 0: all.")] = None,
+    web: Annotated[bool | None, typer.Option("--web/--no-web", help="A page for browsers beside it, or none.")] = None,
+    web_port: Annotated[int | None, typer.Option(help="The page's port; 0: any free one.")] = None,
+    web_host: Annotated[str | None, typer.Option(help="The page's address, else that of --host.")] = None,
+    socket_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where browsers find the arena, behind a proxy.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None,
 ) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
+    flags = dict(locals())
     from arena.commands.config import settings
     from arena.commands.serve import run
 
-    flags = {"host": host, "port": port, "data": data, "db": db, "clock": clock, "mqtt": mqtt}
-    flags |= {"slow_clock": slow_clock}
-    flags |= {"registration": registration, "max_connections": max_connections, "max_per_address": max_per_address}
-    flags |= {"trusted_proxy": trusted_proxy, "allow_origin": ",".join(allow_origin) if allow_origin else None}
-    flags |= {"tls_cert": tls_cert, "tls_key": tls_key, "durability": durability}
-    flags |= {"registrations_per_hour": registrations_per_hour, "free_names_after": free_names_after}
-    flags |= {"rated": rated, "rated_per_pair": rated_per_pair}
+    del flags["config"]
+    flags["allow_origin"] = ",".join(allow_origin) if allow_origin else None
     run(settings(flags, config))
 
 

@@ -30,6 +30,11 @@ class Served:
     news: asyncio.Event
     """Set at every line."""
 
+    async def page(self) -> str:
+        """The address of its page."""
+        await self.says("the page is at ")
+        return next(line for line in self.said if "the page is at " in line).split()[-1]
+
     async def says(self, text: str) -> None:
         """Wait until a line of the log has this text."""
         async with asyncio.timeout(WITHIN):
@@ -42,9 +47,10 @@ class Served:
 async def serving(data: Path, *options: str, files: int | None = None) -> AsyncIterator[Served]:
     """Run `arena serve` on a free port; it is told to stop at the end, and must then stop by itself.
 
-    It may have so many `files` open, where that is given.
+    It has a page only where `options` give its port, and may have so many `files` open, where that is given.
     """
-    command = ("arena", "serve", "--port", "0", "--data", str(data), *options)
+    page = () if "--web-port" in options else ("--no-web",)
+    command = ("arena", "serve", "--port", "0", *page, "--data", str(data), *options)
     process = await _start(*command, folder=data, files=files)
     assert process.stderr is not None
     said: list[str] = []

@@ -231,7 +231,7 @@ TOUCHING = [
     ("bot", "add", "maria"),
     ("db", "upgrade"),
     ("db", "check"),
-    ("serve", "--port", "0"),
+    ("serve", "--no-web", "--port", "0"),
     NIM,
 ]
 
@@ -265,7 +265,7 @@ def test_a_file_that_is_not_ours_is_left_as_it_is(
 def test_a_database_that_cannot_be_is_refused_in_one_line(tmp_path: Path, db: str, says: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "diary.txt").write_text("my diary\n")
-    for words in (("bot", "add", "maria"), ("serve", "--port", "0"), NIM):
+    for words in (("bot", "add", "maria"), ("serve", "--no-web", "--port", "0"), NIM):
         assert_refused(call("arena", *words, "--db", db), 1, says)
 
 
@@ -284,13 +284,13 @@ def test_a_database_with_a_page_of_zeros_is_found_out(tmp_path: Path, played: Pa
 
 
 @pytest.mark.parametrize("data", ["diary.txt", "/proc/none"])
-@pytest.mark.parametrize("words", [("serve", "--port", "0"), NIM], ids=" ".join)
+@pytest.mark.parametrize("words", [("serve", "--no-web", "--port", "0"), NIM], ids=" ".join)
 def test_a_data_folder_that_cannot_be_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ...], data: str) -> None:
     (tmp_path / "diary.txt").write_text("my diary\n")
     assert_refused(call("arena", *words, "--data", data), 1, f"the data folder {data} can't be used: ")
 
 
-@pytest.mark.parametrize("words", [("serve", "--port", "0"), NIM], ids=" ".join)
+@pytest.mark.parametrize("words", [("serve", "--no-web", "--port", "0"), NIM], ids=" ".join)
 def test_a_journal_that_is_no_folder_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "journal").write_text("my diary\n")
@@ -302,15 +302,15 @@ def test_a_port_in_use_is_refused_in_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         says = f"port {port} on 127.0.0.1 is in use: choose another one, or 0 for a free one"
-        assert_refused(call("arena", "serve", "--port", str(port)), 1, says)
+        assert_refused(call("arena", "serve", "--no-web", "--port", str(port)), 1, says)
 
 
 def test_a_folder_in_use_is_refused_in_one_line_that_names_the_holder(tmp_path: Path) -> None:
-    with started("arena", "serve", "--port", "0", "--data", str(tmp_path / "data")) as server:
+    with started("arena", "serve", "--no-web", "--port", "0", "--data", str(tmp_path / "data")) as server:
         assert server.stderr is not None
         assert "listening on ws://127.0.0.1:" in server.stderr.readline()
         says = f"data is in use by process {server.pid}: stop it, or name another folder with --data"
-        assert_refused(call("arena", "serve", "--port", "0", "--data", "data"), 1, says)
+        assert_refused(call("arena", "serve", "--no-web", "--port", "0", "--data", "data"), 1, says)
         assert_refused(call("arena", *NIM, "--data", "data"), 1, says)
         assert_refused(call("arena", "db", "rebuild-ratings", "--data", "data"), 1, says)
         beside = call("arena", "bot", "add", "maria", "--data", "data")

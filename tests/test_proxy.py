@@ -10,6 +10,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from websockets.asyncio.client import connect
@@ -38,8 +39,8 @@ http {{
 
 
 @asynccontextmanager
-async def proxy(folder: Path, pair: Pair, to: str) -> AsyncIterator[int]:
-    """nginx with the recipe, in front of this server: its port. Where it is not installed the test is skipped."""
+async def proxy(folder: Path, pair: Pair, to: str, page: str) -> AsyncIterator[int]:
+    """nginx with the recipe, in front of this server and its page: its port. Skipped where it is not installed."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         if os.environ.get("CI"):
@@ -53,6 +54,7 @@ async def proxy(folder: Path, pair: Pair, to: str) -> AsyncIterator[int]:
         (r"ssl_certificate \S+;", f"ssl_certificate {pair.certificate};"),
         (r"ssl_certificate_key \S+;", f"ssl_certificate_key {pair.key};"),
         (r"http://127.0.0.1:8765", to),
+        (r"http://127.0.0.1:8080", page),
     ):
         recipe, count = re.subn(pattern, ours, recipe)
         assert count == 1, pattern
@@ -75,10 +77,20 @@ async def proxy(folder: Path, pair: Pair, to: str) -> AsyncIterator[int]:
 async def test_bots_play_through_nginx_as_the_manual_sets_it_up(tmp_path: Path) -> None:
     pair = make(tmp_path, "localhost")
     async with (
-        serving(tmp_path, "--trusted-proxy", "127.0.0.1", "--max-per-address", "2") as served,
-        proxy(tmp_path, pair, served.url.replace("ws://", "http://")) as port,
+        serving(tmp_path, "--web-port", "0", "--trusted-proxy", "127.0.0.1", "--max-per-address", "2") as served,
+        proxy(tmp_path, pair, served.url.replace("ws://", "http://"), await served.page()) as port,
     ):
-        command = ("arena-bot", "run", "random", "--url", f"wss://localhost:{port}", "--game", "nim", "--matches", "1")
+        command = (
+            "arena-bot",
+            "run",
+            "random",
+            "--url",
+            f"wss://localhost:{port}/socket",
+            "--game",
+            "nim",
+            "--matches",
+            "1",
+        )
         trusting = {"SSL_CERT_FILE": str(pair.certificate)}
         bots = [run(*command, "--name", name, folder=tmp_path, **trusting) for name in ("ann", "bob")]
         assert [(code, err) for code, _, err in await asyncio.gather(*bots)] == [(0, "")] * 2
@@ -86,12 +98,18 @@ async def test_bots_play_through_nginx_as_the_manual_sets_it_up(tmp_path: Path) 
         async def hold(address: str) -> None:
             trust = ssl.create_default_context(cafile=pair.certificate)
             wire = await connect(
-                f"wss://localhost:{port}",
+                f"wss://localhost:{port}/socket",
                 ssl=trust,
                 local_addr=(address, 0),
                 additional_headers={"X-Forwarded-For": "203.0.113.9"},
             )
             held.append(wire)
+
+        trust = ssl.create_default_context(cafile=pair.certificate)
+        async with connect(f"wss://localhost:{port}/socket", ssl=trust, origin=f"https://localhost:{port}"):  # type: ignore[arg-type]
+            pass
+        page = await asyncio.to_thread(urlopen, f"https://localhost:{port}/", context=trust)
+        assert b"Bot Arena" in page.read()
 
         held: list[object] = []
         for address in ("127.0.0.2", "127.0.0.2", "127.0.0.3"):

@@ -43,6 +43,10 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     durability: str = "process"
     rated: str = "all"
     rated_per_pair: int = 50
+    web: bool = True
+    web_port: int = 8080
+    web_host: str | None = None
+    socket_url: str | None = None
 
 
 _CHECKS: dict[str, tuple[type, str]] = {
@@ -65,6 +69,10 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "tls_cert": (str, "a certificate in PEM"),
     "tls_key": (str, "its key in PEM"),
     "durability": (str, '"process" or "machine"'),
+    "web": (bool, "true or false"),
+    "web_port": (int, "a port from 0 to 65535"),
+    "web_host": (str, "a host name or address"),
+    "socket_url": (str, "where browsers find the arena, like wss://arena.example.org/socket"),
 }
 
 _LEAST = {
@@ -87,7 +95,7 @@ def settings(
     for key, (kind, _) in _CHECKS.items():
         text = environment.get(f"ARENA_{key.upper()}")
         if text is not None:
-            values[key] = int(text) if kind is int and text.isdecimal() else text
+            values[key] = _read(text, kind)
     values.update({key: value for key, value in flags.items() if value is not None})
     for key, value in values.items():
         kind, right = _CHECKS[key]
@@ -102,8 +110,11 @@ def settings(
         raise UsageFault(f"durability is {made.durability!r}: it is process or machine")
     if made.rated not in ("all", "approved"):
         raise UsageFault(f"rated is {made.rated!r}: it is all or approved")
-    if not 0 <= made.port <= 65535:
-        raise UsageFault(f"port is {made.port}: it is {_CHECKS['port'][1]}")
+    for key in ("port", "web_port"):
+        if not 0 <= getattr(made, key) <= 65535:
+            raise UsageFault(f"{key} is {getattr(made, key)}: it is {_CHECKS[key][1]}")
+    if made.socket_url is not None and not re.fullmatch(r"wss?://[^\s;,'\"?#]+", made.socket_url):
+        raise UsageFault(f"socket_url is {made.socket_url!r}: it is {_CHECKS['socket_url'][1]}")
     for key, least in _LEAST.items():
         if getattr(made, key) < least:
             raise UsageFault(f"{key} is {getattr(made, key)}: it is {_CHECKS[key][1]}")
@@ -115,6 +126,13 @@ def settings(
         except ValueError as exc:
             raise UsageFault(f"{key}: {exc}; it is {_CHECKS[key][1]}") from exc
     return made
+
+
+def _read(text: str, kind: type) -> str | int | bool:
+    """A variable of the environment; the text itself where it is none of its kind."""
+    if kind is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    return int(text) if kind is int and text.isdecimal() else text
 
 
 def _from_file(file: Path) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,13 @@ from arena.commands import event_loop
 from arena.commands.config import ServerSettings, clock, database
 from arena.commands.descriptors import Shares, raised
 from arena.commands.holding import held
+from arena.commands.page import shown, web_scheme, web_sockets
 from arena.commands.tables import counted
 from arena.network.addresses import is_loopback, networks
+from arena.network.binding import port_of
 from arena.network.encryption import CertificateFault, Encryption
 from arena.network.gate import Access
-from arena.network.origins import origins
+from arena.network.origins import OwnPage, origins
 from arena.network.places import Bounds
 from arena.server.arena import Arena
 from arena.server.eligibility import Eligibility
@@ -47,6 +50,7 @@ async def serve(settings: ServerSettings, data: Path) -> None:
     """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
     async with contextlib.AsyncExitStack() as stack:
         feed = _feed(settings.mqtt)
+        listening = stack.enter_context(web_sockets(settings))
         files = raised(settings.max_connections)
         journal = Journal(data / "journal", sync=settings.durability == "machine", most=files.journals)
         store = stack.enter_context(contextlib.closing(Store.open(database(settings.db, data))))
@@ -65,7 +69,7 @@ async def serve(settings: ServerSettings, data: Path) -> None:
             clock(settings.clock),
             slow_clock=clock(settings.slow_clock),
             feed=feed,
-            access=_access(settings, files),
+            access=_access(settings, files, listening),
             encryption=encryption,
             eligibility=Eligibility(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
         )
@@ -77,6 +81,10 @@ async def serve(settings: ServerSettings, data: Path) -> None:
         log.info("listening on %s://%s:%d (data in %s)", "wss" if encryption else "ws", settings.host, port, data)
         if encryption is None and not settings.trusted_proxy and not _is_here(settings.host):
             log.warning("tokens travel in clear text: see --tls-cert, or --trusted-proxy for a proxy that encrypts")
+        if listening:
+            page = await stack.enter_async_context(shown(settings, database(settings.db, data), listening, port))
+            if encryption is not None:
+                _read_again_on_hangup(settings, encryption, page.reload)
         going_on = asyncio.create_task(_go_on(arena, restoring))
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait((going_on, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -96,7 +104,7 @@ async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
     await arena.publish_boards()
 
 
-def _access(settings: ServerSettings, files: Shares) -> Access:
+def _access(settings: ServerSettings, files: Shares, listening: list[socket.socket]) -> Access:
     return Access(
         bounds=Bounds(
             connections=files.connections,
@@ -106,6 +114,7 @@ def _access(settings: ServerSettings, files: Shares) -> Access:
         ),
         proxies=networks(settings.trusted_proxy),
         origins=origins(settings.allow_origin),
+        page=OwnPage(web_scheme(settings), port_of(listening)) if listening else None,
     )
 
 
@@ -123,10 +132,19 @@ def _encryption(settings: ServerSettings) -> Encryption | None:
         return None
     encryption = Encryption(Path(settings.tls_cert), Path(settings.tls_key))
 
-    def look() -> None:
-        trouble = encryption.trouble()
-        if trouble is not None:
-            log.warning("no client will accept %s: %s", settings.tls_cert, trouble)
+    _look(settings, encryption)
+    _read_again_on_hangup(settings, encryption, lambda: None)
+    return encryption
+
+
+def _look(settings: ServerSettings, encryption: Encryption) -> None:
+    trouble = encryption.trouble()
+    if trouble is not None:
+        log.warning("no client will accept %s: %s", settings.tls_cert, trouble)
+
+
+def _read_again_on_hangup(settings: ServerSettings, encryption: Encryption, page: Callable[[], None]) -> None:
+    """At SIGHUP read the certificate again, and have the page do so."""
 
     def reload() -> None:
         try:
@@ -135,11 +153,10 @@ def _encryption(settings: ServerSettings) -> Encryption | None:
             log.error("the certificate in use stays so: %s", fault)
             return
         log.info("the certificate was read again")
-        look()
+        _look(settings, encryption)
+        page()
 
-    look()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
-    return encryption
 
 
 def _is_here(host: str) -> bool:

@@ -34,14 +34,30 @@ def port_of(sockets: list[socket.socket]) -> int:
     return port
 
 
+def url_of(scheme: str, host: str, port: int) -> str:
+    """How others reach what listens on a host's port: by the machine's own address, where that is all of them."""
+    if host in ("", "0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        host = _outward()
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _outward() -> str:
+    """The address by which this machine would reach others; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return "127.0.0.1"
+        address: str = probe.getsockname()[0]
+        return address
+
+
 def _bound(host: str, port: int) -> list[socket.socket]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     bound: list[socket.socket] = []
     for family, _, _, _, address in dict.fromkeys(found):
         try:
-            one = socket.create_server(
-                (address[0], port_of(bound) if bound else port), family=family, backlog=BACKLOG
-            )
+            one = socket.create_server((address[0], port_of(bound) if bound else port), family=family, backlog=BACKLOG)
         except OSError as exc:
             if exc.errno == errno.EADDRNOTAVAIL and (bound or len(found) > 1):
                 continue  # `localhost` has an address of IPv6 where the system has none

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -11,10 +13,13 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from arena.network.addresses import Network, Proxies
 from arena.web.api import serving as api
 from arena.web.faults import Unforeseen, as_json
 from arena.web.headers import SafeHeaders
+from arena.web.hosts import OwnNames
 from arena.web.pages import ROUTES
 from arena.web.rendering import as_page
 from arena.web.site import STATIC, Site
@@ -24,8 +29,8 @@ LEAST_ZIPPED = 1000
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
-def application(site: Site) -> Starlette:
-    """The pages of an arena."""
+def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
+    """The pages of an arena. Of these `proxies` it is believed for whom they ask, and under which name."""
     app = Starlette(
         routes=[
             *ROUTES,
@@ -36,6 +41,8 @@ def application(site: Site) -> Starlette:
         middleware=[
             Middleware(SafeHeaders, socket=site.socket),
             Middleware(GZipMiddleware, LEAST_ZIPPED, 6),
+            Middleware(OwnNames, proxies=Proxies(proxies)),
+            Middleware(ProxyHeadersMiddleware, trusted_hosts=[str(network) for network in proxies]),
             Middleware(api.ReadableAnywhere),
             Middleware(Unforeseen, answer=_told),
         ],

@@ -290,7 +290,7 @@ def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
     with tempfile.TemporaryDirectory() as data:
         asking = threading.Thread(target=client)
         asking.start()
-        asyncio.run(serve(ServerSettings(port=0, data=data), Path(data)))
+        asyncio.run(serve(ServerSettings(port=0, web=False, data=data), Path(data)))
         asking.join()
     return found
 

@@ -68,7 +68,16 @@ class Server:
 
     def start(self) -> None:
         """Return as soon as it listens. Raises `RuntimeError` with what it said if it ends before."""
-        command = [sys.executable, *self.program, "serve", "--port", str(self.port), "--data", str(self.data)]
+        command = [
+            sys.executable,
+            *self.program,
+            "serve",
+            "--no-web",
+            "--port",
+            str(self.port),
+            "--data",
+            str(self.data),
+        ]
         limit = self._files and partial(resource.setrlimit, resource.RLIMIT_NOFILE, (self._files, self._files))
         self._process = process = subprocess.Popen(
             [*command, *self._options], stderr=subprocess.PIPE, text=True, env=self.environment, preexec_fn=limit

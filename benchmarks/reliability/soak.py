@@ -53,7 +53,7 @@ async def _serve(data: Path, every: float) -> None:
             print(len(asyncio.all_tasks()), len(gc.get_objects()), flush=True)
 
     telling = asyncio.create_task(tell())
-    await serve(ServerSettings(port=0, clock="30+0.1", data=str(data)), data)
+    await serve(ServerSettings(port=0, web=False, clock="30+0.1", data=str(data)), data)
     telling.cancel()
 
 

@@ -87,7 +87,6 @@ async def test_where_the_system_gives_no_more_it_is_said_once_and_accepting_goes
     serve: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(acceptor, "REST", 0.01)
-    served = await serve()
     loop = asyncio.get_running_loop()
     accept, failures = loop.sock_accept, iter(range(3))
 
@@ -99,6 +98,7 @@ async def test_where_the_system_gives_no_more_it_is_said_once_and_accepting_goes
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr(loop, "sock_accept", exhausted)
+    served = await serve()
     async with asyncio.timeout(WITHIN):
         while True:
             with contextlib.suppress(Exception):

@@ -154,5 +154,7 @@ def test_what_can_not_be_used_is_one_clear_line(tmp_path: Path, pair: Pair) -> N
 
 
 def test_a_server_does_not_start_with_half_of_it(tmp_path: Path, pair: Pair) -> None:
-    done = call("arena", "serve", "--data", str(tmp_path), "--port", "0", "--tls-cert", str(pair.certificate))
+    done = call(
+        "arena", "serve", "--data", str(tmp_path), "--no-web", "--port", "0", "--tls-cert", str(pair.certificate)
+    )
     assert (done.code, done.err) == (2, "arena: tls_cert and tls_key go together: one of them is missing\n")

@@ -38,7 +38,7 @@ def taken() -> Iterator[int]:
 
 def settings(data: Path, **changes: Any) -> ServerSettings:
     """A server whose broker is away."""
-    return ServerSettings(**{"data": str(data), "port": 0, "mqtt": "mqtt://127.0.0.1:9", **changes})
+    return ServerSettings(**{"data": str(data), "port": 0, "web": False, "mqtt": "mqtt://127.0.0.1:9", **changes})
 
 
 def unfinished(data: Path) -> None:

@@ -1,0 +1,121 @@
+"""The page beside a server: a process of its own, kept running, which ends with the server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Iterator
+
+from arena.commands.config import ServerSettings
+from arena.network.binding import bound, port_of, url_of
+from arena.web.orders import RELOAD, PageOrder
+
+FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
+"""Seconds until the process is started again: twice as many each time, until it has stood as long as the longest."""
+LEAVE_WITHIN = 3.0
+OTHERWISE = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
+_CHILD = (sys.executable, "-P", "-m", "arena.web.child")
+
+log = logging.getLogger("arena.web")
+
+
+class PageProcess:
+    """The page's process. Visitors wait while there is none, as long as its sockets stay open here."""
+
+    def __init__(self, order: PageOrder) -> None:
+        self._order = order
+        self._process: Process | None = None
+
+    def reload(self) -> None:
+        """Read the certificate again."""
+        self._say(RELOAD)
+
+    async def keep(self) -> None:
+        """Keep a process running until this is cancelled, and end it then."""
+        wait = FIRST_WAIT
+        while True:
+            began = time.monotonic()
+            how = await self._run()
+            if time.monotonic() - began >= LONGEST_WAIT:
+                wait = FIRST_WAIT
+            log.warning("the page %s; it is started again in %g s", how, wait)
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT)
+
+    async def _run(self) -> str:
+        """One process from its start to its end, in words."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *_CHILD, stdin=PIPE, pass_fds=self._order.descriptors, start_new_session=True
+            )
+        except OSError as exc:
+            return f"can't be started: {exc.strerror}"
+        self._process = process
+        try:
+            self._say(self._order.line())
+            code = await process.wait()
+        finally:
+            await _ended(process)
+        return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+
+    def _say(self, line: bytes) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.write(line)
+
+
+async def _ended(process: Process) -> None:
+    """End a process, if it has not ended."""
+    assert process.stdin is not None
+    process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LEAVE_WITHIN):
+            await process.wait()
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
+
+
+def web_scheme(settings: ServerSettings) -> str:
+    """What a browser calls the way to the page."""
+    return "https" if settings.tls_cert else "http"
+
+
+@contextlib.contextmanager
+def web_sockets(settings: ServerSettings) -> Iterator[list[socket.socket]]:
+    """What the page listens on, inside; nothing where there is none. Raises `PortFault`."""
+    host = settings.web_host or settings.host
+    sockets = bound(host, settings.web_port, OTHERWISE) if settings.web else []
+    with contextlib.ExitStack() as stack:
+        for one in sockets:
+            stack.enter_context(one)
+        yield sockets
+
+
+@contextlib.asynccontextmanager
+async def shown(
+    settings: ServerSettings, where: str, sockets: list[socket.socket], port: int
+) -> AsyncIterator[PageProcess]:
+    """The page of the database `where`, kept inside; the arena itself listens on `port`."""
+    order = PageOrder(
+        where=where,
+        descriptors=[one.fileno() for one in sockets],
+        socket=settings.socket_url or str(port),
+        registration=settings.registration == "open",
+        certificate=settings.tls_cert,
+        key=settings.tls_key,
+        proxies=settings.trusted_proxy,
+    )
+    page = PageProcess(order)
+    keeping = asyncio.create_task(page.keep())
+    log.info("the page is at %s", url_of(web_scheme(settings), settings.web_host or settings.host, port_of(sockets)))
+    try:
+        yield page
+    finally:
+        keeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping

@@ -1,0 +1,29 @@
+"""What a server says to the page's process beside it, on its standard input: a `PageOrder`, later perhaps `RELOAD`."""
+
+from __future__ import annotations
+
+import msgspec
+
+RELOAD = b"reload\n"
+"""Read the certificate and its key again."""
+
+
+class PageOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """What to serve: the database, on which inherited sockets, with what `Site` has to know."""
+
+    where: str
+    descriptors: list[int]
+    socket: str
+    registration: bool
+    certificate: str | None = None
+    key: str | None = None
+    proxies: str = ""
+
+    def line(self) -> bytes:
+        """The order as it is sent."""
+        return msgspec.json.encode(self) + b"\n"
+
+
+def read_order(line: bytes) -> PageOrder:
+    """The order of a line."""
+    return msgspec.json.decode(line, type=PageOrder)

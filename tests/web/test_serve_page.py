@@ -1,0 +1,117 @@
+"""The page beside a server, as processes: it comes with the server, comes back, and goes with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import ssl
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from certificates import make
+from commands import call, children, ends
+from processes import Served, serving
+from visitor import Answer
+
+
+async def get(url: str, trust: Path | None = None, **headers: str) -> Answer:
+    """What a browser gets, whatever its status."""
+
+    def ask() -> Answer:
+        asked = urllib.request.Request(url, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        context = ssl.create_default_context(cafile=trust) if trust else None
+        try:
+            with urllib.request.urlopen(asked, timeout=60, context=context) as told:
+                return Answer(told.status, dict(told.headers), told.read())
+        except urllib.error.HTTPError as told:
+            return Answer(told.code, dict(told.headers), told.read())
+
+    return await asyncio.to_thread(ask)
+
+
+def page_process(served: Served) -> int:
+    (found,) = children(served.process.pid)
+    return found
+
+
+async def test_a_server_brings_up_a_page_that_knows_where_it_listens(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--web-port", "0") as served:
+        answer = await get(await served.page())
+        port = served.url.rpartition(":")[2]
+        assert (answer.status, f'data-socket="{port}"' in answer.text) == (200, True)
+        assert f"people look at {await served.page()}/" in (await get(f"http://127.0.0.1:{port}/")).text
+    assert served.process.returncode == 0
+    assert len(served.said) == 2, served.said
+
+
+async def test_its_own_page_may_connect_and_no_other_port_of_the_host(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--web-port", "0") as served:
+        async with connect(served.url, origin=await served.page()):  # type: ignore[arg-type]
+            pass
+        for origin in ("http://127.0.0.1:1", (await served.page()).replace("http", "https"), "http://evil.example"):
+            with pytest.raises(InvalidStatus) as refused:
+                await connect(served.url, origin=origin)  # type: ignore[arg-type]
+            assert refused.value.response.status_code == 403
+
+
+async def test_a_page_on_loopback_answers_to_no_name_of_a_stranger(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--web-port", "0") as served:
+        answer = await get(await served.page(), Host="evil.example")
+        assert (answer.status, answer.text.partition(";")[0]) == (421, "'evil.example' is no name of this machine")
+
+
+async def test_a_page_that_was_killed_comes_back_and_visitors_wait_for_it(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--web-port", "0") as served:
+        url = await served.page()
+        assert (await get(url)).status == 200
+        killed = page_process(served)
+        os.kill(killed, signal.SIGKILL)
+        assert (await get(url)).status == 200
+        assert page_process(served) != killed
+        await served.says("the page was killed by signal 9; it is started again in 0.5 s")
+
+
+async def test_a_page_ends_with_a_server_that_was_killed(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--web-port", "0") as served:
+        assert (await get(await served.page())).status == 200
+        page = page_process(served)
+        served.process.kill()
+        assert await asyncio.to_thread(ends, page)
+
+
+def test_a_page_whose_port_is_in_use_is_said_in_a_line_before_anything_begins(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = call("arena", "serve", "--port", "0", "--web-port", str(port), "--data", str(tmp_path / "data"))
+    says = f"port {port} on 127.0.0.1 is in use: choose another one for the page with --web-port, 0 for a free one, or"
+    assert (done.code, done.err) == (1, f"arena: {says} --no-web\n")
+    assert not (tmp_path / "data" / "arena.db").exists()
+
+
+async def test_a_page_is_encrypted_with_the_certificate_of_its_arena_and_reads_it_again(tmp_path: Path) -> None:
+    pair, other = make(tmp_path, "localhost"), make(tmp_path, "other")
+    words = ("--web-port", "0", "--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
+    async with serving(tmp_path, *words) as served:
+        url = await served.page()
+        assert url.startswith("https://")
+        assert (await get(url, pair.certificate)).status == 200
+        pair.certificate.write_bytes(other.certificate.read_bytes())
+        pair.key.write_bytes(other.key.read_bytes())
+        served.process.send_signal(signal.SIGHUP)
+        await served.says("the page read the certificate again")
+        assert (await get(url, other.certificate)).status == 200
+
+
+async def test_a_proxy_that_is_trusted_may_ask_under_any_name(tmp_path: Path) -> None:
+    proxied = ("--trusted-proxy", "127.0.0.1", "--socket-url", "wss://arena.example.org/socket")
+    async with serving(tmp_path, "--web-port", "0", *proxied) as served:
+        answer = await get(await served.page(), Host="arena.example.org", X_Forwarded_Proto="https")
+        assert 'data-socket="wss://arena.example.org/socket"' in answer.text
+        assert "connect-src 'self' wss://arena.example.org/socket;" in answer.headers["content-security-policy"]
