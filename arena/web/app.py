@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -21,7 +21,7 @@ from arena.web.faults import Unforeseen, as_json
 from arena.web.headers import SafeHeaders
 from arena.web.hosts import OwnNames
 from arena.web.pages import ROUTES
-from arena.web.rendering import as_page
+from arena.web.rendering import as_page, site_of
 from arena.web.site import STATIC, Site
 from protocol.errors import Fault
 
@@ -37,6 +37,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             *api.ROUTES,
             Mount(f"/static/{site.edition}", _Kept(directory=STATIC)),
             Route("/favicon.ico", _icon),
+            Route("/healthz", _health),
         ],
         middleware=[
             Middleware(SafeHeaders, socket=site.socket),
@@ -68,3 +69,12 @@ class _Kept(StaticFiles):
 
 async def _icon(request: Request) -> Response:
     return Response((STATIC / "icon.svg").read_bytes(), media_type="image/svg+xml")
+
+
+def _health(request: Request) -> Response:
+    """Whether the page stands and its store answers; of the arena itself, its own `/healthz` says it."""
+    try:
+        site_of(request).reader.match("")
+    except Fault as exc:
+        return as_json(request, exc)
+    return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})

@@ -14,12 +14,14 @@ _WHERE = {
     "grundy": "machine.exact.heaps:judge_of",
     "risk-duel": "machine.exact.duel:judge_of",
 }
+SOLVED = tuple(_WHERE)
+"""The games whose moves can be graded, if they are small enough."""
 
 
 def judge_of(game: Game[Any, Any]) -> Judge:
     """Who grades `game`. Raises `UsageFault` where nobody can."""
-    if game.name not in _WHERE:
-        *others, last = _WHERE
+    if game.name not in SOLVED:
+        *others, last = SOLVED
         raise UsageFault(f"{game.name} is not solved, so its moves have no grades: {', '.join(others)} and {last} have")
     judge: Judge = resolve_name(_WHERE[game.name])(game)
     return judge

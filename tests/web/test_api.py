@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import html
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,8 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a little of everything."""
     folder = tmp_path_factory.mktemp("data")
     store = Store.open(folder / "arena.db")
-    fill(Library(store))
     store.finish([Finished(result("garbled"), lambda _: b"no record"), Finished(result("empty"), lambda _: b"")])
+    fill(Library(store))
     store.close()
     return folder
 
@@ -43,7 +45,8 @@ def names(folder: Path) -> dict[str, str]:
     found = reader.search(Search(game="nim", bot="perfect")).rows
     tournament = reader.tournaments().rows[0].tournament
     reader.close()
-    return {"bot": "perfect", "pool": "nim/classic", "match": found[-1].match, "tournament": tournament}
+    match = found[0].match
+    return {"bot": "perfect", "pool": "nim/classic", "match": match, "solved": match, "tournament": tournament}
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +233,7 @@ def disposition(answer: Answer) -> str:
     return answer.headers["content-disposition"]
 
 
-def test_of_a_forged_record_all_is_told_that_holds_and_where_it_goes_wrong(api: Visitor, folder: Path) -> None:
+def test_of_a_forged_record_all_is_told_that_holds_and_where_it_goes_wrong(api: Visitor, visitor: Visitor) -> None:
     (found,) = asked(api, "/matches?game=risk-duel&limit=1")["rows"]
     whole = asked(api, f"/matches/{found['match']}")
     lines = gzip.decompress(api.store.record(found["match"]) or b"").splitlines(keepends=True)
@@ -238,18 +241,45 @@ def test_of_a_forged_record_all_is_told_that_holds_and_where_it_goes_wrong(api: 
     line = json.loads(lines[at])
     line["event"]["dice"][0][0] = line["event"]["dice"][0][0] % 6 + 1
     lines[at] = json.dumps(line).encode() + b"\n"
-    api.store.finish(
-        [Finished(result("forged", pool="risk-duel/south-america"), lambda _: gzip.compress(b"".join(lines)))]
-    )
-    told = asked(api, "/matches/forged")
+    visitor.store.finish([Finished(result("forged"), lambda _: gzip.compress(b"".join(lines)))])
+    told = asked(visitor, "/matches/forged")
     assert f"ply {line['event']['ply']}: dice should be" in told["fault"]
     assert told["plies"][: at - 1] == whole["plies"][: at - 1]
     assert "fault" not in whole
     assert ["state" in ply for ply in told["plies"]] == [True] * (at - 1) + [False] * (len(told["plies"]) - at + 1)
-    assert refused(api, "/matches/forged/grades")[0] == 500
+    assert refused(visitor, "/matches/forged/grades") == (500, told["fault"])
 
 
 def test_the_document_lists_every_operation_in_its_words() -> None:
     told = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
     rows = [f"| `{operation.path}` | {operation.summary} |" for operation in OPERATIONS]
     assert [line for line in told.splitlines() if line.startswith("| `/")] == rows
+
+
+def test_every_example_on_the_page_of_the_api_is_answered(api: Visitor) -> None:
+    page = api.get("/api").text
+    examples = [html.unescape(found) for found in re.findall(r'For example <a href="([^"]+)"', page)]
+    assert len(examples) == len(OPERATIONS)
+    for example in examples:
+        assert api.get(example).status == 200, example
+    for operation in OPERATIONS:
+        assert f"<code>{PREFIX}{operation.path}</code>" in page
+        for field in operation.query.__struct_fields__:
+            assert f'<th scope="row"><code>{field}</code></th>' in page
+
+
+def test_of_an_empty_arena_the_page_of_the_api_has_no_examples_that_fail(visitor: Visitor) -> None:
+    page = visitor.get("/api")
+    assert page.status == 200
+    assert "/api/v1/matches/{match}</code>" in page.text
+    assert visitor.get("/api/v1/matches").status == 200
+    assert 'href="/api/v1/matches/' not in page.text
+
+
+def test_whoever_watches_over_the_page_hears_whether_its_store_answers(visitor: Visitor) -> None:
+    assert (visitor.get("/healthz").status, visitor.get("/healthz").body) == (200, b'{"status":"ok"}')
+    visitor.store.file.write_bytes(b"no database" * 1000)
+    visitor.store.file.with_name("arena.db-wal").unlink(missing_ok=True)
+    answer = visitor.get("/healthz")
+    assert answer.status == 503
+    assert str(visitor.store.file) in json.loads(answer.body)["error"]["message"]

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
+import anyio
 import msgspec
 from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -44,6 +46,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     """What can be asked under one address.
 
     `do` answers with a value of `answer`, or with a `File` of the type `media`. `example` is an address under `PREFIX`.
+    What is `slow` may take seconds; it is done one request after the other, beside all else.
     """
 
     path: str
@@ -53,6 +56,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     query: type[Query] = Query
     answer: Any = File
     media: str = JSON
+    slow: bool = False
     example: str
 
     @property
@@ -64,7 +68,13 @@ class Operation(Struct, frozen=True, kw_only=True):
             answer = self.do(Inquiry(site_of(request), request.path_params, query))
             return written(request, answer, self.media)
 
-        return Route(PREFIX + self.path, endpoint, name=self.name)
+        turn = anyio.Semaphore(1)
+
+        async def in_turn(request: Request) -> Response:
+            async with turn:
+                return await run_in_threadpool(endpoint, request)
+
+        return Route(PREFIX + self.path, in_turn if self.slow else endpoint, name=self.name)
 
 
 def read_query(form: type[Q], request: Request) -> Q:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -161,7 +162,12 @@ def match(asked: Inquiry[Query]) -> Document:
 
 def grades(asked: Inquiry[Query]) -> Grades:
     """What each move of a solved game gave away."""
-    return grading.grade(reading.read(_record(asked), asked.path["match"]))
+    return _graded(_record(asked), asked.path["match"])
+
+
+@lru_cache(maxsize=64)
+def _graded(body: bytes, name: str) -> Grades:
+    return grading.grade(reading.read(body, name))
 
 
 def packed(asked: Inquiry[Query]) -> File:
@@ -300,7 +306,8 @@ OPERATIONS = (
         summary="What each move gave away where the game is solved, as `arena replay grade --json` has it.",
         do=grades,
         answer=Grades,
-        example="/matches/{match}/grades",
+        slow=True,
+        example="/matches/{solved}/grades",
     ),
     Operation(
         path="/matches/{match}/record.jsonl.gz",

@@ -12,6 +12,10 @@ from arena.store.reader import MOST_ROWS, SORTS
 Pool = Annotated[str, Meta(description="`GAME/PRESET`; of a bot also `GAME/unrated`, its matches in no pool")]
 
 
+GameName = Annotated[str, Meta(description="the name of a game, as in `/games`")]
+BotName = Annotated[str, Meta(description="in any case")]
+
+
 class Query(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Nothing."""
 
@@ -26,7 +30,7 @@ class Paged(Query, frozen=True, kw_only=True):
 class OfGame(Query, frozen=True, kw_only=True):
     """Of one game, or of all."""
 
-    game: str | None = None
+    game: GameName | None = None
 
 
 class BoardQuery(Paged, frozen=True, kw_only=True):
@@ -52,12 +56,12 @@ class PagedOfPool(Paged, frozen=True, kw_only=True):
 class MatchesQuery(Paged, frozen=True, kw_only=True):
     """Which matches: those that meet all that is said. With `bot`, `reason` and `outcome` are those of its seat."""
 
-    bot: str | None = None
-    opponent: str | None = None
-    game: str | None = None
+    bot: BotName | None = None
+    opponent: BotName | None = None
+    game: GameName | None = None
     pool: Pool | None = None
     reason: Annotated[str, Meta(description="why it ended, of the match or of the seat of `bot`")] | None = None
     outcome: Literal[OUTCOMES] | None = None  # type: ignore[valid-type]
-    tournament: str | None = None
+    tournament: Annotated[str, Meta(description="its id")] | None = None
     since: Annotated[str, Meta(description="ended then or later: a day, or a time in UTC, in ISO 8601")] | None = None
     until: Annotated[str, Meta(description="ended before; a day is included whole")] | None = None

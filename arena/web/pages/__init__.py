@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
+from arena.web.pages.api import api
 from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.matches import matches
 from arena.web.pages.play import play
@@ -14,4 +15,5 @@ ROUTES = [
     Route("/leaderboard/{game}/{preset}", leaderboard),
     Route("/matches", matches),
     Route("/play", play),
+    Route("/api", api),
 ]

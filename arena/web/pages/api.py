@@ -1,0 +1,93 @@
+"""The page of the JSON API: what can be asked, with an example of each."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arena.store.browsing import Search, group_of
+from arena.store.reader import Reader
+from arena.web.api.openapi import in_query
+from arena.web.api.operation import PREFIX, Operation
+from arena.web.api.operations import OPERATIONS
+from arena.web.rendering import page, site_of
+from machine.exact.judging import SOLVED
+
+
+class Field(Struct, frozen=True):
+    """A field of a query, in words."""
+
+    name: str
+    what: str
+    required: bool
+
+
+class Told(Struct, frozen=True):
+    """An operation in words. `example` is an address, None where the store has nothing to show."""
+
+    name: str
+    address: str
+    summary: str
+    fields: list[Field]
+    example: str | None
+
+
+def api(request: Request) -> Response:
+    """Every operation."""
+    names = _names(site_of(request).reader)
+    told = [
+        Told(each.name, PREFIX + each.path, each.summary, list(map(_field, in_query(each))), _example(each, names))
+        for each in OPERATIONS
+    ]
+    return page(
+        request, "api.html", operations=told, pieces=pieces, here=str(request.base_url).rstrip("/"), prefix=PREFIX
+    )
+
+
+def _names(reader: Reader) -> dict[str, str]:
+    """What examples are about: the newest match, that of a solved game, and the newest tournament."""
+    names: dict[str, str] = {}
+    for match in reader.search(Search(), limit=1).rows:
+        names |= {"match": match.match, "bot": match.seats[0].bot, "pool": group_of(match)}
+    for game in SOLVED:
+        for match in reader.search(Search(game=game), limit=1).rows:
+            names.setdefault("solved", match.match)
+    for tournament in reader.tournaments(limit=1).rows:
+        names["tournament"] = tournament.tournament
+    return names
+
+
+def _example(operation: Operation, names: dict[str, str]) -> str | None:
+    known = {name: quote(value) for name, value in names.items()}
+    if not set(re.findall(r"{(\w+)}", operation.example)) <= known.keys():
+        return None
+    return PREFIX + operation.example.format_map(known)
+
+
+def _field(parameter: dict[str, Any]) -> Field:
+    """A parameter of the description in words."""
+    schema = parameter["schema"]
+    kinds = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
+    kind = kinds[0]
+    if "enum" in kind:
+        what = "one of " + ", ".join(kind["enum"])
+    elif kind.get("type") == "integer":
+        what = f"{kind['minimum']} to {kind['maximum']}"
+    elif kind.get("type") == "boolean":
+        what = "true or false"
+    else:
+        what = ""
+    described = schema.get("description") or kind.get("description") or ""
+    default = schema.get("default")
+    told = [described, what, "" if default is None else f"by default {str(default).lower()}"]
+    return Field(parameter["name"], "; ".join(filter(None, told)), parameter["required"])
+
+
+def pieces(text: str) -> list[tuple[bool, str]]:
+    """Text in pieces, each with whether it stood between backticks, as code does."""
+    return [(at % 2 == 1, piece) for at, piece in enumerate(text.split("`")) if piece]
