@@ -6,6 +6,7 @@ from starlette.routing import Route
 
 from arena.web.pages.api import api
 from arena.web.pages.leaderboard import leaderboard
+from arena.web.pages.match import match
 from arena.web.pages.matches import matches
 from arena.web.pages.play import play
 
@@ -16,4 +17,5 @@ ROUTES = [
     Route("/matches", matches),
     Route("/play", play),
     Route("/api", api),
+    Route("/matches/{match}", match),
 ]

@@ -30,7 +30,7 @@ export class Board {
     this.seats = seats;
     this.told = el("div", { class: "board-told" });
     this.face = el("div", { class: "board-face" });
-    this.words = el("p", { class: "visually-hidden" });
+    this.words = el("p", { class: "quiet" });
     this.element = el("div", { class: `board board-${game}`, role: "group", "aria-label": "board" }, this.told, this.face, this.words);
     /** @type {View} */
     this.view = {};

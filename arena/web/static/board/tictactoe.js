@@ -13,7 +13,7 @@ export class TicTacToeBoard extends Board {
     super("tictactoe", match);
     this.marks = PLACES.map(() => svg("path", { class: "mark" }));
     this.cells = PLACES.map((_, cell) => makeCell(cell, this.marks[cell]));
-    this.row = svg("path", { class: "row" });
+    this.row = svg("path", { class: "three" });
     const rules = svg("path", { class: "rules", d: "M100 6V294M200 6V294M6 100H294M6 200H294" });
     this.face.append(svg("svg", { viewBox: "0 0 300 300", role: "group", "aria-label": "three by three cells" }, ...this.cells, rules, this.row));
     this.roving = new Roving(this.face, (part) => this.#press(Number(part.dataset.cell)));
@@ -27,7 +27,7 @@ export class TicTacToeBoard extends Board {
     }
     const row = LINES.find(([a, b, c]) => cells[a] && cells[a] === cells[b] && cells[a] === cells[c]);
     put(this.row, "d", row ? `M${centre(row[0])}L${centre(row[2])}` : "");
-    put(this.row, "class", `row seat-${row ? cells[row[0]] - 1 : ""}`);
+    put(this.row, "class", `three seat-${row ? cells[row[0]] - 1 : ""}`);
     this.roving.offer(this.playable ? this.cells.map((part, cell) => [part, this.#named(cells, cell)]) : []);
   }
 

@@ -21,21 +21,19 @@ export class Campaign {
   }
 
   async start(dice) {
-    const { map, deal, initial_units: units, max_attacks } = this.config;
+    const { map, deal } = this.config;
     const bytes = deal === null ? await drawn(dice) : fromHex(deal);
     const owner = await dealt(bytes, map.territories.length, this.seats);
-    const state = this.#seen({
-      owner,
-      troops: owner.map(() => units),
-      phase: "draft",
-      units: this.#income(owner, 0),
-      attacks_left: max_attacks,
-      round: 1,
-      out: [],
-      seat: 0,
-      ply: deal === null ? 1 : 0,
-    });
-    return deal === null ? { state, deal: { ply: 0, seat: -1, move: { owner } } } : { state };
+    if (deal !== null) return { state: this.begun(owner, 0) };
+    return { state: this.begun(owner, 1), deal: { ply: 0, seat: -1, move: { owner } } };
+  }
+
+  /** The state after a deal. */
+  begun(owner, ply) {
+    const { initial_units: units, max_attacks: attacks_left } = this.config;
+    const troops = owner.map(() => units);
+    const state = { owner, troops, phase: "draft", units: this.#income(owner, 0), attacks_left, round: 1, out: [], seat: 0, ply };
+    return this.#seen(state);
   }
 
   async play(before, move, dice) {

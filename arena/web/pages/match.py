@@ -1,0 +1,41 @@
+"""A match: who played, how it ended, what it did to the ratings; the viewer of it, live or from its record."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arena.referee import reading
+from arena.referee.record import Record
+from arena.web.faults import NotFound
+from arena.web.rendering import page, site_of
+from protocol.errors import BadRecord
+from protocol.names import MATCH_PATTERN
+
+_is_id = re.compile(MATCH_PATTERN).match
+
+
+def match(request: Request) -> Response:
+    """A stored match; or one that may be under way, which the page itself finds out where the arena is live."""
+    site, name = site_of(request), request.path_params["match"]
+    result = site.reader.match(name) if _is_id(name) else None
+    if result is None:
+        if not _is_id(name) or not site.socket:
+            raise NotFound(f"there is no match {name} here")
+        return page(request, "live_match.html", match=name)
+    record, damage = _record(site.reader.record(name), name)
+    config = msgspec.json.format(msgspec.json.encode(result.config)).decode()
+    return page(request, "match.html", result=result, record=record, damage=damage, config=config)
+
+
+def _record(body: bytes | None, name: str) -> tuple[Record | None, str | None]:
+    """The record of a match, or what is wrong with it."""
+    if body is None:
+        return None, f"match {name} has no record"
+    try:
+        return reading.read(body, f"the record of {name}"), None
+    except BadRecord as exc:
+        return None, str(exc)

@@ -1,0 +1,140 @@
+/** A match as the viewer knows it: whole from its record, or growing while it is played. */
+
+/**
+ * @typedef {object} Line what happened at a ply
+ * @property {object} event
+ * @property {number[]} [clock] ms left by seat after it; missing where it was not told
+ * @property {object} [state] after it; missing where it is not known
+ * @property {number} [given] ms that the seat had been given back
+ * @property {{value?: number, depth?: number, nodes?: number, note?: string}} [info]
+ */
+
+/** The positions of a match: 0 is the start, k is after the k-th event. Tells "grown" when there are more. */
+export class MatchDocument extends EventTarget {
+  /** @param {{header: object, start?: object, plies: Line[], strikes: object[], footer?: object, fault?: string}} record */
+  constructor({ header, start, plies, strikes, footer, fault }) {
+    super();
+    this.header = header;
+    this.start = start;
+    this.plies = plies;
+    this.strikes = strikes;
+    this.footer = footer ?? null;
+    this.fault = fault ?? null;
+  }
+
+  /** The last position. */
+  get last() {
+    return this.plies.length;
+  }
+
+  /** The increment of the clock, in ms. */
+  get increment() {
+    return this.header.clock.increment_ms;
+  }
+
+  /** @param {number} at position */
+  line(at) {
+    return this.plies[at - 1];
+  }
+
+  /**
+   * The state at a position; undefined where it is not known.
+   * @param {number} at
+   */
+  state(at) {
+    return at ? this.line(at).state : this.start;
+  }
+
+  /**
+   * Milliseconds left by seat; undefined where they were not told.
+   * @param {number} at
+   * @returns {number[] | undefined}
+   */
+  clock(at) {
+    return at ? this.line(at).clock : this.header.seats.map(() => this.header.clock.bank_ms);
+  }
+
+  /**
+   * Milliseconds that the seat thought before the event of a position; null where nobody did.
+   * @param {number} at
+   */
+  thought(at) {
+    if (!at) return null;
+    const { event, given = 0 } = this.line(at);
+    if (event.seat < 0) return null;
+    const [before, after] = [this.clock(at - 1)?.[event.seat], this.clock(at)?.[event.seat]];
+    if (before === undefined || after === undefined) return null;
+    return Math.max(0, before - after + given + (event.out === undefined ? this.increment : 0));
+  }
+
+  /**
+   * The moves that were refused before the event of a position.
+   * @param {number} at
+   */
+  strikesAt(at) {
+    if (!at || !this.strikes.length) return [];
+    const { ply, seat } = this.line(at).event;
+    return this.strikes.filter((strike) => strike.ply === ply && strike.seat === seat);
+  }
+
+  /**
+   * A position's name in an address: its ply; where several events have that ply, which of them.
+   * @param {number} at
+   */
+  named(at) {
+    if (!at) return "start";
+    const { ply } = this.line(at).event;
+    let nth = 1;
+    while (at - nth >= 1 && this.line(at - nth).event.ply === ply) nth += 1;
+    return nth === 1 ? `${ply}` : `${ply}.${nth}`;
+  }
+
+  /**
+   * The position that an address names; null if none.
+   * @param {string} name as `named` gives it
+   */
+  position(name) {
+    if (name === "start") return 0;
+    const [ply, nth = 1] = name.split(".").map(Number);
+    if (!Number.isInteger(ply) || !Number.isInteger(nth)) return null;
+    const first = this.plies.findIndex(({ event }) => event.ply >= ply);
+    return first < 0 ? this.last : Math.min(this.last, first + nth);
+  }
+
+  /** Say that there is more of the match, or something else of it. */
+  grown() {
+    this.dispatchEvent(new Event("grown"));
+  }
+}
+
+/**
+ * How many milliseconds, as a clock shows them: "1:05", below 20 s "9.4".
+ * @param {number} ms
+ */
+export function clockText(ms) {
+  const left = Math.max(0, ms);
+  if (left < 20_000) return (Math.floor(left / 100) / 10).toFixed(1);
+  const seconds = Math.floor(left / 1000);
+  const hours = Math.floor(seconds / 3600);
+  const [minutes, rest] = [Math.floor(seconds / 60) % 60, String(seconds % 60).padStart(2, "0")];
+  return hours ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
+}
+
+/**
+ * A duration in words: "3 ms", "0.42 s", "12 s".
+ * @param {number} ms
+ */
+export function durationText(ms) {
+  if (ms < 100) return `${Math.round(ms)} ms`;
+  if (ms < 10_000) return `${(ms / 1000).toFixed(2)} s`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1000)} s`;
+}
+
+/**
+ * What a bot says of its position: the numbers of searches that have won are as large as can be.
+ * @param {number | undefined} value
+ */
+export function valueText(value) {
+  return value === undefined || value === null ? "" : String(Number(value.toPrecision(5)));
+}

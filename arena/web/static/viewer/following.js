@@ -1,0 +1,59 @@
+/** A match under way, over the wire: its document grows with every turn. At its end the stored one takes its place. */
+
+import { showConnection } from "../connection.js";
+import { el, say } from "../dom.js";
+import { theWire } from "../wire.js";
+import { LiveDocument } from "./live.js";
+import { Viewer } from "./viewer.js";
+
+/**
+ * Follow a match into an element.
+ * @param {HTMLElement} root
+ * @param {string} id
+ * @param {{botAddress: (bot: string) => string, asked: () => Promise<object | null>}} page `asked` is the stored match, or null
+ */
+export function follow(root, id, { botAddress, asked }) {
+  const wire = theWire();
+  const course = document.getElementById("course");
+  let match = null;
+
+  function begin(start) {
+    if (match) return match.begin(start);
+    match = new LiveDocument(start);
+    const names = start.seats.map(({ bot }) => bot).join(" – ");
+    say(document.getElementById("players"), names);
+    document.title = `${names}, ${start.game} · Bot Arena`;
+    say(course, `${start.game}, ${start.rated ? "rated" : "unrated"}: live.`);
+    match.viewer = new Viewer(root, match, { botAddress });
+    return undefined;
+  }
+
+  async function finish(end) {
+    await match.finish(end);
+    say(course, `${match.header.game}, ${match.header.rated ? "rated" : "unrated"}: ${ending(match)}.`);
+    course.append(" ", el("a", { href: location.pathname }, "Ratings and downloads"));
+    const record = await asked().catch(() => null);
+    if (record) match.become(record);
+  }
+
+  async function gone() {
+    const record = await asked().catch(() => null);
+    if (record) location.reload();
+    else say(course, `No match ${id} is under way, and none of that name is stored.`);
+  }
+
+  const ours = (then) => (message) => message.match === id && then(message);
+  wire.on("start", ours(begin));
+  wire.on("turn", ours((turn) => match?.turn(turn)));
+  wire.on("end", ours((end) => match && finish(end)));
+  wire.on("gone", ours(gone));
+  showConnection(wire);
+  wire.watch(id);
+  wire.start();
+}
+
+function ending({ header, footer }) {
+  if (footer.reason === "void") return "void, called off by the arena";
+  const first = header.seats.filter((_, seat) => footer.ranks[seat] === 1).map(({ bot }) => bot);
+  return `${first.join(" and ")} ${first.length === 1 ? "won" : "tied"}, ${footer.reason}`;
+}

@@ -1,0 +1,80 @@
+/** The document of a match that is being played: it grows with what a watcher is told. */
+
+import { MatchDocument } from "./document.js";
+import { after, opening, travelling } from "./states.js";
+
+export class LiveDocument extends MatchDocument {
+  /** @param {object} start the message */
+  constructor(start) {
+    super({ header: start, plies: [], strikes: [] });
+    this.live = true;
+    this.told = performance.now(); // when the last turn came
+    this.whole = true; // the next turn has all events so far
+    this.working = Promise.resolve();
+    this.inner = []; // states as the rules keep them, by position
+  }
+
+  /** The match is told from its beginning again. */
+  begin() {
+    this.whole = true;
+  }
+
+  /** @param {{events: object[], state: object, clock: number[], digest: string}} turn */
+  turn({ events, state, clock, digest }) {
+    this.#take(events, state, clock, digest);
+  }
+
+  /** @param {object} end the message */
+  async finish({ events, state, digest, ranks, reason, seats, seed, nonces, ply }) {
+    this.live = false;
+    this.#take(events, state, undefined, digest);
+    await this.working;
+    this.footer = { ranks, reason, reasons: seats.map((seat) => seat.reason), plies: ply, digest, seed, nonces };
+    this.grown();
+  }
+
+  /** What is stored of the match knows more: thinking, strikes, notes. */
+  become({ header, start, plies, strikes, footer, fault }) {
+    Object.assign(this, { header, start, plies, strikes, footer, fault: fault ?? null, live: false });
+    this.grown();
+  }
+
+  /** Events are taken one turn after the other, as the states between are computed aside. */
+  #take(events, state, clock, digest) {
+    const told = performance.now();
+    const whole = this.whole;
+    this.whole = false;
+    this.working = this.working.then(async () => {
+      if (whole) this.#begin(events);
+      for (const event of whole ? events.slice(this.last) : events) this.plies.push({ event });
+      await this.#fill();
+      const line = this.plies.at(-1);
+      if (line) Object.assign(line, { state, clock: clock ?? line.clock, digest });
+      else this.start = state;
+      this.told = told;
+      this.grown();
+    });
+  }
+
+  /** Keep of the events known what the whole list confirms. */
+  #begin(events) {
+    const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+    const cut = this.plies.findIndex(({ event }) => same(event, events[0]));
+    if (cut > 0) events.unshift(...this.plies.slice(0, cut).map(({ event }) => event)); // the oldest were not told again
+    const kept = this.plies.findIndex(({ event }, index) => !same(event, events[index]));
+    if (kept >= 0) this.plies.length = kept;
+    this.inner.length = Math.min(this.inner.length, this.plies.length + 1);
+  }
+
+  async #fill() {
+    if (!(0 in this.inner)) {
+      this.inner[0] = await opening(this.header, this.plies[0]?.event);
+      if (this.inner[0]) this.start ??= travelling(this.header, this.inner[0]);
+    }
+    for (let at = this.inner.length; at <= this.last; at++) {
+      const line = this.line(at);
+      this.inner[at] = await after(this.header, this.inner[at - 1], line.event);
+      if (this.inner[at]) line.state ??= travelling(this.header, this.inner[at]);
+    }
+  }
+}

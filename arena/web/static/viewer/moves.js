@@ -1,0 +1,160 @@
+/** The list of what happened, ply by ply. Only the rows in sight are there, so that thousands stay smooth. */
+
+import { seatSign } from "../board/armies.js";
+import { inWords } from "../board/words.js";
+import { el, put } from "../dom.js";
+import { durationText, valueText } from "./document.js";
+
+const AROUND = 12; // rows kept above and below those in sight
+const USUAL_HEIGHT = 36; // px of a row, until one was measured
+const COLUMNS = ["ply", "bot", "move", "thought", "value", "gave away", "note"];
+const NUMBERS = new Set(["thought", "value", "gave away"]);
+
+export class Moves {
+  /**
+   * @param {import("./document.js").MatchDocument} match
+   * @param {(at: number) => void} go
+   */
+  constructor(match, go) {
+    this.match = match;
+    this.go = go;
+    this.at = 0;
+    this.height = USUAL_HEIGHT;
+    /** @type {Map<number, object>} grades by ply and seat */
+    this.grades = new Map();
+    this.wrong = null;
+    this.rows = new Map();
+    this.head = el("tr", {}, ...COLUMNS.map((name) => el("th", { scope: "col", class: NUMBERS.has(name) ? "number" : null, "data-column": name }, name)));
+    [this.above, this.below] = [spacer(), spacer()];
+    this.body = el("tbody", {}, this.above, this.below);
+    this.table = el("table", {}, el("caption", { class: "quiet" }, "every ply of the match"), el("thead", {}, this.head), this.body);
+    this.element = el("div", { class: "moves", tabindex: 0, role: "region", "aria-label": "moves", onscroll: () => this.#draw() }, this.table);
+    this.body.addEventListener("click", (event) => this.#pressed(event));
+    new ResizeObserver(() => this.#draw()).observe(this.element);
+    this.refresh();
+  }
+
+  /** The match has grown, or more is known of it. */
+  refresh() {
+    const { match } = this;
+    const used = {
+      value: match.plies.some(({ info }) => Number.isFinite(info?.value)),
+      note: match.plies.some(({ info }) => info?.note),
+      "gave away": this.grades.size > 0,
+    };
+    for (const [name, isUsed] of Object.entries(used)) put(this.table, `data-no-${name.replace(" ", "-")}`, !isUsed);
+    put(this.table, "aria-rowcount", match.last + 1);
+    for (const row of this.rows.values()) row.remove();
+    this.rows.clear();
+    this.#draw();
+  }
+
+  /**
+   * Tell what each move gave away.
+   * @param {{moves: {ply: number, seat: number, gave_away: number, best_notation: string}[]}} report
+   */
+  grade({ moves }) {
+    this.grades = new Map(moves.map((move) => [`${move.ply} ${move.seat}`, move]));
+    this.refresh();
+  }
+
+  /**
+   * The grade of the event of a position, if there is one.
+   * @param {number} at
+   */
+  gradeOf(at) {
+    const event = this.match.line(at)?.event;
+    return event && event.out === undefined ? this.grades.get(`${event.ply} ${event.seat}`) : undefined;
+  }
+
+  /**
+   * Mark the position at which the record is wrong, or null.
+   * @param {number | null} at
+   */
+  blame(at) {
+    this.wrong = at;
+    this.refresh();
+  }
+
+  /**
+   * Mark a position and bring it into sight.
+   * @param {number} at
+   */
+  show(at) {
+    const before = this.rows.get(this.at);
+    if (before) put(before, "aria-current", null);
+    this.at = at;
+    this.#draw();
+    this.#reveal(at);
+    this.#draw();
+    const row = this.rows.get(at);
+    if (row) put(row, "aria-current", "true");
+  }
+
+  /** Scroll as little as brings a row into sight. */
+  #reveal(at) {
+    const head = this.head.offsetHeight;
+    const top = (at - 1) * this.height;
+    const { scrollTop, clientHeight } = this.element;
+    if (top < scrollTop) this.element.scrollTop = top;
+    else if (top + this.height > scrollTop + clientHeight - head) this.element.scrollTop = top + this.height - clientHeight + head;
+  }
+
+  #pressed(event) {
+    const row = event.target.closest("tr[data-at]");
+    if (!row) return;
+    event.preventDefault();
+    this.go(Number(row.dataset.at));
+  }
+
+  #draw() {
+    const { last } = this.match;
+    const { scrollTop, clientHeight } = this.element;
+    const first = Math.max(1, Math.floor(scrollTop / this.height) - AROUND);
+    const end = Math.min(last, Math.ceil((scrollTop + clientHeight) / this.height) + AROUND);
+    for (const [at, row] of this.rows) {
+      if (at >= first && at <= end) continue;
+      row.remove();
+      this.rows.delete(at);
+    }
+    let next = this.below;
+    for (let at = end; at >= first; at--) {
+      if (!this.rows.has(at)) {
+        this.rows.set(at, this.#row(at));
+        next.before(this.rows.get(at));
+      }
+      next = this.rows.get(at);
+    }
+    const height = this.rows.get(first)?.getBoundingClientRect().height;
+    if (height) this.height = height;
+    this.above.firstChild.style.setProperty("height", `${(first - 1) * this.height}px`);
+    this.below.firstChild.style.setProperty("height", `${Math.max(0, last - end) * this.height}px`);
+  }
+
+  #row(at) {
+    const { header } = this.match;
+    const { event, info } = this.match.line(at);
+    const strikes = this.match.strikesAt(at);
+    const thought = this.match.thought(at);
+    const grade = this.gradeOf(at);
+    const bot = event.seat < 0 ? ["chance"] : [seatSign(event.seat), el("span", { class: "quiet" }, header.seats[event.seat].bot)];
+    const words = el("td", { class: event.out === undefined ? "move" : "move bad" }, inWords(header.game, header.config, event));
+    if (strikes.length) words.prepend(el("span", { class: "bad" }, `${strikes.length === 1 ? "strike" : `${strikes.length} strikes`}, then `));
+    const given = grade ? (grade.gave_away ? grade.gave_away.toFixed(3) : "0") : "";
+    return el(
+      "tr",
+      { "data-at": at, "aria-rowindex": at + 1, "aria-current": at === this.at ? "true" : null, class: at === this.wrong ? "wrong-ply" : null },
+      el("th", { scope: "row" }, el("a", { href: `#ply=${this.match.named(at)}` }, event.ply)),
+      el("td", { title: header.seats[event.seat]?.bot }, ...bot),
+      words,
+      el("td", { class: "number" }, thought === null ? "" : durationText(thought)),
+      el("td", { class: "number", "data-column": "value" }, valueText(info?.value)),
+      el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),
+      el("td", { class: "note", "data-column": "note" }, info?.note ?? ""),
+    );
+  }
+}
+
+function spacer() {
+  return el("tr", { class: "spacer", "aria-hidden": "true" }, el("td", { colspan: COLUMNS.length }));
+}

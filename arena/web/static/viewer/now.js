@@ -1,0 +1,58 @@
+/** All that is known of the ply that is shown: thinking, value, note, refused moves, the grade, what was verified. */
+
+import { el } from "../dom.js";
+import { durationText, valueText } from "./document.js";
+
+export class Now {
+  /**
+   * @param {import("./document.js").MatchDocument} match
+   * @param {(at: number) => object | undefined} gradeOf
+   * @param {(at: number) => {ok: boolean | null, text: string}[]} stepsOf what was recomputed at a position
+   */
+  constructor(match, gradeOf, stepsOf) {
+    this.match = match;
+    this.gradeOf = gradeOf;
+    this.stepsOf = stepsOf;
+    this.facts = el("dl", { class: "now-facts" });
+    this.steps = el("ul", { class: "now-steps" });
+    this.element = el("div", { class: "now" }, this.facts, this.steps);
+  }
+
+  /**
+   * Tell of a position.
+   * @param {number} at
+   */
+  show(at) {
+    this.facts.replaceChildren(...this.#facts(at).flatMap(([name, ...said]) => [el("dt", {}, name), el("dd", {}, ...said)]));
+    this.steps.replaceChildren(...this.stepsOf(at).map(({ ok, text }) => el("li", { class: ok === false ? "bad" : "good" }, `${ok === false ? "✗" : "✓"} ${text}`)));
+  }
+
+  #facts(at) {
+    if (!at) return [];
+    const { match } = this;
+    const { event, info = {}, given } = match.line(at);
+    const facts = [];
+    for (const { message } of match.strikesAt(at)) facts.push(["refused", el("span", { class: "bad" }, message)]);
+    const thought = match.thought(at);
+    if (thought !== null) {
+      const back = given ? `, ${durationText(given)} given back` : "";
+      facts.push(["thought", `${durationText(thought)}, ${durationText(match.clock(at)[event.seat])} left${back}`]);
+    }
+    const searched = [
+      Number.isFinite(info.value) ? `value ${valueText(info.value)}` : "",
+      Number.isFinite(info.depth) ? `depth ${info.depth}` : "",
+      Number.isFinite(info.nodes) ? `${info.nodes.toLocaleString("en")} nodes` : "",
+    ].filter(Boolean);
+    if (searched.length) facts.push(["says", searched.join(", ")]);
+    if (info.note) facts.push(["note", el("span", { class: "note" }, info.note)]);
+    const grade = this.gradeOf(at);
+    if (grade) facts.push(["grade", gradeText(grade)]);
+    return facts;
+  }
+}
+
+function gradeText({ value, gave_away: given, best_notation: best, best_value: bestValue }) {
+  const worth = (number) => (number > 0 ? "+" : "") + number.toFixed(3);
+  if (!given) return `the best there was, worth ${worth(value)}`;
+  return el("span", { class: "bad" }, `gave away ${given.toFixed(3)}: worth ${worth(value)}; ${best} was worth ${worth(bestValue)}`);
+}

@@ -1,0 +1,90 @@
+/** What bots said of their positions and how long they thought, by ply, with a cursor. */
+
+import { el, put, say, svg } from "../dom.js";
+import { durationText } from "./document.js";
+
+const HEIGHT = 100;
+const CERTAIN = 1e5; // a search that says more than this has won, or lost
+
+/** Two plots over the time line. Calls `go(at)` where one is pressed. */
+export class Plots {
+  /**
+   * @param {import("./document.js").MatchDocument} match
+   * @param {(at: number) => void} go
+   */
+  constructor(match, go) {
+    this.match = match;
+    this.values = makePlot("what the bots say of their positions", go);
+    this.times = makePlot("thinking time", go);
+    const note = el("p", { class: "quiet" }, "The numbers of both plots stand in the list of moves.");
+    this.element = el("div", { class: "plots" }, this.values.element, this.times.element, note);
+    this.refresh();
+  }
+
+  /** Draw all of it. */
+  refresh() {
+    const { match } = this;
+    for (const plot of [this.values, this.times]) {
+      put(plot.picture, "viewBox", `0 0 ${Math.max(1, match.last)} ${HEIGHT}`);
+      plot.last = Math.max(1, match.last);
+    }
+    const { paths, most } = valuePaths(match);
+    drawPlot(this.values, paths, "line");
+    put(this.values.element, "hidden", most === null);
+    if (most !== null) say(this.values.scale, `± ${Number(most.toPrecision(3))}`);
+    const times = timePaths(match);
+    drawPlot(this.times, times.paths, "bars");
+    put(this.times.element, "hidden", times.most === 0);
+    say(this.times.scale, `up to ${durationText(times.most)}`);
+  }
+
+  /**
+   * Put the cursor on a position.
+   * @param {number} at
+   */
+  show(at) {
+    for (const { cursor } of [this.values, this.times]) put(cursor, "d", `M${at} 0V${HEIGHT}`);
+  }
+}
+
+function makePlot(name, go) {
+  const lines = svg("g");
+  const cursor = svg("path", { class: "cursor" });
+  const picture = svg("svg", { class: "plot", preserveAspectRatio: "none", role: "img", "aria-label": `${name} by ply` }, lines, cursor);
+  const scale = el("span", { class: "faint" });
+  const element = el("figure", {}, el("figcaption", {}, `${name} by ply, `, scale), picture);
+  const plot = { element, picture, lines, cursor, scale, last: 1 };
+  picture.addEventListener("click", (event) => {
+    const box = picture.getBoundingClientRect();
+    go(Math.round(((event.clientX - box.left) / box.width) * plot.last));
+  });
+  return plot;
+}
+
+function drawPlot(plot, paths, kind) {
+  plot.lines.replaceChildren(...paths.map((d, seat) => svg("path", { class: `${kind} seat-${seat}`, d })));
+}
+
+/** A line for each seat, zero in the middle; values of a game that is decided lie on the edge. */
+function valuePaths({ header, plies }) {
+  const said = plies.map(({ event, info }, index) => [index + 1, event.seat, info?.value]).filter(([, , value]) => Number.isFinite(value));
+  if (!said.length) return { paths: [], most: null };
+  const sizes = said.map(([, , value]) => Math.abs(value)).filter((size) => size < CERTAIN);
+  const most = Math.max(...sizes.slice(-1), sizes.reduce((a, b) => Math.max(a, b), 0)) || 1;
+  const paths = header.seats.map(() => "");
+  for (const [at, seat, value] of said) {
+    const y = HEIGHT / 2 - (Math.max(-1, Math.min(1, value / most)) * (HEIGHT - 8)) / 2;
+    paths[seat] += `${paths[seat] ? "L" : "M"}${at} ${y.toFixed(1)}`;
+  }
+  return { paths, most };
+}
+
+function timePaths(match) {
+  const times = match.plies.map((_, index) => match.thought(index + 1) ?? 0);
+  const most = times.reduce((a, b) => Math.max(a, b), 0);
+  const paths = match.header.seats.map(() => "");
+  for (const [index, { event }] of match.plies.entries()) {
+    if (event.seat >= 0 && most) paths[event.seat] += `M${index + 1} ${HEIGHT}V${(HEIGHT - (96 * times[index]) / most).toFixed(1)}`;
+  }
+  return { paths, most };
+}

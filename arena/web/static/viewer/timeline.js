@@ -1,0 +1,151 @@
+/** The time line: a range to drag, steps, play at a speed, marks of what matters, keys. */
+
+import { el, put, say, svg } from "../dom.js";
+
+const SPEEDS = [0.5, 1, 2, 4, 8, 16];
+const USUAL = 1; // plies a second
+const ICONS = {
+  first: "M3 3v10M13 3 5 8l8 5z",
+  back: "M11 3 4 8l7 5z",
+  play: "M5 3l8 5-8 5z",
+  pause: "M5 3v10M11 3v10",
+  on: "M5 3l7 5-7 5z",
+  last: "M13 3v10M3 3l8 5-8 5z",
+};
+const KEYS = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" };
+
+/** Where in a match the viewer is. Calls `show(at)` whenever that changes. */
+export class Timeline {
+  /**
+   * @param {import("./document.js").MatchDocument} match
+   * @param {(at: number) => void} show
+   */
+  constructor(match, show) {
+    this.match = match;
+    this.show = show;
+    this.at = match.last;
+    this.timer = 0;
+    this.wrong = null;
+    this.range = el("input", { type: "range", min: 0, class: "timeline-range", "aria-label": "position in the match", oninput: () => this.go(Number(this.range.value)) });
+    this.marks = svg("svg", { class: "timeline-marks", preserveAspectRatio: "none", "aria-hidden": "true" });
+    this.buttons = Object.fromEntries(
+      [["first", "first (Home)"], ["back", "back (←)"], ["play", "play (Space)"], ["on", "on (→)"], ["last", "last (End)"]].map(([name, title]) => [name, this.#button(name, title)]),
+    );
+    this.speed = el("select", { onchange: () => this.#restart() }, ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} a second`)));
+    this.speed.value = String(USUAL);
+    this.place = el("output", { class: "timeline-place" });
+    const steps = el("div", { class: "timeline-steps" }, ...Object.values(this.buttons), el("label", {}, el("span", { class: "quiet" }, "plies "), this.speed), this.place);
+    this.element = el("div", { class: "timeline", role: "group", "aria-label": "time line" }, this.marks, this.range, steps);
+    this.refresh();
+  }
+
+  /** Whether the last position is shown. */
+  get isAtEnd() {
+    return this.at >= this.match.last;
+  }
+
+  /**
+   * Go to a position.
+   * @param {number} at
+   */
+  go(at) {
+    this.at = Math.min(Math.max(0, at), this.match.last);
+    this.#draw();
+    this.show(this.at);
+  }
+
+  /** The match has grown: go along if its end was shown. */
+  refresh(follow = false) {
+    put(this.range, "max", this.match.last);
+    this.#mark();
+    if (follow) this.go(this.match.last);
+    else this.#draw();
+  }
+
+  /**
+   * Do what a key says.
+   * @param {KeyboardEvent} event
+   */
+  key(event) {
+    const name = KEYS[event.key];
+    if (!name || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    this.#press(name);
+  }
+
+  /**
+   * Mark the position at which the record is wrong, or null.
+   * @param {number | null} at
+   */
+  blame(at) {
+    this.wrong = at;
+    this.#mark();
+  }
+
+  /** Stop playing. */
+  pause() {
+    clearInterval(this.timer);
+    this.timer = 0;
+    this.#drawPlay();
+  }
+
+  #button(name, title) {
+    const icon = svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+    return el("button", { type: "button", title, "aria-label": title, onclick: () => this.#press(name) }, icon);
+  }
+
+  #press(name) {
+    if (name === "play") return this.timer ? this.pause() : this.#play();
+    this.pause();
+    const places = { first: 0, back: this.at - 1, on: this.at + 1, last: this.match.last };
+    return this.go(places[name]);
+  }
+
+  #play() {
+    if (this.isAtEnd) this.go(0);
+    this.timer = setInterval(() => this.#tick(), 1000 / Number(this.speed.value));
+    this.#drawPlay();
+  }
+
+  #tick() {
+    if (this.isAtEnd) this.pause();
+    else this.go(this.at + 1);
+  }
+
+  #restart() {
+    if (!this.timer) return;
+    this.pause();
+    this.#play();
+  }
+
+  #drawPlay() {
+    const name = this.timer ? "pause" : "play";
+    put(this.buttons.play.querySelector("path"), "d", ICONS[name]);
+    put(this.buttons.play, "aria-label", `${name} (Space)`);
+    put(this.buttons.play, "title", `${name} (Space)`);
+  }
+
+  #draw() {
+    const { at, match } = this;
+    if (Number(this.range.value) !== at) this.range.value = String(at);
+    const ply = at ? `ply ${match.line(at).event.ply}` : "start";
+    put(this.range, "aria-valuetext", `${ply}, position ${at} of ${match.last}`);
+    say(this.place, `${ply} · ${at} of ${match.last}`);
+    for (const name of ["first", "back"]) put(this.buttons[name], "disabled", at === 0);
+    for (const name of ["on", "last"]) put(this.buttons[name], "disabled", this.isAtEnd);
+  }
+
+  /** Ticks where something was taken (low), a move refused or a seat left (high). */
+  #mark() {
+    const { match } = this;
+    const paths = { taken: "", trouble: "" };
+    for (let at = 1; at <= match.last; at++) {
+      const { event } = match.line(at);
+      if (event.out !== undefined || match.strikesAt(at).length) paths.trouble += `M${at} 0V12`;
+      else if (event.result?.taken) paths.taken += `M${at} 6V12`;
+    }
+    if (this.wrong !== null) paths.wrong = `M${this.wrong} 0V12`;
+    put(this.marks, "viewBox", `0 0 ${Math.max(1, match.last)} 12`);
+    this.marks.replaceChildren(...Object.entries(paths).map(([name, d]) => svg("path", { class: name, d })));
+  }
+}

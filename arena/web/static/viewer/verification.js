@@ -1,0 +1,58 @@
+/** The record refereed again in this browser: a button, the progress, what was found. */
+
+import { check } from "../check/check.js";
+import { el, put, say } from "../dom.js";
+
+const AT_ONCE = 12; // ms of work between two pictures
+
+export class Verification {
+  /**
+   * @param {object} record the match document, whole
+   * @param {{found: (steps: Map<number, object[]>) => void, wrong: (at: number | null) => void}} then `found` when it is over
+   */
+  constructor(record, then) {
+    this.record = record;
+    this.then = then;
+    this.button = el("button", { type: "button", onclick: () => this.run() }, "Verify in this browser");
+    this.progress = el("progress", { max: Math.max(1, record.plies.length), value: 0, "aria-label": "verified so far", hidden: true });
+    this.verdict = el("p", { role: "status", class: "verdict" });
+    this.general = el("ul", { class: "now-steps" });
+    this.details = el("details", { hidden: true }, el("summary", {}, "what opens the dice"), this.general);
+    this.element = el("div", { class: "verification" }, this.button, this.progress, this.verdict, this.details);
+  }
+
+  /** Verify it all, or up to what is wrong. */
+  async run() {
+    put(this.button, "disabled", true);
+    put(this.progress, "hidden", null);
+    say(this.verdict, "");
+    const steps = new Map();
+    const general = [];
+    let [wrong, pause] = [null, performance.now() + AT_ONCE];
+    for await (const step of check(this.record)) {
+      if (step.index === null) general.push(step);
+      else steps.set(step.index + 1, [...(steps.get(step.index + 1) ?? []), step]);
+      if (step.ok === false) wrong ??= step;
+      if (performance.now() < pause) continue;
+      this.progress.value = step.index ?? 0;
+      await new Promise((resume) => setTimeout(resume));
+      pause = performance.now() + AT_ONCE;
+    }
+    this.progress.value = this.progress.max;
+    this.#tell(wrong, general, steps);
+  }
+
+  #tell(wrong, general, steps) {
+    put(this.button, "disabled", null);
+    put(this.progress, "hidden", true);
+    put(this.details, "hidden", null);
+    const counted = `${this.record.plies.length} ${this.record.plies.length === 1 ? "event" : "events"}`;
+    put(this.verdict, "class", wrong ? "verdict bad" : "verdict good");
+    const where = wrong && wrong.ply !== null ? `Wrong at ply ${wrong.ply}` : "Wrong";
+    say(this.verdict, wrong ? `✗ ${where}: ${wrong.text}` : `✓ Verified: the seed, ${counted} with all dice and digests, the result.`);
+    this.general.replaceChildren(...general.map(({ ok, text }) => el("li", { class: ok === false ? "bad" : ok ? "good" : "faint" }, `${ok === false ? "✗ " : ok ? "✓ " : ""}${text}`)));
+    this.then.found(steps);
+    const at = wrong && wrong.index !== null ? wrong.index + 1 : null;
+    this.then.wrong(at);
+  }
+}

@@ -1,0 +1,119 @@
+/** The viewer of a match: board, clocks, time line, plots, moves, what is known of each, the check of its dice. */
+
+import { knows, makeBoard } from "../board/index.js";
+import { el, put } from "../dom.js";
+import { Clocks } from "./clocks.js";
+import { Moves } from "./moves.js";
+import { Now } from "./now.js";
+import { Plots } from "./plots.js";
+import { Timeline } from "./timeline.js";
+import { Verification } from "./verification.js";
+
+const OWN_KEYS = "input, select, textarea, [role=button]";
+
+export class Viewer {
+  /**
+   * @param {HTMLElement} root what it fills
+   * @param {import("./document.js").MatchDocument} match
+   * @param {{botAddress?: (bot: string) => string | null}} [options]
+   */
+  constructor(root, match, { botAddress } = {}) {
+    this.root = root;
+    this.match = match;
+    this.steps = new Map();
+    const go = (at) => this.timeline.go(at);
+    this.board = knows(match.header.game) ? makeBoard(match.header.game, match.header) : null;
+    this.unseen = el("p", { class: "empty", hidden: true });
+    this.clocks = new Clocks(match, botAddress);
+    this.moves = new Moves(match, go);
+    this.now = new Now(match, (at) => this.moves.gradeOf(at), (at) => this.steps.get(at) ?? []);
+    this.plots = new Plots(match, go);
+    this.timeline = new Timeline(match, (at) => this.#show(at));
+    this.verifying = el("section", { "aria-label": "verification" });
+    const stage = el("div", { class: "viewer-stage" }, this.unseen, ...(this.board ? [this.board.element] : []), this.timeline.element, this.plots.element);
+    const side = el("div", { class: "viewer-side" }, this.now.element, this.moves.element, this.verifying);
+    root.replaceChildren(el("div", { class: "viewer" }, this.clocks.element, stage, side));
+    document.addEventListener("keydown", (event) => this.#key(event));
+    addEventListener("hashchange", () => this.#follow());
+    match.addEventListener("grown", () => this.refresh());
+    this.#offerVerification();
+    this.timeline.go(this.#named() ?? match.last);
+  }
+
+  /** The match has grown, or more is known of it. */
+  refresh() {
+    const follow = this.shown >= this.last;
+    this.last = this.match.last;
+    this.moves.refresh();
+    this.plots.refresh();
+    this.timeline.refresh(follow);
+    if (!follow) this.#show(this.shown);
+    this.#offerVerification();
+  }
+
+  /** Tell the grades of the moves, as the API gives them. */
+  grade(report) {
+    this.moves.grade(report);
+    this.now.show(this.shown);
+  }
+
+  #show(at) {
+    const { match } = this;
+    this.shown = at;
+    this.last = match.last;
+    const state = match.state(at);
+    put(this.unseen, "hidden", this.board && state ? true : null);
+    if (this.board) put(this.board.element, "hidden", state ? null : true);
+    if (this.board && state) this.board.show(state, at ? { event: match.line(at).event, before: match.state(at - 1) } : {});
+    else this.unseen.textContent = this.board ? (match.fault ?? "The board of this ply is not known.") : `There is no picture of ${match.header.game} here.`;
+    this.clocks.show(at);
+    this.moves.show(at);
+    this.plots.show(at);
+    this.now.show(at);
+    this.#keep(at);
+  }
+
+  /** Keep the position in the address; the end of a match is where one is anyway. */
+  #keep(at) {
+    const name = at === this.match.last ? "" : `#ply=${this.match.named(at)}`;
+    if (location.hash !== name) history.replaceState(history.state, "", name || location.pathname + location.search);
+  }
+
+  #named() {
+    const name = new URLSearchParams(location.hash.slice(1)).get("ply");
+    return name === null ? null : this.match.position(name);
+  }
+
+  #follow() {
+    const at = this.#named();
+    if (at !== null && at !== this.shown) this.timeline.go(at);
+  }
+
+  #key(event) {
+    const target = event.target;
+    const isOurs = target === document.body || this.root.contains(target);
+    if (event.defaultPrevented || !isOurs || target.closest?.(OWN_KEYS)) return;
+    if (event.key === " " && target.closest?.("button, a, summary")) return;
+    this.timeline.key(event);
+  }
+
+  #offerVerification() {
+    if (!this.match.footer || this.verification) return;
+    const { header, start, plies, strikes, footer } = this.match;
+    this.verification = new Verification(
+      { header, start, plies, strikes, footer },
+      {
+        found: (steps) => {
+          this.steps = steps;
+          this.now.show(this.shown);
+        },
+        wrong: (at) => {
+          this.moves.blame(at);
+          this.timeline.blame(at);
+          if (at !== null) this.timeline.go(at);
+        },
+      },
+    );
+    this.verifying.replaceChildren(this.verification.element);
+  }
+}
