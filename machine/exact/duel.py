@@ -13,6 +13,7 @@ from machine.exact.duel_shape import Shape, shape_of
 from machine.exact.duel_values import iterate
 from machine.exact.storage import read_values, write_values
 from machine.exact.verdict import Judge, Verdict
+from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE, Action, Duel, Position
 
@@ -98,3 +99,12 @@ def judge_of(game: Duel) -> Judge:
         return Verdict(value, move, value) if value > values[best] - EQUAL else Verdict(value, best, values[best])
 
     return judge
+
+
+def can_judge(game: Duel) -> bool:
+    """Whether `judge_of` gives a judge."""
+    try:
+        shape_of(game.map, game.max_troops)
+    except UsageFault:
+        return False
+    return True

@@ -17,6 +17,15 @@ _WHERE = {
 SOLVED = tuple(_WHERE)
 """The games whose moves can be graded, if they are small enough."""
 
+_LIMITS = {"risk-duel": "machine.exact.duel:can_judge"}
+"""Which of their configs are not too large."""
+
+
+def has_judge(game: Game[Any, Any]) -> bool:
+    """Whether anybody can grade `game`. Nothing is solved to know it."""
+    limit = _LIMITS.get(game.name)
+    return game.name in _WHERE and (limit is None or resolve_name(limit)(game))
+
 
 def judge_of(game: Game[Any, Any]) -> Judge:
     """Who grades `game`. Raises `UsageFault` where nobody can."""

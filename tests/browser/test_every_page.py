@@ -20,9 +20,12 @@ ADDRESSES = (
     "/leaderboard/nim/classic?search=an&sort=played&order=asc",
     "/matches",
     "/matches?game=nim&bot=ann&reason=timeout",
+    "/matches/{nim}",
+    "/matches/{tictactoe}",
+    "/matches/{campaign}",
 )
 """`{nim}` stands for the id that the library has under that name."""
-MISSING = ("/nowhere", "/leaderboard/chess")
+MISSING = ("/nowhere", "/leaderboard/chess", "/matches/nothing")
 
 
 async def test_every_page_is_looked_at() -> None:

@@ -1,5 +1,7 @@
 /** A match as the viewer knows it: whole from its record, or growing while it is played. */
 
+const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
 /**
  * @typedef {object} Line what happened at a ply
  * @property {object} event
@@ -137,4 +139,12 @@ export function durationText(ms) {
  */
 export function valueText(value) {
   return value === undefined || value === null ? "" : String(Number(value.toPrecision(5)));
+}
+
+/**
+ * The same in a few characters: "562K".
+ * @param {number | undefined} value
+ */
+export function shortValue(value) {
+  return value === undefined || value === null ? "" : SHORT.format(value);
 }

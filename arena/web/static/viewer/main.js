@@ -10,22 +10,19 @@ const id = root.dataset.match;
 const api = `/api/v1/matches/${id}`;
 const botAddress = (bot) => `/bots/${encodeURIComponent(bot)}`;
 
-/** JSON from the API; null where there is none. */
+/** JSON from the API. Throws what the API says is wrong. */
 async function asked(address) {
   const answer = await fetch(address, { headers: { accept: "application/json" } });
   const body = await answer.json();
-  if (answer.ok) return body;
-  if (answer.status === 404 || answer.status === 400) return null;
-  throw new Error(body.error?.message ?? `the page got no answer from ${address}`);
+  if (!answer.ok) throw new Error(body.error?.message ?? `the page got no answer from ${address}`);
+  return body;
 }
 
 async function stored() {
   const found = await asked(api);
-  if (!found) throw new Error(`there is no match ${id}`);
   const viewer = new Viewer(root, new MatchDocument(found), { botAddress });
   if (found.fault) root.prepend(el("p", { class: "banner lost" }, found.fault));
-  const grades = await asked(`${api}/grades`).catch(() => null);
-  if (grades) viewer.grade(grades);
+  if ("graded" in root.dataset && !found.fault) viewer.grade(await asked(`${api}/grades`));
 }
 
 function say(error) {

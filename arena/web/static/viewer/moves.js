@@ -3,7 +3,7 @@
 import { seatSign } from "../board/armies.js";
 import { inWords } from "../board/words.js";
 import { el, put } from "../dom.js";
-import { durationText, valueText } from "./document.js";
+import { durationText, shortValue } from "./document.js";
 
 const AROUND = 12; // rows kept above and below those in sight
 const USUAL_HEIGHT = 36; // px of a row, until one was measured
@@ -148,7 +148,7 @@ export class Moves {
       el("td", { title: header.seats[event.seat]?.bot }, ...bot),
       words,
       el("td", { class: "number" }, thought === null ? "" : durationText(thought)),
-      el("td", { class: "number", "data-column": "value" }, valueText(info?.value)),
+      el("td", { class: "number", "data-column": "value" }, shortValue(info?.value)),
       el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),
       el("td", { class: "note", "data-column": "note" }, info?.note ?? ""),
     );

@@ -1,10 +1,9 @@
 /** What bots said of their positions and how long they thought, by ply, with a cursor. */
 
 import { el, put, say, svg } from "../dom.js";
-import { durationText } from "./document.js";
+import { durationText, shortValue } from "./document.js";
 
 const HEIGHT = 100;
-const CERTAIN = 1e5; // a search that says more than this has won, or lost
 
 /** Two plots over the time line. Calls `go(at)` where one is pressed. */
 export class Plots {
@@ -31,7 +30,7 @@ export class Plots {
     const { paths, most } = valuePaths(match);
     drawPlot(this.values, paths, "line");
     put(this.values.element, "hidden", most === null);
-    if (most !== null) say(this.values.scale, `± ${Number(most.toPrecision(3))}`);
+    if (most !== null) say(this.values.scale, `up to ± ${shortValue(most)}`);
     const times = timePaths(match);
     drawPlot(this.times, times.paths, "bars");
     put(this.times.element, "hidden", times.most === 0);
@@ -65,15 +64,14 @@ function drawPlot(plot, paths, kind) {
   plot.lines.replaceChildren(...paths.map((d, seat) => svg("path", { class: `${kind} seat-${seat}`, d })));
 }
 
-/** A line for each seat, zero in the middle; values of a game that is decided lie on the edge. */
+/** A line for each seat, zero in the middle. */
 function valuePaths({ header, plies }) {
   const said = plies.map(({ event, info }, index) => [index + 1, event.seat, info?.value]).filter(([, , value]) => Number.isFinite(value));
   if (!said.length) return { paths: [], most: null };
-  const sizes = said.map(([, , value]) => Math.abs(value)).filter((size) => size < CERTAIN);
-  const most = Math.max(...sizes.slice(-1), sizes.reduce((a, b) => Math.max(a, b), 0)) || 1;
+  const most = said.reduce((so, [, , value]) => Math.max(so, Math.abs(value)), 0) || 1;
   const paths = header.seats.map(() => "");
   for (const [at, seat, value] of said) {
-    const y = HEIGHT / 2 - (Math.max(-1, Math.min(1, value / most)) * (HEIGHT - 8)) / 2;
+    const y = HEIGHT / 2 - ((value / most) * (HEIGHT - 8)) / 2;
     paths[seat] += `${paths[seat] ? "L" : "M"}${at} ${y.toFixed(1)}`;
   }
   return { paths, most };
