@@ -6,38 +6,27 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from commands import run
+from node import Node, node_in
 from patience import WITHIN
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> tuple[str, Path]:
-    """Node and a copy of the example, with `ws` beside it. Without Node the test is skipped; in CI it fails."""
-    program, npm = shutil.which("node"), shutil.which("npm")
-    if program is None or npm is None:
-        if os.environ.get("CI"):
-            pytest.fail("node or npm is not installed")
-        pytest.skip("node or npm is not installed")
-    folder = tmp_path / "js"
-    folder.mkdir()
-    shutil.copy(EXAMPLES / "bot.mjs", folder)
-    (folder / "package.json").write_text('{"private": true}')
-    built_in = subprocess.run([program, "-e", "process.exit(globalThis.WebSocket ? 0 : 1)"], timeout=WITHIN)
-    if built_in.returncode:
-        install = [npm, "install", "--no-audit", "--no-fund", "--silent", "ws@8"]
-        subprocess.run(install, cwd=folder, check=True, timeout=WITHIN)
-    return program, folder
+def node(tmp_path: Path) -> Node:
+    """Node beside a copy of the example."""
+    made = node_in(tmp_path / "js")
+    shutil.copy(EXAMPLES / "bot.mjs", made.folder)
+    return made
 
 
-def test_the_javascript_bot_plays_in_a_tournament(node: tuple[str, Path], tmp_path: Path) -> None:
+def test_the_javascript_bot_plays_in_a_tournament(node: Node, tmp_path: Path) -> None:
     program, folder = node
     words = ["random", f"nodette={program} {folder / 'bot.mjs'}", "--game", "nim", "--seed", "1"]
     done = run("arena", "tournament", *words, "--data", str(tmp_path / "data"))
@@ -45,7 +34,7 @@ def test_the_javascript_bot_plays_in_a_tournament(node: tuple[str, Path], tmp_pa
     assert done.stdout.startswith("nim round-robin, 1 match (win 1)")
 
 
-async def test_the_javascript_bot_plays_rated_matches(node: tuple[str, Path], port: int, tmp_path: Path) -> None:
+async def test_the_javascript_bot_plays_rated_matches(node: Node, port: int, tmp_path: Path) -> None:
     program, folder = node
     environ = {
         **{key: value for key, value in os.environ.items() if not key.startswith("ARENA_")},
@@ -74,7 +63,7 @@ async def test_the_javascript_bot_plays_rated_matches(node: tuple[str, Path], po
 
 
 @pytest.mark.ci
-def test_the_javascript_bot_passes_the_course_of_faults(node: tuple[str, Path], tmp_path: Path) -> None:
+def test_the_javascript_bot_passes_the_course_of_faults(node: Node, tmp_path: Path) -> None:
     program, folder = node
     log = tmp_path / "bot.log"
     done = run("arena", "doctor", "--json", "--log", str(log), "--", program, str(folder / "bot.mjs"))

@@ -23,6 +23,7 @@ ADDRESSES = (
     "/matches/{nim}",
     "/matches/{tictactoe}",
     "/matches/{campaign}",
+    "/connect?bot=ann",
 )
 """`{nim}` stands for the id that the library has under that name."""
 MISSING = ("/nowhere", "/leaderboard/chess", "/matches/nothing")

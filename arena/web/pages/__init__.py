@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.routing import Route
 
 from arena.web.pages.api import api
+from arena.web.pages.connect import connect
 from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.match import match
 from arena.web.pages.matches import matches
@@ -15,6 +16,7 @@ ROUTES = [
     Route("/leaderboard/{game}", leaderboard),
     Route("/leaderboard/{game}/{preset}", leaderboard),
     Route("/matches", matches),
+    Route("/connect", connect),
     Route("/play", play),
     Route("/api", api),
     Route("/matches/{match}", match),

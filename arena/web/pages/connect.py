@@ -1,0 +1,47 @@
+"""How a bot is connected to this arena: code with its address, a token, and what went wrong with a bot of late."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arena.store.browsing import LOST, Search
+from arena.web.headers import HOST
+from arena.web.rendering import page, site_of
+from protocol.names import is_bot_name
+
+LATEST = 10
+EXAMPLE = "mine"
+"""What the bot is called in the code as long as nobody says how."""
+
+
+def connect(request: Request) -> Response:
+    """The page; `bot` names the bot that the code is for, and of which it is told how it fares."""
+    site = site_of(request)
+    bot = request.query_params.get("bot", "").strip()
+    wrong = ""
+    if bot and not is_bot_name(bot):
+        wrong = "a name has 1 to 32 letters, digits, dots, dashes or underscores, a letter or digit first"
+    known = None if wrong or not bot else site.reader.profile(bot)
+    lost = None if known is None else site.reader.search(Search(bot=bot, outcome=LOST), limit=LATEST)
+    return page(
+        request,
+        "connect.html",
+        status=(HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK).value,
+        address=address(site.socket, request.headers.get("host", ""), encrypted=request.url.scheme == "https"),
+        bot=bot,
+        name=EXAMPLE if wrong or not bot else bot,
+        wrong=wrong,
+        known=known,
+        lost=lost,
+    )
+
+
+def address(socket: str, host: str, *, encrypted: bool) -> str:
+    """The arena's URL for who reached the page as `host`; `socket` is that of `Site`."""
+    if not socket.isdecimal():
+        return socket
+    name = HOST.match(host)
+    return f"{'wss' if encrypted else 'ws'}://{name[0] if name else 'localhost'}:{socket}"

@@ -1,0 +1,128 @@
+/** The page on which bots are connected: code to copy, and a name registered over the wire, with a new token. */
+
+import { el } from "./dom.js";
+import { newToken, wrongWith } from "./identity.js";
+import { arenaAddress, Wire } from "./wire.js";
+
+const COPIED = 2000; // ms for which a button says so
+
+for (const code of document.querySelectorAll("pre > code")) addCopy(code);
+const place = document.getElementById("registering");
+if (place !== null) place.append(registering(place.dataset.bot));
+
+/** Put a button beside some code that copies it. */
+function addCopy(code) {
+  const word = el("span", {}, "Copy");
+  const button = el("button", { class: "button", type: "button" }, word, el("span", { class: "quiet" }, ` ${code.dataset.what}`));
+  let timer = 0;
+  button.addEventListener("click", async () => {
+    word.textContent = (await copy(code)) ? "Copied" : "Press Ctrl-C:";
+    clearTimeout(timer);
+    timer = setTimeout(() => (word.textContent = "Copy"), COPIED);
+  });
+  const pre = code.parentElement;
+  const box = el("div", { class: "code" });
+  pre.replaceWith(box);
+  box.append(pre, button);
+}
+
+/**
+ * Copy the text of an element; where the browser does not let a page do that, select it.
+ * @returns {Promise<boolean>} whether it is copied
+ */
+async function copy(element) {
+  try {
+    await navigator.clipboard.writeText(element.textContent);
+    return true;
+  } catch {
+    getSelection().selectAllChildren(element); // a page without encryption may not ask for the clipboard
+    return document.execCommand("copy");
+  }
+}
+
+/** The form that registers a name. */
+function registering(bot) {
+  const name = el("input", { id: "new-name", value: bot, autocomplete: "off", autocapitalize: "none", maxlength: "64" });
+  name.spellcheck = false;
+  const wrong = el("span", { class: "wrong", id: "new-name-wrong" });
+  const button = el("button", { class: "button main" }, "Register it");
+  const told = el("div", { role: "status" });
+  const form = el(
+    "form",
+    { "aria-label": "Register a name", novalidate: "" },
+    el(
+      "div",
+      { class: "fields" },
+      el("div", { class: "field" }, el("label", { for: "new-name" }, "Name to register"), name, wrong),
+    ),
+    el("div", { class: "row" }, button),
+    told,
+  );
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    complain(name, wrong, wrongWith(name.value.trim()));
+    if (wrong.textContent !== "") return;
+    button.disabled = true;
+    told.replaceChildren(el("p", { class: "faint" }, "Asking the arena …"));
+    const { token, reason, bot: registered } = await register(name.value.trim());
+    button.disabled = false;
+    told.replaceChildren(...(token === undefined ? [] : shown(registered, token)));
+    complain(name, wrong, reason ?? "");
+  });
+  return form;
+}
+
+/** Say what is wrong with a field, or that nothing is. */
+function complain(field, where, reason) {
+  where.textContent = reason;
+  if (reason === "") {
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("aria-describedby");
+  } else {
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-describedby", where.id);
+    field.focus();
+  }
+}
+
+/**
+ * Register a name by the first hello of a connection of its own, with a token that is made here.
+ * @param {string} bot
+ * @returns {Promise<{bot?: string, token?: string, reason?: string}>}
+ */
+function register(bot) {
+  return new Promise((resolve) => {
+    const token = newToken();
+    const wire = new Wire(arenaAddress());
+    const done = (answer) => {
+      wire.stop();
+      resolve(answer);
+    };
+    wire.on("welcome", (welcome) => done({ bot: welcome.bot, token }));
+    wire.on("state", ({ name, reason, code }) => {
+      if (name === "stopped" || name === "waiting") done({ reason: refusal(bot, code, reason) });
+    });
+    wire.start({ bot, token });
+  });
+}
+
+/** Why a name could not be registered, in a sentence. */
+function refusal(bot, code, reason) {
+  if (code === "auth_failed" || code === "name_taken") return `Somebody owns the name ${bot} already: choose another.`;
+  return `It could not be registered: ${reason}.`;
+}
+
+/** The new token, and what to do with it. */
+function shown(bot, token) {
+  const code = el("code", { id: "token", "data-what": "the token" }, token);
+  const pre = el("pre", { class: "token", tabindex: "0" }, code);
+  const inCommand = document.getElementById("token-in-command");
+  if (inCommand !== null) inCommand.textContent = token;
+  const nodes = [
+    el("p", {}, el("strong", {}, `${bot} is yours.`), " This is its token. It is shown once and kept nowhere: save it now."),
+    el("div", {}, pre),
+    el("p", {}, "Keep it where only you can read it, and give it to the program in ", el("code", {}, "ARENA_TOKEN"), "."),
+  ];
+  addCopy(code);
+  return nodes;
+}

@@ -1,0 +1,134 @@
+"""The page on which bots are connected: its code is taken from the page and run."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from arena.store.reader import Reader
+from arena.store.store import Store
+from arena.web.pages.connect import address
+from arena.web.site import Site
+from node import Node, node_in
+from patience import WITHIN
+from processes import Served, play, serving
+from visitor import Visitor, served
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return node_in(tmp_path / "js")
+
+
+@contextmanager
+def beside(arena: Served, *, registration: bool = True) -> Iterator[Visitor]:
+    """A visitor of the pages of a running arena."""
+    port = arena.url.rpartition(":")[2]
+    store, reader = Store.open(arena.data / "arena.db", checkpoint=False), Reader.open(arena.data / "arena.db")
+    with served(Site(reader, socket=port, registration=registration)) as url:
+        yield Visitor(url, store)
+    reader.close()
+    store.close()
+
+
+def code(page: str, name: str) -> str:
+    """What the page shows as code, as it is copied."""
+    found = re.search(rf'<code id="{name}"[^>]*>(.*?)</code>', page, re.DOTALL)
+    assert found, f"no code {name}"
+    return html.unescape(re.sub(r"<[^>]*>", "", found[1]))
+
+
+async def played_against_random(arena: Served, *command: str, folder: Path) -> str:
+    """What a bot says that is run by a command, once it has played two matches."""
+    environ = {**os.environ, "XDG_CONFIG_HOME": str(folder), "PYTHONUNBUFFERED": "1", "ARENA_TOKEN": "t" * 16}
+    bot = await asyncio.create_subprocess_exec(
+        *command, cwd=folder, env=environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    try:
+        await play(arena, "random", 2)
+    finally:
+        bot.terminate()
+        out, _ = await asyncio.wait_for(bot.communicate(), WITHIN)
+    return out.decode()
+
+
+async def test_the_python_on_the_page_plays_on_this_arena(tmp_path: Path) -> None:
+    async with serving(tmp_path / "data") as arena:
+        with beside(arena) as visitor:
+            page = visitor.get("/connect?bot=ann").text
+        assert code(page, "address") == arena.url
+        program = tmp_path / "my_bot.py"
+        program.write_text(code(page, "python"))
+        run, *words = code(page, "python-run").split()
+        assert (run, words[0]) == ("python", "my_bot.py")
+        said = await played_against_random(arena, sys.executable, *words, folder=tmp_path)
+    assert len(re.findall(r"ann: (?:won|lost) \S+ against random \(win\), rating", said)) >= 1
+    example = (EXAMPLES / "mine.py").read_text()
+    assert code(page, "python") == example.replace('Mine("mine")', f'Mine("ann"), url="{arena.url}"')
+
+
+async def test_the_javascript_on_the_page_plays_on_this_arena(tmp_path: Path, node: Node) -> None:
+    async with serving(tmp_path / "data") as arena:
+        with beside(arena) as visitor:
+            page = visitor.get("/connect").text
+        (node.folder / "my_bot.mjs").write_text(code(page, "javascript"))
+        said = await played_against_random(arena, node.program, "my_bot.mjs", folder=node.folder)
+    assert re.fullmatch(r"(\S+ win\n)+(closed: .*\n)?", said)
+    assert code(page, "javascript-run") == "ARENA_TOKEN=choose-a-long-secret node my_bot.mjs"
+
+
+async def test_a_bot_is_told_which_matches_it_lost(tmp_path: Path) -> None:
+    async with serving(tmp_path / "data") as arena:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(play(arena, "random", 3))
+            group.create_task(play(arena, "perfect", 3))
+        with beside(arena) as visitor:
+            told = visitor.get("/connect?bot=RANDOM").text
+            assert told.count('href="/matches/') == len(visitor.store.matches(bot="random"))
+            assert "No bot of this name has come in yet" in visitor.get("/connect?bot=zoe").text
+
+
+def test_a_name_that_is_none_is_refused_in_a_line_and_harmless(visitor: Visitor) -> None:
+    answer = visitor.get("/connect?bot=%3Cimg%20src=x%20onerror=alert(1)%3E")
+    assert answer.status == 400
+    assert "A name has 1 to 32 letters" in answer.text
+    assert "<img" not in answer.text
+
+
+def test_a_stored_arena_says_that_nothing_connects_to_it(visitor: Visitor) -> None:
+    told = visitor.get("/connect").text
+    assert "This is a stored arena" in told
+    assert 'id="python"' not in told
+
+
+async def test_where_registration_is_closed_no_name_is_registered(tmp_path: Path) -> None:
+    async with serving(tmp_path / "data") as arena:
+        with beside(arena) as visitor:
+            assert 'id="registering"' in visitor.get("/connect").text
+        with beside(arena, registration=False) as visitor:
+            told = visitor.get("/connect").text
+    assert 'id="registering"' not in told
+    assert "ask for one, and for its token" in told
+
+
+@pytest.mark.parametrize(
+    ("socket", "host", "encrypted", "url"),
+    [
+        ("8765", "arena.example:8080", False, "ws://arena.example:8765"),
+        ("8765", "[2001:db8::1]:8080", True, "wss://[2001:db8::1]:8765"),
+        ("8765", "<b>", False, "ws://localhost:8765"),
+        ("wss://arena.example/ws", "other.example", False, "wss://arena.example/ws"),
+    ],
+)
+def test_the_address_is_that_by_which_the_page_was_reached(socket: str, host: str, encrypted: bool, url: str) -> None:
+    assert address(socket, host, encrypted=encrypted) == url
