@@ -32,6 +32,8 @@ from arena.commands.config import ServerSettings
 from arena.commands.serve import serve
 
 PACE = 0.01
+NEWCOMERS = 20
+"""At once at most: on a slow machine more would pile up, which is no growth of the server's."""
 GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
 COUNTED = ("MiB of memory", "open files", "tasks", "objects")
 
@@ -123,16 +125,18 @@ async def _watch(port: int) -> None:
 
 
 async def _play(port: int, bots: int) -> None:
-    """The regulars, a watcher, and a newcomer every second who plays one match."""
+    """The regulars, a watcher, and a newcomer every second who plays one match, unless too many have not yet."""
     regulars = [Regular(port, f"regular-{number}", random.Random(number)) for number in range(bots)]
     playing = {asyncio.create_task(regular.live()) for regular in regulars} | {asyncio.create_task(_watch(port))}
     number = 0
     while True:
+        await asyncio.sleep(1)
+        if len(playing) >= bots + 1 + NEWCOMERS:
+            continue
         number += 1
         newcomer = asyncio.create_task(Regular(port, f"once-{number}", random.Random(-number)).live(matches=1))
         playing.add(newcomer)
         newcomer.add_done_callback(playing.discard)
-        await asyncio.sleep(1)
 
 
 def slope(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
