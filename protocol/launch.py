@@ -18,3 +18,9 @@ SLOTS = "ARENA_SLOTS"
 SEED = "ARENA_SEED"
 PATIENCE = "ARENA_PATIENCE"
 ASSIGNED = "ARENA_ASSIGNED"
+
+
+def name_in(word: str) -> str:
+    """The name under which a word of a command line has a bot play: of `BOT`, `NAME=BOT`, `NAME=BOT:KEY=VALUE,…`."""
+    name, equals, _ = word.partition("=")
+    return name if equals and ":" not in name else word.partition(":")[0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -28,6 +29,16 @@ class TableRow(Struct, frozen=True, kw_only=True):
     high: float
     forfeits: int
     """Matches lost by time, strikes, disconnection or not showing up."""
+
+
+class Score(NamedTuple):
+    """What a bot has won: matches, the share of the points, and how many it forfeited."""
+
+    won: int
+    drawn: int
+    lost: int
+    share: float
+    forfeits: int
 
 
 def points(result: Result) -> list[float]:
@@ -63,23 +74,38 @@ def table(names: Sequence[str], results: Iterable[Result]) -> list[TableRow]:
             score[seat.bot] += won  # type: ignore[assignment]  # Counter adds floats as well
             outcome = "lost" if seat.rank != best else "drawn" if shared else "won"
             counts[seat.bot].update(["played", outcome, *(["forfeits"] if seat.reason in FORFEITS else [])])
-    shares = {name: score[name] / counts[name]["played"] if counts[name]["played"] else 0.0 for name in names}
-    rows = []
-    for name in sorted(names, key=lambda name: -shares[name]):
-        count, share = counts[name], shares[name]
-        low, high = interval(share, count["played"])
-        rows.append(
-            TableRow(
-                rank=1 + sum(other > share for other in shares.values()),
-                bot=name,
-                played=count["played"],
+    return rows_of(
+        {
+            name: Score(
                 won=count["won"],
                 drawn=count["drawn"],
                 lost=count["lost"],
-                score=share,
+                share=score[name] / count["played"] if count["played"] else 0.0,
+                forfeits=count["forfeits"],
+            )
+            for name, count in counts.items()
+        }
+    )
+
+
+def rows_of(scores: Mapping[str, Score]) -> list[TableRow]:
+    """The table of what each bot has won, best first; equal shares have equal ranks."""
+    rows = []
+    for name, score in sorted(scores.items(), key=lambda item: -item[1].share):
+        played = score.won + score.drawn + score.lost
+        low, high = interval(score.share, played)
+        rows.append(
+            TableRow(
+                rank=1 + sum(other.share > score.share for other in scores.values()),
+                bot=name,
+                played=played,
+                won=score.won,
+                drawn=score.drawn,
+                lost=score.lost,
+                score=score.share,
                 low=low,
                 high=high,
-                forfeits=count["forfeits"],
+                forfeits=score.forfeits,
             )
         )
     return rows

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from arena.referee.course import Course
 from arena.referee.record import Footer, Header
 from arena.referee.result import Ratings, Result, SeatResult
 from protocol.games.base import Game
-from protocol.messages import Player
+from protocol.messages import CHANCE, Event, Player
 from protocol.reasons import VOID
 
 
@@ -23,8 +24,22 @@ def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:
     return header.pool or next(iter(game.pools), header.game)
 
 
-def result_of(header: Header, course: Course, players: Sequence[Player], finished: str) -> Result:
-    """The outcome of a match whose course is over."""
+def thinking(header: Header, events: Iterable[Event], left_ms: Sequence[int]) -> list[tuple[int, int]]:
+    """Each seat's moves, and the milliseconds that it thought: what was taken off its clock, which shows `left_ms`."""
+    moves = Counter(event.seat for event in events if event.out is None and event.seat != CHANCE)
+    bank, increment = header.clock.bank_ms, header.clock.increment_ms
+    return [(moves[seat], max(0, bank + increment * moves[seat] - left)) for seat, left in enumerate(left_ms)]
+
+
+def result_of(
+    header: Header,
+    course: Course,
+    players: Sequence[Player],
+    finished: str,
+    thought: Sequence[tuple[int, int]],
+) -> Result:
+    """The outcome of a match whose course is over; `thought` is its seats' `thinking`."""
+    noted = [(None, None)] * len(players) if course.reason == VOID else thought
     reasons = [course.seat_reason(seat) for seat in range(len(players))]
     pool = pool_of(header, course.game, course.reason)
     return Result(
@@ -34,8 +49,10 @@ def result_of(header: Header, course: Course, players: Sequence[Player], finishe
         rated=pool is not None,
         pool=pool,
         seats=tuple(
-            SeatResult(bot=player.bot, version=player.version, rank=rank, reason=reason)
-            for player, rank, reason in zip(players, course.ranks, reasons, strict=True)
+            SeatResult(
+                bot=player.bot, version=player.version, rank=rank, reason=reason, moves=moves, thought_ms=thought_ms
+            )
+            for player, rank, reason, (moves, thought_ms) in zip(players, course.ranks, reasons, noted, strict=True)
         ),
         reason=course.reason,
         plies=course.ply,

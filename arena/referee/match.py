@@ -11,7 +11,7 @@ from typing import Any
 
 from arena.referee import telling
 from arena.referee.clock import TimeBanks
-from arena.referee.closing import footer_of, result_of
+from arena.referee.closing import footer_of, result_of, thinking
 from arena.referee.course import Course
 from arena.referee.effects import (
     Deadline,
@@ -130,7 +130,9 @@ class Match:
 
     def result(self, finished: str) -> Result:
         """The outcome, for the store; only when the match is over."""
-        return result_of(self.header, self.standing.playing, self.players, finished)
+        standing = self.standing
+        thought = thinking(self.header, standing.events, [int(bank * 1000) for bank in standing.clock.banks])
+        return result_of(self.header, standing.playing, self.players, finished, thought)
 
     def footer(self, result: Result, ratings: Ratings | None) -> Footer:
         """The last line of the record."""

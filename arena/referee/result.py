@@ -8,12 +8,18 @@ from msgspec import Struct
 
 
 class SeatResult(Struct, frozen=True, kw_only=True):
-    """How one seat fared. `rank` 1 is best, equal ranks are a tie; `reason` as in docs/protocol.md."""
+    """How one seat fared. `rank` 1 is best, equal ranks are a tie; `reason` as in docs/protocol.md.
+
+    `moves` were accepted, `thought_ms` was taken off its clock; None where the match was called off, or of before that
+    was noted.
+    """
 
     bot: str
     version: str
     rank: int
     reason: str
+    moves: int | None = None
+    thought_ms: int | None = None
 
 
 class Result(Struct, frozen=True, kw_only=True):

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from arena.ratings import ladder
+from arena.referee.closing import thinking
 from arena.referee.record import Record
 from arena.referee.result import Result, SeatRating, SeatResult
 from protocol.names import folded
+from protocol.reasons import VOID
+
+CLOCK_MS = 1
+"""By so much may a clock that was read from a journal differ from the one that was written there."""
 
 
 def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -> Iterator[str]:
@@ -25,6 +30,8 @@ def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -
         for name in ("version", "rank", "reason"):
             for difference in _difference(name, getattr(stored, name), getattr(seat, name)):
                 yield f"seat {at}: {difference}"
+        if stored.moves is not None or stored.thought_ms is not None:  # else of before that was noted
+            yield from (f"seat {at}: {difference}" for difference in _of_thinking(stored, seat))
     if record.footer.ratings is None or record.header.pool is None:
         return  # of before there was a pool for each preset: rated once more since
     said = record.footer.ratings.seats
@@ -40,10 +47,21 @@ def _difference(name: str, stored: object, recorded: object) -> Iterator[str]:
         yield f"{name} is {stored!r}, the record says {recorded!r}"
 
 
+def _of_thinking(stored: SeatResult, recorded: SeatResult) -> Iterator[str]:
+    yield from _difference("moves", stored.moves, recorded.moves)
+    a, b = stored.thought_ms, recorded.thought_ms
+    if not (isinstance(a, int) and isinstance(b, int) and abs(a - b) <= CLOCK_MS):
+        yield from _difference("thought_ms", a, b)
+
+
 def _result_of(record: Record, pool: str | None) -> Result:
     """The result; old records say nothing of the pool, and are believed to be of the one that is stored."""
     header, footer = record.header, record.footer
     rated = footer.ratings is not None
+    plies = list(record.plies)
+    thought: Sequence[tuple[int | None, int | None]] = [(None, None)] * len(header.seats)
+    if footer.reason != VOID and plies:
+        thought = thinking(header, (ply.event for ply in plies), plies[-1].clock)
     return Result(
         match=header.match,
         game=header.game,
@@ -51,8 +69,10 @@ def _result_of(record: Record, pool: str | None) -> Result:
         rated=rated,
         pool=header.pool or pool if rated else None,
         seats=tuple(
-            SeatResult(bot=seat.bot, version=seat.version, rank=rank, reason=reason)
-            for seat, rank, reason in zip(header.seats, footer.ranks, footer.reasons, strict=True)
+            SeatResult(bot=seat.bot, version=seat.version, rank=rank, reason=reason, moves=moves, thought_ms=thought_ms)
+            for seat, rank, reason, (moves, thought_ms) in zip(
+                header.seats, footer.ranks, footer.reasons, thought, strict=True
+            )
         ),
         reason=footer.reason,
         plies=footer.plies,

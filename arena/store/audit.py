@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 
 from arena.ratings import ladder
 from arena.referee.result import SeatRating
-from arena.store import finishing, reading
+from arena.store import finishing, reading, summaries
 from arena.store.finishing import Tallies, Tally
 from arena.store.schema import matches, ratings, seats
 
@@ -30,7 +30,7 @@ def rebuild(connection: Connection) -> int:
     if stale:
         connection.execute(delete(ratings))
         finishing.put(connection, tallies)
-    return len(wrong) + stale
+    return len(wrong) + stale + summaries.rebuild(connection)
 
 
 def complaints(connection: Connection) -> Iterator[str]:
@@ -42,6 +42,7 @@ def complaints(connection: Connection) -> Iterator[str]:
     stale = _stale(connection, tallies)
     if stale:
         yield f"{stale} standings are not what follows from the results: run `arena db rebuild-ratings`"
+    yield from summaries.complaints(connection)
 
 
 def _again(connection: Connection) -> tuple[Tallies, dict[tuple[int, int], SeatRating]]:

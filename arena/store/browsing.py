@@ -9,25 +9,33 @@ from msgspec import Struct
 from arena.ratings.standings import TableRow
 from arena.referee.result import Result
 from arena.store.reading import LeaderboardRow
+from protocol.reasons import VOID
 
 T = TypeVar("T")
 UNRATED = "unrated"
 """Where a pool is named, `GAME/unrated` stands for a game's matches that are in none."""
+SORTS = ("score", "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
+"""The orders of a leaderboard; `share` is that of matches won, a draw counting as half of one."""
 WON, DRAWN, LOST, VOIDED = "won", "drawn", "lost", "void"
 OUTCOMES = (WON, DRAWN, LOST, VOIDED)
 """What a match was for a seat: first alone, first with others, not first; or it was called off."""
 
 
 class Page(Struct, Generic[T], frozen=True, kw_only=True):
-    """Some rows of many. `next` is the cursor of the page after this one, None on the last; `total` counts all rows."""
+    """Some rows of many. `next` is the cursor of the page after this one, None on the last.
+
+    `total` is how many rows there are in all, None where only counting them would tell.
+    """
 
     rows: list[T]
     next: str | None = None
-    total: int
+    total: int | None
 
 
 class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
-    """A line of the leaderboard; its `rank` is by score, whatever the order, `curve` its last mus, the newest last."""
+    """A line of the leaderboard; its `rank` is by score, whatever the order, `curve` its last mus, the newest last,
+    to two decimals.
+    """
 
     rank: int
     curve: list[float]
@@ -182,3 +190,11 @@ class TournamentTable(TournamentRow, frozen=True, kw_only=True):
 def group_of(result: Result) -> str:
     """The pool of a match, or what its game's unrated matches go by."""
     return result.pool or f"{result.game}/{UNRATED}"
+
+
+def outcome_of(result: Result, seat: int) -> str:
+    """What a match was for a seat, one of `OUTCOMES`."""
+    if result.reason == VOID:
+        return VOIDED
+    ranks = [other.rank for other in result.seats]
+    return LOST if ranks[seat] != 1 else WON if ranks.count(1) == 1 else DRAWN

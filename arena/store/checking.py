@@ -33,7 +33,7 @@ def complaints(connection: Connection, look: Look, progress: Callable[[int, int]
         ("the tournaments", _tournaments(connection)),
         ("the order of the matches", _numbers(connection)),
         ("the matches", _matches(connection, look, progress)),
-        ("the ratings", audit.complaints(connection)),
+        ("the ratings and summaries", audit.complaints(connection)),
     ):
         yield from _safely(what, part)
 

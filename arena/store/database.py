@@ -6,6 +6,7 @@ Nothing is ever written to a file that is not ours.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,12 +22,15 @@ from sqlalchemy.exc import (
     ProgrammingError,
     SQLAlchemyError,
 )
+from sqlalchemy.pool import QueuePool
 
 from arena.store.private import FILE, FOLDER
 from arena.store.schema import APPLICATION_ID, REVISIONS, metadata
 from protocol.errors import ArenaFault
 
 BUSY_MS = 10_000
+READERS, CACHE_KIB = 8, 16 * 1024
+"""Connections that only read, at once, and what each keeps of the file."""
 MIGRATIONS = Path(__file__).parent / "migrations"
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
@@ -69,7 +73,16 @@ def file_of(where: str | Path) -> Path:
     return Path(rest[1:])
 
 
-def revision_of(file: Path) -> str | None:
+def check_current(file: Path, connecting: Callable[[Path], Engine]) -> None:
+    """Raise `NoDatabase`, `ForeignDatabase`, `WrongSchema` or `StoreFailed` unless a file is ours and up to date."""
+    revision = revision_of(file, connecting)
+    if revision is None:
+        raise NoDatabase(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
+    if revision != REVISIONS[-1]:
+        raise WrongSchema(f"{file} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
+
+
+def revision_of(file: Path, connecting: Callable[[Path], Engine] | None = None) -> str | None:
     """The schema revision of our database; None where there is no file yet, an empty one, or one whose making was cut
     off: `create` completes it.
 
@@ -92,7 +105,7 @@ def revision_of(file: Path) -> str | None:
             return None
         if owner != APPLICATION_ID:
             raise ForeignDatabase(f"{file} is a database, but not Bot Arena's: choose another file with --db")
-    engine = connect(file)
+    engine = (connecting or connect)(file)
     try:
         with failures(file), engine.connect() as connection:
             revision = str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
@@ -150,6 +163,43 @@ def connect(file: Path, *, log: bool = True, checkpoint: bool = True) -> Engine:
         connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
 
     return engine
+
+
+def reading(file: Path) -> Engine:
+    """An engine whose connections change nothing, not even beside the file, and are shared by threads.
+
+    A folder that can't be written has no log of its own making: what is in the file itself is then all there is.
+    """
+    where = file.absolute().as_uri()
+    whole = f"{where}?mode=ro"
+    if not os.access(file.parent, os.W_OK) and not _has_log(file):
+        whole = f"{where}?immutable=1"
+    engine = create_engine(
+        "sqlite://",
+        creator=lambda: sqlite3.connect(whole, uri=True, check_same_thread=False, isolation_level=None),
+        poolclass=QueuePool,
+        pool_size=READERS,
+        max_overflow=0,
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(raw: Any, _: object) -> None:
+        raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        raw.execute("PRAGMA query_only = ON")
+        raw.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+def _has_log(file: Path) -> bool:
+    try:
+        return file.with_name(f"{file.name}-wal").stat().st_size > 0
+    except OSError:
+        return False
 
 
 def writing(engine: Engine) -> Engine:

@@ -12,7 +12,8 @@ from sqlalchemy.dialects.sqlite import insert
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from arena.referee.result import Ratings, Result
-from arena.store import reading
+from arena.store import reading, summaries
+from arena.store.browsing import group_of, outcome_of
 from arena.store.schema import bots, matches, ratings, records, seats
 from arena.store.times import utc
 from protocol.digest import canonical
@@ -35,6 +36,16 @@ class Tally(NamedTuple):
     losses: int = 0
 
 
+class _Stored(NamedTuple):
+    """A match as it goes into the tables; `played` are the rated matches of its bots in the pool, this one included."""
+
+    number: int
+    result: Result
+    rated: Ratings | None
+    record: bytes
+    played: list[int | None]
+
+
 Tallies = MutableMapping[tuple[int, str], Tally]
 """By the bot's row and the pool."""
 
@@ -50,7 +61,7 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
     tallies = tallies_of(connection, list(rows.values()))
     before = dict(tallies)
     number = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
-    stored: list[tuple[int, Result, Ratings | None, bytes]] = []
+    stored: list[_Stored] = []
     for at, (result, close) in enumerate(batch):
         if result.match in known:
             continue
@@ -66,7 +77,8 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
             break
         tallies.update(after.maps[0])
         number += 1
-        stored.append((number, result, rated, record))
+        played = [None if rated is None else tallies[bot, rated.pool].standing.matches for bot in ids]
+        stored.append(_Stored(number, result, rated, record, played))
         known[result.match] = rated
     _insert(connection, stored, rows)
     put(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})
@@ -145,17 +157,13 @@ def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _insert(
-    connection: Connection, stored: Sequence[tuple[int, Result, Ratings | None, bytes]], rows: dict[str, int]
-) -> None:
+def _insert(connection: Connection, stored: Sequence[_Stored], rows: dict[str, int]) -> None:
     if not stored:
         return
-    connection.execute(insert(matches), [_match_row(number, result) for number, result, _, _ in stored])
-    connection.execute(
-        insert(seats),
-        [row for number, result, rated, _ in stored for row in _seat_rows(number, result, rated, rows)],
-    )
-    connection.execute(insert(records), [{"match": number, "data": body} for number, _, _, body in stored])
+    connection.execute(insert(matches), [_match_row(one.number, one.result) for one in stored])
+    connection.execute(insert(seats), [row for one in stored for row in _seat_rows(one, rows)])
+    connection.execute(insert(records), [{"match": one.number, "data": one.record} for one in stored])
+    summaries.add(connection, stored[0].number, stored[-1].number)
 
 
 def _match_row(number: int, result: Result) -> dict[str, Any]:
@@ -175,11 +183,12 @@ def _match_row(number: int, result: Result) -> dict[str, Any]:
     }
 
 
-def _seat_rows(number: int, result: Result, rated: Ratings | None, rows: dict[str, int]) -> list[dict[str, Any]]:
-    ratings = rated.seats if rated else [None] * len(result.seats)
+def _seat_rows(stored: _Stored, rows: dict[str, int]) -> list[dict[str, Any]]:
+    result = stored.result
+    ratings = stored.rated.seats if stored.rated else [None] * len(result.seats)
     return [
         {
-            "match": number,
+            "match": stored.number,
             "seat": place,
             "bot": rows[folded(seat.bot)],
             "version": seat.version,
@@ -189,6 +198,12 @@ def _seat_rows(number: int, result: Result, rated: Ratings | None, rows: dict[st
             "sigma_before": rating and rating.sigma_before,
             "mu_after": rating and rating.mu_after,
             "sigma_after": rating and rating.sigma_after,
+            "moves": seat.moves,
+            "thought_ms": seat.thought_ms,
+            "pool": group_of(result),
+            "outcome": outcome_of(result, place),
+            "tournament": result.tournament,
+            "played": played,
         }
-        for place, (seat, rating) in enumerate(zip(result.seats, ratings, strict=True))
+        for place, (seat, rating, played) in enumerate(zip(result.seats, ratings, stored.played, strict=True))
     ]

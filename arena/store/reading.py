@@ -17,6 +17,18 @@ from arena.store.schema import bots, matches, ratings, seats
 from protocol.names import folded
 
 MOST_ASKED_AT_ONCE = 500
+_OF_A_SEAT = (
+    "seat",
+    "version",
+    "rank",
+    "moves",
+    "thought_ms",
+    "bot",
+    "mu_before",
+    "sigma_before",
+    "mu_after",
+    "sigma_after",
+)
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True):
@@ -126,7 +138,12 @@ def with_seats(
     """Numbers, results and the rows of their seats, in the order of the numbers or against it, as they are read."""
     number = matches.c.number
     query = (
-        select(matches, seats, seats.c.reason.label("seat_reason"), bots.c.name)
+        select(
+            matches,
+            *(seats.c[name] for name in _OF_A_SEAT),
+            seats.c.reason.label("seat_reason"),
+            bots.c.name,
+        )
         .join(seats, seats.c.match == matches.c.number)
         .join(bots, bots.c.id == seats.c.bot)
         .order_by(number.desc() if newest_first else number, seats.c.seat)
@@ -151,7 +168,15 @@ def _result(rows: Sequence[Any]) -> Result:
         rated=row.pool is not None,
         pool=row.pool,
         seats=tuple(
-            SeatResult(bot=seat.name, version=seat.version, rank=seat.rank, reason=seat.seat_reason) for seat in rows
+            SeatResult(
+                bot=seat.name,
+                version=seat.version,
+                rank=seat.rank,
+                reason=seat.seat_reason,
+                moves=seat.moves,
+                thought_ms=seat.thought_ms,
+            )
+            for seat in rows
         ),
         reason=row.reason,
         plies=row.plies,

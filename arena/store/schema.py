@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """The migrations, oldest first."""
 
 metadata = MetaData()
@@ -68,6 +68,10 @@ matches = Table(
     UniqueConstraint("tournament", "place", name="one_match_a_place"),
     Index("matches_by_game", "game", "number"),
     Index("matches_by_finish", "finished"),
+    Index("matches_by_ending", "game", "pool", "reason", "number"),
+    Index(
+        "matches_by_tournament", "tournament", "pool", "reason", "number", sqlite_where=text("tournament IS NOT NULL")
+    ),
 )
 
 seats = Table(
@@ -83,7 +87,20 @@ seats = Table(
     Column("sigma_before", Float),
     Column("mu_after", Float),
     Column("sigma_after", Float),
+    Column("moves", Integer, comment="accepted; null: it was not noted"),
+    Column("thought_ms", Integer, comment="taken off its clock; null: it was not noted"),
+    Column("pool", String(128), nullable=False, server_default="", comment="the match's, or GAME/unrated"),
+    Column("outcome", String(8), nullable=False, server_default="", comment="won, drawn, lost or void"),
+    Column("tournament", String(40), comment="the match's"),
+    Column("played", Integer, comment="the how-manieth rated match of its bot in the pool"),
     Index("seats_by_bot", "bot", "match"),
+    Index("seats_by_ending", "bot", "pool", "outcome", "reason", "match"),
+    Index(
+        "seats_by_tournament",
+        *("tournament", "bot", "pool", "outcome", "reason", "match"),
+        sqlite_where=text("tournament IS NOT NULL"),
+    ),
+    Index("seats_by_played", "bot", "pool", "played", "mu_after", sqlite_where=text("played IS NOT NULL")),
 )
 
 ratings = Table(
@@ -98,6 +115,7 @@ ratings = Table(
     Column("draws", Integer, nullable=False),
     Column("losses", Integer, nullable=False),
     Column("version", String(64), nullable=False),
+    Index("ratings_by_pool", "pool", "mu", "sigma"),
 )
 
 records = Table(
@@ -105,6 +123,86 @@ records = Table(
     metadata,
     Column("match", ForeignKey("matches.number"), primary_key=True),
     Column("data", LargeBinary, nullable=False, comment="the closed record, gzip"),
+)
+
+# What follows are summaries of the results: arena/store/summaries.py says how they follow.
+
+counts = Table(
+    "counts",
+    metadata,
+    Column("tournament", String(40), primary_key=True, comment="'' for all matches"),
+    Column("game", String(64), primary_key=True),
+    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
+    Column("reason", String(32), primary_key=True),
+    Column("matches", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+tallies = Table(
+    "tallies",
+    metadata,
+    Column("tournament", String(40), primary_key=True, comment="'' for all matches"),
+    Column("bot", Integer, primary_key=True, autoincrement=False),
+    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
+    Column("outcome", String(8), primary_key=True),
+    Column("reason", String(32), primary_key=True),
+    Column("seat", Integer, primary_key=True, autoincrement=False),
+    Column("matches", Integer, nullable=False),
+    Column("moves", Integer, nullable=False),
+    Column("thought_ms", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+opponents = Table(
+    "opponents",
+    metadata,
+    Column("tournament", String(40), primary_key=True, comment="'' for all matches"),
+    Column("bot", Integer, primary_key=True, autoincrement=False),
+    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
+    Column("opponent", Integer, primary_key=True, autoincrement=False),
+    Column("wins", Integer, nullable=False, comment="its rank was better"),
+    Column("draws", Integer, nullable=False),
+    Column("losses", Integer, nullable=False),
+    Column("void", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+versions = Table(
+    "versions",
+    metadata,
+    Column("bot", Integer, primary_key=True, autoincrement=False),
+    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
+    Column("version", String(64), primary_key=True),
+    Column("wins", Integer, nullable=False),
+    Column("draws", Integer, nullable=False),
+    Column("losses", Integer, nullable=False),
+    Column("void", Integer, nullable=False),
+    Column("moves", Integer, nullable=False),
+    Column("thought_ms", Integer, nullable=False),
+    Column("last", Integer, nullable=False, comment="the number of its last match"),
+    Index("versions_by_last", "bot", "last"),
+    sqlite_with_rowid=False,
+)
+
+encounters = Table(
+    "encounters",
+    metadata,
+    Column("bot", Integer, primary_key=True, autoincrement=False),
+    Column("opponent", Integer, primary_key=True, autoincrement=False),
+    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
+    Column("outcome", String(8), primary_key=True),
+    Column("reason", String(32), primary_key=True),
+    Column("match", Integer, primary_key=True, autoincrement=False, comment="its number"),
+    sqlite_with_rowid=False,
+)
+
+hours = Table(
+    "hours",
+    metadata,
+    Column("hour", String(13), primary_key=True, comment="of the end of matches: 2026-01-31T12"),
+    Column("first", Integer, nullable=False, comment="the lowest number of such a match"),
+    Column("last", Integer, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 

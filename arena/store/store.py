@@ -18,9 +18,9 @@ from sqlalchemy.dialects.sqlite import insert
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from arena.referee.result import Ratings, Result
-from arena.store import audit, checking, database, finishing, reading
+from arena.store import audit, checking, database, finishing, reading, summaries
 from arena.store.checking import Look
-from arena.store.database import NoDatabase, WrongSchema
+from arena.store.database import NoDatabase
 from arena.store.finishing import Finished
 from arena.store.presence import Presence
 from arena.store.reading import LeaderboardRow
@@ -50,7 +50,8 @@ def upgrade(file: Path) -> tuple[str, str]:
 
     Raises `NoDatabase`, `ForeignDatabase`, `WrongSchema` or `StoreFailed`; then nothing has changed.
     """
-    return database.upgrade(file, audit.rebuild)
+    before = database.revision_of(file)
+    return database.upgrade(file, audit.rebuild if before == REVISIONS[0] else summaries.rebuild)
 
 
 class Store:
@@ -70,13 +71,12 @@ class Store:
         `ForeignDatabase`, `WrongSchema` or `StoreFailed`.
         """
         file = database.file_of(where)
-        revision = database.revision_of(file)
-        if revision is None:
+        try:
+            database.check_current(file, database.connect)
+        except NoDatabase:
             if not create:
-                raise NoDatabase(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
+                raise
             database.create(file)
-        elif revision != REVISIONS[-1]:
-            raise WrongSchema(f"{file} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
         return cls(file, database.connect(file, checkpoint=checkpoint))
 
     def close(self) -> None:

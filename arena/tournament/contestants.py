@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from protocol.errors import UsageFault
-from protocol.launch import REFERENCE_BOTS
+from protocol.launch import REFERENCE_BOTS, name_in
 from protocol.names import folded, is_bot_name
 
 
@@ -41,12 +41,12 @@ def contestants(words: Sequence[str], defaults: Mapping[str, str]) -> list[Conte
 
 
 def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str]) -> Contestant:
-    name, equals, what = word.partition("=")
-    if not equals or ":" in name:
-        name, _, settings = word.partition(":")
-        if settings:
-            raise UsageFault(f"{word!r} needs a name of its own: {name}-2={word}")
-        what = name
+    name = name_in(word)
+    equals, what = word.startswith(f"{name}="), name
+    if not equals and len(word) > len(name) + 1:
+        raise UsageFault(f"{word!r} needs a name of its own: {name}-2={word}")
+    if equals:
+        what = word[len(name) + 1 :]
     if not is_bot_name(name):
         raise UsageFault(f"{name!r} is no bot name: letters, digits, dot, dash and underscore, at most 32")
     bot, _, settings = what.partition(":")

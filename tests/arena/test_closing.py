@@ -64,8 +64,8 @@ def test_a_result_says_what_was_played_by_whom_and_how_it_ended() -> None:
         rated=True,
         pool="nim/classic",
         seats=(
-            SeatResult(bot="ann", version="1", rank=1, reason="win"),
-            SeatResult(bot="bob", version="1", rank=2, reason="resigned"),
+            SeatResult(bot="ann", version="1", rank=1, reason="win", moves=1, thought_ms=0),
+            SeatResult(bot="bob", version="1", rank=2, reason="resigned", moves=0, thought_ms=0),
         ),
         reason="resigned",
         plies=1,

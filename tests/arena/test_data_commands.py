@@ -16,6 +16,7 @@ from arena.commands.tables import table
 from arena.referee.result import Result, SeatResult
 from arena.store.finishing import Finished
 from arena.store.lock import lock
+from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import Done, call
@@ -240,7 +241,7 @@ def test_ratings_that_follow_are_left_by_a_rebuild_and_a_schema_that_is_new_by_a
         "ratings computed again from the results: 0 rows were different\n",
         "",
     )
-    assert arena("db", "upgrade") == (0, f"{played}/arena.db has schema 0002\n", "")
+    assert arena("db", "upgrade") == (0, f"{played}/arena.db has schema {REVISIONS[-1]}\n", "")
 
 
 def test_a_database_that_does_not_add_up_is_exit_code_1(arena: Arena, played: Path) -> None:

@@ -128,6 +128,20 @@ def test_a_sound_database_is_said_to_be_sound(check: Check, file: Path) -> None:
         ("UPDATE ratings SET mu = mu + 1 WHERE bot = 1", "1 standings are not what follows from the results"),
         ("UPDATE ratings SET version = 'x' WHERE bot = 1", "1 standings are not what follows from the results"),
         ("UPDATE ratings SET mu = 'good' WHERE bot = 1", ""),
+        ("UPDATE seats SET moves = 9 WHERE match = 1 AND seat = 0", "match m-0: seat 0: moves is 9, the record says "),
+        ("UPDATE seats SET thought_ms = 9 WHERE match = 1 AND seat = 0", "match m-0: seat 0: thought_ms is 9, the rec"),
+        ("UPDATE seats SET moves = NULL WHERE match = 1 AND seat = 0", "match m-0: seat 0: moves is None, the record"),
+        ("UPDATE seats SET pool = 'nim' WHERE match = 1", "seats: 2 rows are not what follows from the results"),
+        ("UPDATE seats SET outcome = 'drawn' WHERE match = 1", "seats: 2 rows are not what follows from the results"),
+        ("UPDATE seats SET tournament = 't' WHERE match = 1", "seats: 2 rows are not what follows from the results"),
+        ("UPDATE seats SET played = 7 WHERE match = 1", "seats: 2 rows are not what follows from the results"),
+        ("UPDATE counts SET matches = matches + 1", "counts: 3 rows are not what follows from the results"),
+        ("UPDATE tallies SET thought_ms = -1 WHERE bot = 1", "tallies: "),
+        ("UPDATE opponents SET losses = losses + 1 WHERE bot = 1", "opponents: "),
+        ("DELETE FROM versions WHERE bot = 1", "versions: "),
+        ("UPDATE versions SET last = 1", "versions: "),
+        ("DELETE FROM encounters WHERE match = 1", "encounters: 2 rows are not what follows from the results"),
+        ("INSERT INTO hours VALUES ('2026-01-01T07', 1, 1)", "hours: 1 rows are not what follows from the results"),
         ("UPDATE bots SET name = 'an ant' WHERE id = 1", "bot number 1: 'an ant' is no name"),
         ("UPDATE bots SET key = 'ANN' WHERE id = 1", "bot ann: it is looked up as 'ANN'"),
         ("UPDATE bots SET token_hash = 'abc' WHERE id = 3", "bot eve: its token's hash is not 64 hex digits"),
@@ -166,6 +180,8 @@ def test_a_record_that_was_changed_together_with_its_row_does_not_verify(check: 
         connection.execute("UPDATE records SET data = ? WHERE match = 2", (changed,))
         connection.execute("UPDATE matches SET reason = 'timeout' WHERE number = 2")
         connection.commit()
+    with closing(Store.open(file)) as store:
+        store.rebuild_ratings()
     assert check("--quick")[0] == 0
     code, out, _ = check()
     assert (code, out.count("\n")) == (1, 1)

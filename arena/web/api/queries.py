@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from arena.store.browsing import OUTCOMES
-from arena.store.reader import MOST_ROWS, SORTS
+from arena.store.browsing import OUTCOMES, SORTS
+from arena.store.reader import MOST_ROWS
 
 Pool = Annotated[str, Meta(description="`GAME/PRESET`; of a bot also `GAME/unrated`, its matches in no pool")]
 

@@ -1,0 +1,164 @@
+"""Matches looked for: whatever is asked together, an index has what fits, newest first.
+
+Matches, and the seats of a bot, come in groups of one pool and ending; the summaries say which there are, and how many
+in each. Every group is asked for its newest before a number; the newest of them all are the page. The time of an end
+bounds the numbers by the hour, and is looked at in the hours at the edges.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, select, text
+
+from arena.referee.result import Result
+from arena.store import reading
+from arena.store.boards import bot_of
+from arena.store.browsing import OUTCOMES, Page, Search
+from arena.store.cursors import cursor, place_of
+from arena.store.schema import matches
+from protocol.errors import UsageFault
+
+_NEWEST = """
+SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE {chosen}) AS part, json_each((
+    SELECT json_group_array(number) FROM (
+        SELECT {number} AS number FROM {rows}
+        WHERE {same} AND {number} < :before AND {number} >= :least {further}
+        ORDER BY {number} DESC LIMIT :limit
+    )
+)) AS found ORDER BY found.value DESC LIMIT :limit
+"""
+_PLAIN = """
+SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
+ORDER BY 1 DESC LIMIT :limit
+"""
+_BOUNDS = text("""
+SELECT (SELECT min(first) FROM hours WHERE hour >= substr(:since, 1, 13)),
+    (SELECT max(last) FROM hours WHERE hour <= substr(:until, 1, 13))
+""")
+_WITHIN = " AND (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number})"
+_TOGETHER = " AND EXISTS (SELECT 1 FROM seats AS other WHERE other.match = seats.match AND other.bot = :opponent)"
+_OF_THE_GAME = "(pool = :game OR substr(pool, 1, length(:game) + 1) = :game || '/')"
+_EVER = ("", "9999-12-31T23:59:59.999Z")
+_NEVER = 2**62
+
+
+class _Index(NamedTuple):
+    """Rows in groups, and the summary that says which groups there are."""
+
+    rows: str
+    same: str
+    number: str = "match"
+    columns: str = "pool, outcome, reason"
+    summary: str = "tallies"
+
+
+_SAME_SEAT = "bot = :bot AND pool = part.pool AND outcome = part.outcome AND reason = part.reason"
+_SAME_MATCH = "matches.pool IS nullif(part.pool, part.game || '/unrated') AND matches.reason = part.reason"
+_ALL = _Index("matches", "true", "matches.number")
+_EVERY_SEAT = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
+_BOT = _Index("seats INDEXED BY seats_by_ending", _SAME_SEAT)
+_BOT_THERE = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scope AND {_SAME_SEAT}")
+_PAIR = _Index("encounters", f"opponent = :opponent AND {_SAME_SEAT}")
+_MATCHES = _Index(
+    "matches INDEXED BY matches_by_ending",
+    f"matches.game = part.game AND {_SAME_MATCH}",
+    *("matches.number", "game, pool, reason", "counts"),
+)
+_TOURNAMENT = _Index(
+    "matches INDEXED BY matches_by_tournament",
+    f"tournament = :scope AND {_SAME_MATCH}",
+    *("matches.number", "game, pool, reason", "counts"),
+)
+
+
+def search(connection: Connection, wanted: Search, after: str | None, limit: int) -> Page[Result]:
+    """A page of the matches that fit, the newest first. Raises `UsageFault` for a cursor, time or word that is none."""
+    if wanted.bot is None and wanted.opponent is not None:
+        wanted = replace(wanted, bot=wanted.opponent, opponent=None)
+    if wanted.outcome is not None and (wanted.bot is None or wanted.outcome not in OUTCOMES):
+        raise UsageFault(f"outcome is {wanted.outcome!r}: it is {', '.join(OUTCOMES)}, for the bot that is named")
+    before = _NEVER if after is None else place_of(after, tuple[int])[0]
+    given = _given(connection, wanted, before)
+    if given is None:
+        return Page(rows=[], total=0)
+    query, counting = _queries(wanted)
+    numbers = list(connection.execute(text(query), given | {"limit": limit + 1}).scalars())
+    chosen = select(matches.c.number).where(matches.c.number.in_(numbers[:limit]))
+    found = [result for _, result, _ in reading.with_seats(connection, chosen, newest_first=True)]
+    further = cursor((numbers[limit - 1],)) if len(numbers) > limit else None
+    total = None
+    if counting is not None:
+        total = connection.execute(text(counting), given).scalar_one()
+    elif after is None and further is None:
+        total = len(found)
+    return Page(rows=found, next=further, total=total)
+
+
+def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any] | None:
+    """What the statements are given; None where nothing fits, as a bot is unknown."""
+    since = _EVER[0] if wanted.since is None else _time(wanted.since, "since", days=0)
+    until = _EVER[1] if wanted.until is None else _time(wanted.until, "until", days=1)
+    least, last = connection.execute(_BOUNDS, {"since": since, "until": until}).one()
+    given = {
+        **{name: getattr(wanted, name) for name in ("game", "pool", "reason", "outcome")},
+        "scope": wanted.tournament or "",
+        "since": since,
+        "until": until,
+        "least": _NEVER if least is None else least,
+        "before": min(before, (last or 0) + 1),
+    }
+    for key in ("bot", "opponent"):
+        if (name := getattr(wanted, key)) is not None:
+            bot = bot_of(connection, name)
+            if bot is None:
+                return None
+            given[key] = bot.id
+    return given
+
+
+def _queries(wanted: Search) -> tuple[str, str | None]:
+    """The statements that find the numbers, and that say how many there are, where the summaries do."""
+    index, further = _index(wanted)
+    chosen = ["tournament = :scope"]
+    if wanted.game is not None:
+        chosen.append(_OF_THE_GAME)
+    chosen += [f"{key} = :{key}" for key in ("pool", "reason", "outcome") if getattr(wanted, key) is not None]
+    plain = len(chosen) == 1 and wanted.tournament is None and wanted.opponent is None
+    if wanted.bot is not None:
+        chosen.append("bot = :bot")
+    parts = {**index._asdict(), "chosen": " AND ".join(chosen), "further": further}
+    counting = "SELECT coalesce(sum(matches), 0) FROM {summary} WHERE {chosen}".format(**parts)
+    if plain:
+        parts |= (_ALL if wanted.bot is None else _EVERY_SEAT)._asdict()
+    query = (_PLAIN if plain else _NEWEST).format(**parts)
+    return query, counting if not further and wanted.opponent is None else None
+
+
+def _index(wanted: Search) -> tuple[_Index, str]:
+    """Where to look, and what has to be looked at row by row."""
+    further = ""
+    if wanted.bot is None:
+        index = _MATCHES if wanted.tournament is None else _TOURNAMENT
+    elif wanted.tournament is not None:
+        index = _BOT_THERE
+        further = _TOGETHER if wanted.opponent is not None else ""
+    else:
+        index = _BOT if wanted.opponent is None else _PAIR
+    if wanted.since is not None or wanted.until is not None:
+        further += _WITHIN.format(number=index.number)
+    return index, further
+
+
+def _time(said: str, name: str, *, days: int) -> str:
+    """A time as results have it; of a day its beginning, or that of the day so many later."""
+    try:
+        if len(said) == len("2026-01-31"):
+            return (date.fromisoformat(said) + timedelta(days=days)).isoformat()
+        moment = datetime.fromisoformat(said)
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        raise UsageFault(f"{name} is {said!r}: it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z") from None

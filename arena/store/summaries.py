@@ -1,0 +1,132 @@
+"""What is kept beside the results so that pages are quick: how it follows from them, for some matches or for all.
+
+The same statements add what a batch brings and make everything anew. All is whole numbers: there is nothing to round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import Connection
+
+_MOST = 2**62
+_POOL = "coalesce({0}.pool, {0}.game || '/unrated')"
+_BETWEEN = "BETWEEN :first AND :last"
+_SAT = f"""WITH sat AS (
+    SELECT '' AS scope, seats.* FROM seats WHERE match {_BETWEEN}
+    UNION ALL SELECT tournament, seats.* FROM seats WHERE tournament IS NOT NULL AND match {_BETWEEN}
+)"""
+_COUNTS = f"""WITH ended AS (
+    SELECT '' AS scope, matches.* FROM matches WHERE number {_BETWEEN}
+    UNION ALL SELECT tournament, matches.* FROM matches WHERE tournament IS NOT NULL AND number {_BETWEEN}
+)
+SELECT scope, game, {_POOL.format("ended")}, reason, count(*) FROM ended WHERE true GROUP BY 1, 2, 3, 4"""
+_TALLIES = f"""{_SAT}
+SELECT scope, bot, pool, outcome, reason, seat, count(*),
+    coalesce(sum(iif(thought_ms IS NULL, 0, moves)), 0), coalesce(sum(thought_ms), 0)
+FROM sat WHERE true GROUP BY 1, 2, 3, 4, 5, 6"""
+_OPPONENTS = f"""{_SAT}
+SELECT scope, sat.bot, sat.pool, other.bot, sum(sat.outcome <> 'void' AND sat.rank < other.rank),
+    sum(sat.outcome <> 'void' AND sat.rank = other.rank), sum(sat.outcome <> 'void' AND sat.rank > other.rank),
+    sum(sat.outcome = 'void')
+FROM sat JOIN seats AS other ON other.match = sat.match AND other.seat <> sat.seat WHERE true GROUP BY 1, 2, 3, 4"""
+_VERSIONS = f"""SELECT bot, pool, version, sum(outcome = 'won'), sum(outcome = 'drawn'), sum(outcome = 'lost'),
+    sum(outcome = 'void'), coalesce(sum(iif(thought_ms IS NULL, 0, moves)), 0), coalesce(sum(thought_ms), 0), max(match)
+FROM seats WHERE match {_BETWEEN} GROUP BY 1, 2, 3"""
+_ENCOUNTERS = f"""SELECT DISTINCT seats.bot, other.bot, seats.pool, seats.outcome, seats.reason, seats.match
+FROM seats JOIN seats AS other ON other.match = seats.match AND other.seat <> seats.seat
+WHERE seats.match {_BETWEEN}"""
+_HOURS = f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_BETWEEN} GROUP BY 1"
+
+_TABLES = {
+    "counts": (_COUNTS, "matches = matches + excluded.matches"),
+    "tallies": (
+        _TALLIES,
+        "matches = matches + excluded.matches, moves = moves + excluded.moves, "
+        "thought_ms = thought_ms + excluded.thought_ms",
+    ),
+    "opponents": (
+        _OPPONENTS,
+        "wins = wins + excluded.wins, draws = draws + excluded.draws, losses = losses + excluded.losses, "
+        "void = void + excluded.void",
+    ),
+    "versions": (
+        _VERSIONS,
+        "wins = wins + excluded.wins, draws = draws + excluded.draws, losses = losses + excluded.losses, "
+        "void = void + excluded.void, moves = moves + excluded.moves, thought_ms = thought_ms + excluded.thought_ms, "
+        "last = max(last, excluded.last)",
+    ),
+    "encounters": (_ENCOUNTERS, None),
+    "hours": (_HOURS, "first = min(first, excluded.first), last = max(last, excluded.last)"),
+}
+"""Of each table, what is in it of the matches from :first to :last, and how that is added to what is there."""
+
+_ADD = [
+    f"INSERT INTO {table} {query} ON CONFLICT DO {f'UPDATE SET {added}' if added else 'NOTHING'}"
+    for table, (query, added) in _TABLES.items()
+]
+_RIGHT = f"""SELECT seats.match, seats.seat, {_POOL.format("matches")} AS pool, matches.tournament,
+    CASE
+        WHEN matches.reason = 'void' THEN 'void'
+        WHEN seats.rank <> 1 THEN 'lost'
+        WHEN count(*) FILTER (WHERE seats.rank = 1) OVER (PARTITION BY seats.match) = 1 THEN 'won'
+        ELSE 'drawn'
+    END AS outcome,
+    iif(matches.pool IS NULL, NULL,
+        row_number() OVER (PARTITION BY seats.bot, matches.pool ORDER BY seats.match, seats.seat)) AS played
+FROM seats JOIN matches ON matches.number = seats.match"""
+"""What the columns of a seat should be that follow from its match and from those before."""
+_SAME = """seats.match = proper.match AND seats.seat = proper.seat AND (
+    seats.pool, seats.outcome) = (proper.pool, proper.outcome)
+    AND seats.tournament IS proper.tournament AND seats.played IS proper.played"""
+
+
+def add(connection: Connection, first: int, last: int) -> None:
+    """Add the matches with these numbers, which are stored and were not added before."""
+    for statement in _ADD:
+        connection.exec_driver_sql(statement, {"first": first, "last": last})
+
+
+def rebuild(connection: Connection) -> int:
+    """Make everything anew from the results. Returns how many rows were different."""
+    stale = _seats(connection)
+    if stale:
+        connection.exec_driver_sql(
+            f"""UPDATE seats SET (pool, tournament, outcome, played) =
+                (proper.pool, proper.tournament, proper.outcome, proper.played)
+            FROM ({_RIGHT}) AS proper
+            WHERE seats.match = proper.match AND seats.seat = proper.seat AND NOT ({_SAME})"""
+        )
+    for (table, (query, _)), statement in zip(_TABLES.items(), _ADD, strict=True):
+        if wrong := _differences(connection, table, query):
+            stale += wrong
+            connection.exec_driver_sql(f"DELETE FROM {table}")
+            connection.exec_driver_sql(statement, {"first": 0, "last": _MOST})
+    return stale
+
+
+def complaints(connection: Connection) -> Iterator[str]:
+    """Which tables are not what follows from the results, a line each."""
+    wrong = {"seats": _seats(connection)}
+    for table, (query, _) in _TABLES.items():
+        wrong[table] = _differences(connection, table, query)
+    for table, rows in wrong.items():
+        if rows:
+            yield f"{table}: {rows} rows are not what follows from the results: run `arena db rebuild-ratings`"
+
+
+def _seats(connection: Connection) -> int:
+    """How many seats have columns that don't follow."""
+    query = f"SELECT count(*) FROM seats, ({_RIGHT}) AS proper WHERE seats.match = proper.match AND "
+    query += f"seats.seat = proper.seat AND NOT ({_SAME})"
+    return int(connection.exec_driver_sql(query).scalar_one())
+
+
+def _differences(connection: Connection, table: str, query: str) -> int:
+    """How many rows are there, or missing, that should not be."""
+    right, stored = f"SELECT * FROM ({query})", f"SELECT * FROM {table}"
+    wrong = 0
+    for one, other in ((right, stored), (stored, right)):
+        counted = f"SELECT count(*) FROM (SELECT * FROM ({one}) EXCEPT SELECT * FROM ({other}))"
+        wrong = max(wrong, connection.exec_driver_sql(counted, {"first": 0, "last": _MOST}).scalar_one())
+    return wrong

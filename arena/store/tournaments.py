@@ -1,0 +1,108 @@
+"""Tournaments as pages show them: how far they are, their tables, who beat whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, text
+
+from arena.ratings import pairing
+from arena.ratings.standings import Score, rows_of
+from arena.store.browsing import DRAWN, LOST, VOIDED, WON, Page, TournamentRow, TournamentTable
+from arena.store.cursors import cursor, place_of
+from arena.store.database import StoreFailed
+from protocol.errors import BotFault
+from protocol.games import load
+from protocol.launch import name_in
+from protocol.names import folded
+from protocol.reasons import FORFEITS
+
+_LIST = """
+SELECT tournaments.*,
+    (SELECT coalesce(sum(matches), 0) FROM counts WHERE counts.tournament = tournaments.id) AS played,
+    (SELECT count(*) FROM tournaments) AS total
+FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
+"""
+_NEXT = text(_LIST.format(where="WHERE :start OR started < :started OR (started = :started AND id > :id)"))
+_ONE = text(_LIST.format(where="WHERE id = :id"))
+_FARED = text("""
+SELECT bots.name, outcome, reason, sum(matches) AS matches FROM tallies JOIN bots ON bots.id = tallies.bot
+WHERE tournament = :id GROUP BY bot, outcome, reason
+""")
+_MET = text("""
+SELECT one.name AS bot, other.name AS opponent, sum(wins) AS wins, sum(draws) AS draws, sum(losses) AS losses
+FROM opponents JOIN bots AS one ON one.id = opponents.bot JOIN bots AS other ON other.id = opponents.opponent
+WHERE tournament = :id GROUP BY opponents.bot, opponents.opponent
+""")
+
+
+def tournaments(connection: Connection, after: str | None, limit: int) -> Page[TournamentRow]:
+    """A page of them, those that began last first."""
+    started, name = ("", "") if after is None else place_of(after, tuple[str, str])
+    given = {"start": after is None, "started": started, "id": name, "limit": limit + 1}
+    rows = connection.execute(_NEXT, given).all()
+    further = cursor((rows[limit - 1].started, rows[limit - 1].id)) if len(rows) > limit else None
+    shown = [TournamentRow(**_fields(row)) for row in rows[:limit]]
+    return Page(rows=shown, next=further, total=rows[0].total if rows else 0)
+
+
+def tournament(connection: Connection, name: str) -> TournamentTable | None:
+    """A tournament with its table, of all that take part; None if there is none of this id."""
+    row = connection.execute(_ONE, {"id": name, "limit": 1}).one_or_none()
+    if row is None:
+        return None
+    fields = _fields(row)
+    fared = connection.execute(_FARED, {"id": name}).all()
+    met = connection.execute(_MET, {"id": name}).all()
+    names = {folded(bot): bot for bot in map(name_in, fields["arguments"]["bots"])}
+    names |= {folded(bot.name): bot.name for bot in fared}
+    counts: dict[str, Counter[str]] = {bot: Counter() for bot in names.values()}
+    for bot in fared:
+        counts[bot.name][bot.outcome] += bot.matches
+        if bot.outcome != VOIDED and bot.reason in FORFEITS:
+            counts[bot.name]["forfeits"] += bot.matches
+    halves: Counter[str] = Counter()
+    of: Counter[str] = Counter()
+    cross: dict[str, dict[str, float | None]] = {
+        bot: {other: None for other in counts if other != bot} for bot in counts
+    }
+    for pair in met:
+        times = pair.wins + pair.draws + pair.losses
+        if times:
+            halves[pair.bot] += 2 * pair.wins + pair.draws
+            of[pair.bot] += 2 * times
+            cross[pair.bot][pair.opponent] = (pair.wins + pair.draws / 2) / times
+    scores = {
+        bot: Score(
+            won=count[WON],
+            drawn=count[DRAWN],
+            lost=count[LOST],
+            share=halves[bot] / of[bot] if of[bot] else 0.0,
+            forfeits=count["forfeits"],
+        )
+        for bot, count in counts.items()
+    }
+    return TournamentTable(**fields, table=rows_of(scores), head_to_head=cross)
+
+
+def _fields(row: Any) -> dict[str, Any]:
+    try:
+        arguments = msgspec.json.decode(row.arguments, type=dict[str, Any])
+        seats = load(arguments["game"], arguments["config"]).seats
+        bots, rounds = len(arguments["bots"]), arguments["rounds"]
+        planned = pairing.count(arguments["format"], bots, rounds, seats=seats, paired=arguments["paired"])
+    except (BotFault, KeyError, TypeError, ValueError) as exc:
+        raise StoreFailed(f"tournament {row.id} is damaged: its arguments can't be read") from exc
+    return {
+        "tournament": row.id,
+        "seed": row.seed,
+        "arguments": arguments,
+        "game": arguments["game"],
+        "format": arguments["format"],
+        "started": row.started,
+        "finished": row.finished,
+        "played": row.played,
+        "planned": planned,
+    }

@@ -1,0 +1,293 @@
+"""What pages ask of the store is what looking at every match would find; cursors hold while matches are added."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from arena.ratings.standings import head_to_head, table
+from arena.referee.result import Result
+from arena.store.boards import MOST_POINTS
+from arena.store.browsing import OUTCOMES, SORTS, Page, Search
+from arena.store.finishing import Finished
+from arena.store.reader import Reader
+from arena.store.store import Store
+from brute_force import BruteForce
+from protocol.errors import UsageFault
+from protocol.games import NAMES, game_class
+from seasons import finish, result, season
+
+BOTS = ["ann", "Bob", "cid", "dan-2", "eve", "fay"]
+POOLS = ["nim/classic", "nim/sticks", "nim", "tictactoe/classic", "risk-campaign/grid"]
+GROUPS = [*POOLS, "nim/unrated", "tictactoe/unrated", "risk-campaign/unrated"]
+REASONS = ["win", "resigned", "timeout", "illegal", "void"]
+TOURNAMENTS = ["t1", "t2"]
+HOURS = [f"2026-01-{day:02}T{hour:02}" for day in (1, 2, 3) for hour in (0, 11, 23)]
+
+
+@st.composite
+def played(draw: st.DrawFn) -> list[Result]:
+    """A history of all kinds of matches; ends are not in the order in which they are stored."""
+    results = []
+    for number in range(draw(st.integers(1, 40))):
+        pool = draw(st.sampled_from(POOLS))
+        count = draw(st.integers(2, 4)) if pool.startswith("risk") else 2
+        reason = draw(st.sampled_from(REASONS))
+        seats = draw(st.permutations(BOTS))[:count]
+        ranks = [1] * count if reason == "void" else [1, *(draw(st.integers(1, 2)) for _ in seats[1:])]
+        made = result(
+            f"m{number}",
+            seats,
+            draw(st.permutations(ranks)),
+            pool=pool,
+            rated=reason != "void" and draw(st.integers(0, 3)) > 0,
+            version=draw(st.sampled_from(["", "1", "2"])),
+            reason=reason,
+            reasons=[reason if reason == "void" else draw(st.sampled_from(REASONS[:-1])) for _ in seats],
+            finished=f"{draw(st.sampled_from(HOURS))}:{draw(st.integers(0, 59)):02}:00.000Z",
+            tournament=draw(st.sampled_from([None, *TOURNAMENTS])),
+            place=number,
+        )
+        thought = draw(st.sampled_from([None, 0, 1500]))
+        noted = [msgspec.structs.replace(seat, moves=3, thought_ms=thought) for seat in made.seats]
+        results.append(made if thought is None else msgspec.structs.replace(made, seats=tuple(noted)))
+    return results
+
+
+@st.composite
+def searches(draw: st.DrawFn) -> Search:
+    """Any combination of what can be asked."""
+    bot = draw(st.none() | st.sampled_from([*BOTS, "nobody"]))
+    return Search(
+        bot=bot,
+        opponent=draw(st.none() | st.sampled_from(BOTS).filter(lambda name: name != bot)),
+        game=draw(st.none() | st.sampled_from(["nim", "tictactoe", "go"])),
+        pool=draw(st.none() | st.sampled_from(GROUPS)),
+        reason=draw(st.none() | st.sampled_from(REASONS)),
+        outcome=None if bot is None else draw(st.none() | st.sampled_from(OUTCOMES)),
+        tournament=draw(st.none() | st.sampled_from([*TOURNAMENTS, "t3"])),
+        since=draw(st.none() | st.sampled_from([*(hour[:10] for hour in HOURS), f"{HOURS[4]}:30:00.000Z"])),
+        until=draw(st.none() | st.sampled_from([hour[:10] for hour in HOURS])),
+    )
+
+
+def stored(store: Store, results: Sequence[Result]) -> BruteForce:
+    """Store them, in batches of different sizes; the plain answers."""
+    ratings = []
+    at, size = 0, 1
+    while at < len(results):
+        batch = results[at : at + size]
+        ratings += store.finish([Finished(done, lambda _: b"record") for done in batch])
+        at, size = at + size, size % 5 + 1
+    return BruteForce(results, ratings)
+
+
+def walked(ask: Any) -> list[Any]:
+    """The rows of all pages, two at a time."""
+    rows: list[Any] = []
+    page: Page[Any] = ask(None)
+    rows += page.rows
+    while page.next is not None:
+        page = ask(page.next)
+        rows += page.rows
+    assert page.total in (None, len(rows))
+    return rows
+
+
+@settings(deadline=None, max_examples=25, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(played(), st.lists(searches(), min_size=30, max_size=30))
+def test_every_answer_is_what_a_look_at_every_match_finds(results: list[Result], asked: list[Search]) -> None:
+    with tempfile.TemporaryDirectory() as folder, closing(Store.open(Path(folder) / "arena.db")) as store:
+        plain = stored(store, results)
+        assert store.check() == []
+        with closing(Reader.open(store.file)) as reader:
+            for name in BOTS:
+                for pool in GROUPS:
+                    assert reader.history(name, pool) == plain.history(name, pool)
+                    assert reader.by_seat(name, pool) == plain.by_seat(name, pool)
+                    assert reader.endings(name, pool) == plain.endings(name, pool)
+                    rows = walked(lambda after, of=(name, pool): reader.opponents(*of, after=after, limit=2))
+                    assert rows == plain.opponents(name, pool)
+                    rows = walked(lambda after, of=(name, pool): reader.by_version(*of, after=after, limit=2))
+                    assert rows == plain.by_version(name, pool)
+            for search in asked:
+                rows = walked(lambda after, search=search: reader.search(search, after=after, limit=2))
+                assert [row.match for row in rows] == [row.match for row in plain.search(search)], search
+                assert rows == plain.search(search)
+
+
+@settings(deadline=None, max_examples=15, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(played())
+def test_the_board_and_the_profiles_are_those_of_the_leaderboard(results: list[Result]) -> None:
+    with tempfile.TemporaryDirectory() as folder, closing(Store.open(Path(folder) / "arena.db")) as store:
+        plain = stored(store, results)
+        with closing(Reader.open(store.file)) as reader:
+            assert reader.pools() == store.pools()
+            for pool in reader.pools():
+                right = store.leaderboard(pool)
+                rows = walked(lambda after, pool=pool: reader.board(pool, after=after, limit=2))
+                assert [row.bot for row in rows] == [row.bot for row in right]
+                for row, other in zip(rows, right, strict=True):
+                    assert msgspec.structs.asdict(row).items() >= msgspec.structs.asdict(other).items()
+                    assert row.rank == 1 + sum(better.score > row.score for better in right)
+                    mus = [point.mu for point in plain.history(row.bot, pool)]
+                    assert row.curve == pytest.approx(mus[-20:], abs=0.0051)
+                    profile = reader.profile(row.bot)
+                    assert profile is not None
+                    (standing,) = [standing for standing in profile.standings if standing.pool == pool]
+                    shown = {name: getattr(standing, name) for name in msgspec.structs.asdict(other) if name != "bot"}
+                    assert shown.items() <= msgspec.structs.asdict(other).items()
+                    assert (standing.rank, standing.bots) == (row.rank, len(right))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store.open(tmp_path / "arena.db")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def reader(store: Store) -> Iterator[Reader]:
+    with closing(Reader.open(store.file)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("descending", [True, False])
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_board_is_in_the_order_that_is_asked_for(store: Store, reader: Reader, sort: str, descending: bool) -> None:
+    season(store)
+    rows = walked(lambda after: reader.board("nim/classic", sort=sort, descending=descending, after=after, limit=1))
+    assert [row.rank for row in sorted(rows, key=lambda row: row.rank)] == [1, 2, 3, 4]
+    keys = [(row.wins + row.draws / 2) / row.played if sort == "share" else getattr(row, sort) for row in rows]
+    assert keys == sorted(keys, reverse=descending)
+
+
+def test_a_board_is_searched_by_a_part_of_the_name(store: Store, reader: Reader) -> None:
+    season(store)
+    (row,) = reader.board("nim/classic", search="AN").rows[:1]
+    assert row.bot in ("ann", "dan")
+    assert reader.board("nim/classic", search="an").total == 2
+    assert reader.board("nim/classic", search="x") == Page(rows=[], total=0)
+
+
+def test_a_history_is_thinned_but_keeps_its_ends(store: Store, reader: Reader) -> None:
+    count = 3 * MOST_POINTS + 7
+    finish(store, *(result(f"m{number}") for number in range(count)))
+    points = reader.history("ann", "nim/classic")
+    assert MOST_POINTS / 2 <= len(points) <= MOST_POINTS
+    assert [points[0].match, points[-1].match] == ["m0", f"m{count - 1}"]
+    assert [point.played for point in points] == sorted({point.played for point in points})
+
+
+def test_pages_are_not_shaken_by_matches_that_are_added_meanwhile(store: Store, reader: Reader) -> None:
+    season(store, 9)
+    first = reader.search(Search(bot="ann"), limit=2)
+    before = [done.match for done in reader.search(Search(bot="ann")).rows]
+    finish(store, *(result(f"later{number}") for number in range(5)))
+    rest = reader.search(Search(bot="ann"), after=first.next, limit=50)
+    assert [done.match for done in (*first.rows, *rest.rows)] == before
+
+
+def test_what_is_no_cursor_order_limit_or_time_is_said_in_a_line(reader: Reader) -> None:
+    for word in ("x y", "", "AAAA", "W10", "WyJhIl0", "%00", "9" * 600, "WzFd\n"):
+        with pytest.raises(
+            UsageFault, match=r"is no cursor of this list: take `next` from a page of it, or leave it o"
+        ):
+            reader.search(Search(), after=word)
+    with pytest.raises(UsageFault, match="no order 'luck' of a leaderboard: one of score, bot, mu"):
+        reader.board("nim/classic", sort="luck")
+    for limit in (0, 501):
+        with pytest.raises(UsageFault, match=f"limit is {limit}: it is 1 to 500"):
+            reader.search(Search(), limit=limit)
+    for time in ("yesterday", "2026-13-01", "9999-12-31", "2026-1-1"):
+        with pytest.raises(UsageFault, match=f"until is '{time}': it is a day, 2026-01-31, or a time"):
+            reader.search(Search(until=time))
+    with pytest.raises(UsageFault, match="outcome is 'won': it is won, drawn, lost, void, for the bot that is named"):
+        reader.search(Search(outcome="won"))
+
+
+def test_times_are_taken_in_any_zone(store: Store, reader: Reader) -> None:
+    finish(store, result("m1", finished="2026-01-01T12:00:00.000Z"))
+    for since, found in (
+        ("2026-01-01T12:00", 1),
+        ("2026-01-01T13:00+01:00", 1),
+        ("2026-01-01T13:00:00Z", 0),
+        ("2026-01-01T07:00:00.001-05:00", 0),
+    ):
+        assert reader.search(Search(since=since)).rows.__len__() == found
+        assert reader.search(Search(until=since)).rows.__len__() == 1 - found
+
+
+def test_who_is_not_there_is_none(reader: Reader) -> None:
+    assert reader.profile("ann") is None
+    assert reader.match("m1") is None
+    assert reader.record("m1") is None
+    assert reader.tournament("t1") is None
+    assert reader.history("ann", "nim/classic") == []
+    assert reader.opponents("ann", "nim/classic") == Page(rows=[], total=0)
+    assert reader.tournaments() == Page(rows=[], total=0)
+
+
+def test_a_tournament_is_told_as_its_report_tells_it(store: Store, reader: Reader) -> None:
+    arguments = {
+        "bots": ["ann=random", "Bob=x=y", "cid:depth=3", "dan"],
+        "game": "nim",
+        "config": {"heaps": [3, 5, 7]},
+        "format": "round-robin",
+        "rounds": 2,
+        "paired": True,
+    }
+    name, seed = store.open_tournament(json.dumps(arguments), None)
+    reasons = ["win", "timeout", "win", "void", "resigned", "win", "illegal"]
+    pairs = [
+        ("ann", "Bob"),
+        ("cid", "ann"),
+        ("Bob", "cid"),
+        ("ann", "cid"),
+        ("ann", "Bob"),
+        ("Bob", "ann"),
+        ("ann", "cid"),
+    ]
+    results = [
+        result(
+            f"m{at}",
+            pair,
+            (1, 1) if reason == "void" else (1, 2),
+            reason=reason,
+            rated=reason != "void",
+            tournament=name,
+            place=at,
+        )
+        for at, (pair, reason) in enumerate(zip(pairs, reasons, strict=True))
+    ]
+    finish(store, *results, result("elsewhere", ("ann", "dan")))
+    told = reader.tournament(name)
+    assert told is not None
+    names = ["ann", "Bob", "cid", "dan"]
+    assert (told.seed, told.arguments, told.played, told.planned) == (seed, arguments, 7, 24)
+    assert told.table == table(names, results)
+    assert told.head_to_head == head_to_head(names, results)
+    store.finish_tournament(name)
+    (row,) = reader.tournaments().rows
+    assert (row.tournament, row.played, row.planned, row.finished is None) == (name, 7, 24, False)
+
+
+def test_tournaments_come_in_pages(store: Store, reader: Reader) -> None:
+    arguments = {"bots": ["a", "b"], "game": "nim", "config": {}, "format": "gauntlet", "rounds": 1, "paired": False}
+    names = {store.open_tournament(json.dumps(arguments | {"rounds": number}), None)[0] for number in range(1, 6)}
+    rows = walked(lambda after: reader.tournaments(after=after, limit=2))
+    assert {row.tournament for row in rows} == names
+    assert [row.started for row in rows] == sorted((row.started for row in rows), reverse=True)
+
+
+def test_no_preset_is_called_as_what_is_unrated() -> None:
+    assert all("unrated" not in game_class(game).presets for game in NAMES)
