@@ -1,0 +1,205 @@
+"""The boards of the games in a browser: what they draw of a state, and how a person chooses a move on them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+
+from chromium import PHONE, Visits, barriers, sideways
+from protocol.games import load
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+SEATS = [{"bot": "ann"}, {"bot": "bob"}]
+MAKE = """async ([game, config, seats]) => {
+  const script = document.querySelector("script[type=module]").src;
+  const { makeBoard } = await import(script.replace("viewer/main.js", "board/index.js"));
+  const said = document.createElement("output");
+  window.board = makeBoard(game, { config, seats });
+  board.onChoose = (move) => (said.textContent = JSON.stringify(move));
+  board.onRefuse = (sentence) => (said.textContent = sentence);
+  document.querySelector("#viewer").replaceChildren(board.element, said);
+}"""
+
+
+class Table:
+    """A page with one board on it, and below it the last thing that the board said."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.said = page.locator("#viewer > output")
+
+    async def set(self, game: str, config: dict[str, Any] | None = None, seats: int = 2) -> None:
+        """Bring the board of a game."""
+        full = load(game, config).config
+        await self.page.evaluate(MAKE, [game, full, (SEATS * 3)[:seats]])
+
+    async def show(self, state: dict[str, Any], **view: Any) -> None:
+        await self.page.evaluate("([state, view]) => window.board.show(state, view)", [state, view])
+
+    async def press(self, name: str) -> None:
+        """Press the part of this accessible name."""
+        await self.page.get_by_role("button", name=name).click()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def table(visiting: Visits, library: str, kept: dict[str, str]) -> AsyncIterator[Table]:
+    async with visiting(library, PHONE) as visit:
+        table = Table(await visit.open(f"/matches/{kept['nim']}"))
+        await expect(table.page.locator(".viewer")).to_be_visible()
+        yield table
+
+
+async def test_nim_has_a_counter_for_each_that_is_left_and_a_ghost_for_each_that_was_taken(table: Table) -> None:
+    await table.set("nim")
+    before = {"heaps": [3, 5, 7], "to_move": 0, "ply": 0}
+    event = {"ply": 0, "seat": 0, "move": {"heap": 2, "take": 4}}
+    await table.show({"heaps": [3, 5, 3], "to_move": 1, "ply": 1}, event=event, before=before)
+    heaps = table.page.locator(".heap")
+    for heap, (left, taken) in enumerate([(3, 0), (5, 0), (3, 4)]):
+        await expect(heaps.nth(heap).locator(".counter:not(.ghost)")).to_have_count(left)
+        await expect(heaps.nth(heap).locator(".ghost.seat-0")).to_have_count(taken)
+    await expect(table.page.get_by_role("button", name="take")).to_have_count(0)
+
+
+async def test_pressing_a_counter_of_nim_takes_it_and_those_above(table: Table) -> None:
+    await table.set("nim", {"preset": "min-nim"})
+    state = {"heaps": [10, 0, 7], "to_move": 0, "ply": 3}
+    await table.show(state, legal=[{"heap": 0, "take": 1}], seat=0)
+    await table.press("take 4 from heap 2")
+    await expect(table.said).to_have_text("That would take 4: a move takes 1, 2 or 3.")
+    await table.press("take 3 from heap 2")
+    await expect(table.said).to_have_text('{"heap":2,"take":3}')
+    await expect(table.page.get_by_role("button", name="take")).to_have_count(0)
+
+
+async def test_nim_is_played_by_keyboard_alone(table: Table) -> None:
+    await table.set("nim")
+    await table.show({"heaps": [3, 5, 7], "to_move": 0, "ply": 0}, legal=[{"heap": 0, "take": 1}], seat=0)
+    await expect(table.page.locator("[tabindex='0'].counter")).to_have_count(1)
+    await table.page.locator("[tabindex='0'].counter").focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown"):
+        await table.page.keyboard.press(key)
+    name = await table.page.evaluate("document.activeElement.getAttribute('aria-label')")
+    await table.page.keyboard.press("Enter")
+    _, take, _, _, heap, *_ = name.replace(",", "").split()
+    assert heap == "1"
+    await expect(table.said).to_have_text(f'{{"heap":1,"take":{take}}}')
+
+
+async def test_grundy_splits_a_heap_after_the_counter_that_is_pressed(table: Table) -> None:
+    await table.set("grundy")
+    await table.show({"heaps": [1, 6], "to_move": 0, "ply": 1}, legal=[{"heap": 1, "split": 1}], seat=0)
+    await expect(table.page.locator(".counter")).to_have_count(7)
+    await table.press("split heap 1 into 3 and 3")
+    await expect(table.said).to_have_text("That would make two heaps of 3: they have to differ.")
+    await table.press("split heap 1 into 4 and 2")
+    await expect(table.said).to_have_text('{"heap":1,"split":2}')
+
+
+async def test_tictactoe_draws_both_marks_and_three_in_a_row(table: Table) -> None:
+    await table.set("tictactoe")
+    await table.show({"cells": [1, 2, 0, 0, 1, 2, 0, 0, 0], "to_move": 0, "ply": 4}, legal=[{"cell": 8}], seat=0)
+    await expect(table.page.locator(".mark:not([d=''])")).to_have_count(4)
+    await expect(table.page.locator(".three")).to_have_attribute("d", "")
+    await table.press("top, bob (seat 1)")
+    await expect(table.said).to_have_text("That cell is taken by bob (seat 1): choose a free one.")
+    await table.press("bottom right, free")
+    await expect(table.said).to_have_text('{"cell":8}')
+    await table.show({"cells": [1, 2, 0, 0, 1, 2, 0, 0, 1], "to_move": None, "ply": 5})
+    await expect(table.page.locator(".three.seat-0")).to_have_attribute("d", "M50 50L250 250")
+
+
+async def test_the_duel_shows_who_owns_what_and_the_attack(table: Table) -> None:
+    await table.set("risk-duel")
+    before = {"owner": [0, 1, 1, -1], "troops": [5, 3, 12, 0], "to_move": 0, "ply": 6}
+    state = {"owner": [0, 0, 1, -1], "troops": [5, 1, 12, 0], "to_move": 1, "ply": 7}
+    event = {"ply": 6, "seat": 0, "move": {"do": "attack", "from": 0, "to": 1}, "dice": [[6], [3]]}
+    await table.show(state, event=event | {"result": {"taken": True}}, before=before)
+    for seat, owned in (("seat-0", 2), ("seat-1", 1), ("seat-none", 1)):
+        await expect(table.page.locator(f".land.{seat}")).to_have_count(owned)
+    assert await table.page.locator(".army .count").all_text_contents() == ["5", "1", "12", ""]
+    await expect(table.page.locator(".arrow.seat-0.taken")).to_have_count(1)
+    await expect(table.page.locator(".board-told")).to_contain_text("ann: Venezuela > Peru: 6-3 taken")
+    await expect(table.page.get_by_role("img", name="seat 0 threw 6")).to_be_visible()
+    await expect(table.page.get_by_role("img", name="seat 1 threw 3")).to_be_visible()
+
+
+async def test_in_the_duel_a_person_invades_reinforces_and_attacks(table: Table) -> None:
+    game = load("risk-duel")
+    await table.set("risk-duel")
+
+    async def show(owner: list[int], troops: list[int]) -> None:
+        state = {"owner": owner, "troops": troops, "to_move": 0, "ply": 8}
+        legal, _ = game.offer(game.decode_state(state))
+        await table.show(state, legal=legal, seat=0)
+
+    await show([0, 1, -1, 1], [3, 3, 0, 3])
+    await table.press("Peru is bob's (seat 1)")
+    await expect(table.said).to_contain_text("while a territory is free")
+    await table.press("Brazil is nobody's")
+    await expect(table.said).to_have_text('{"do":"invade","to":2}')
+    await show([0, 1, 0, 1], [3, 5, 3, 3])
+    await table.press("Argentina is bob's")
+    await expect(table.said).to_contain_text("choose one of your own first")
+    await table.press("Venezuela is yours")
+    await table.press("Argentina is bob's")
+    await expect(table.said).to_have_text("Venezuela has no border with Argentina.")
+    await table.press("Peru is bob's")
+    await expect(table.said).to_have_text("Venezuela has 3, Peru 5: an attack needs as many.")
+    await table.press("Reinforce Venezuela")
+    await expect(table.said).to_have_text('{"do":"reinforce","at":0}')
+    await show([0, 1, 0, 1], [3, 5, 3, 3])
+    await table.press("Brazil is yours")
+    await table.press("Argentina is bob's")
+    await expect(table.said).to_have_text('{"do":"attack","from":2,"to":3}')
+
+
+async def test_in_the_campaign_a_person_places_attacks_and_ends_the_turn(table: Table) -> None:
+    game = load("risk-campaign", {"map": "south-america"})
+    await table.set("risk-campaign", {"map": "south-america"})
+
+    async def show(**phase: Any) -> None:
+        state = {"owner": [0, 1, 0, 1], "troops": [4, 1, 1, 1], "round": 1, "out": [], "to_move": 0, "ply": 3} | phase
+        legal, options = game.offer(game.decode_state(state))
+        await table.show(state, legal=legal, options=options, seat=0)
+
+    await show(phase="draft", units=2, attacks_left=3)
+    await table.press("Peru is bob's")
+    await expect(table.said).to_contain_text("units go on territories of your own")
+    await table.press("Venezuela is yours")
+    await table.press("Undo")
+    await table.press("Brazil is yours")
+    await expect(table.page.get_by_role("button", name="Place them")).to_be_disabled()
+    await table.press("Brazil is yours")
+    await expect(table.page.locator(".plus").nth(2)).to_have_text("+2")
+    await table.press("Place them")
+    await expect(table.said).to_have_text('{"do":"draft","units":[[2,2]]}')
+    await show(phase="attack", units=0, attacks_left=3)
+    await table.press("Brazil is yours")
+    await expect(table.said).to_have_text("Brazil can't attack: 1 has to stay behind.")
+    await table.press("Venezuela is yours")
+    await table.press("Peru is bob's")
+    await table.page.get_by_role("spinbutton").fill("2")
+    await table.press("Attack")
+    await expect(table.said).to_have_text('{"do":"attack","from":0,"to":1,"units":2}')
+    await show(phase="attack", units=0, attacks_left=3)
+    await table.press("End the turn")
+    await expect(table.said).to_have_text('{"do":"end"}')
+
+
+async def test_a_board_that_can_be_played_on_keeps_nobody_out(table: Table) -> None:
+    game = load("risk-campaign", {"preset": "world"})
+    await table.set("risk-campaign", {"preset": "world"}, seats=6)
+    owner = [territory % 6 for territory in range(42)]
+    state = {"owner": owner, "troops": [60] * 42, "phase": "attack", "units": 0, "attacks_left": 3, "round": 1}
+    state |= {"out": [], "to_move": 0, "ply": 3}
+    legal, options = game.offer(game.decode_state(state))
+    await table.show(state, legal=legal, options=options, seat=0)
+    await table.press("Alaska is yours")
+    assert await barriers(table.page) == ""
+    assert await sideways(table.page) == 0

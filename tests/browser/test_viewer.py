@@ -1,0 +1,133 @@
+"""The viewer of a match in a browser: every ply there and back, keys, addresses, plots, the check of the dice."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from chromium import PHONE, Visits
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+FORGED = """async ([id, at, change]) => {
+  const script = document.querySelector("script[type=module]").src;
+  const { MatchDocument } = await import(script.replace("main.js", "document.js"));
+  const { Viewer } = await import(script.replace("main.js", "viewer.js"));
+  const found = await (await fetch(`/api/v1/matches/${id}`)).json();
+  Object.assign(found.plies[at], change);
+  new Viewer(document.querySelector("#viewer"), new MatchDocument(found));
+}"""
+
+
+async def opened(page: Page) -> Page:
+    """The page when its viewer is there."""
+    await expect(page.locator(".viewer")).to_be_visible()
+    return page
+
+
+async def boards(page: Page, button: str) -> list[str]:
+    """The board at this ply, and at all that the button leads to."""
+    seen = [await page.locator(".board").inner_html()]
+    while await page.get_by_role("button", name=button).is_enabled():
+        await page.get_by_role("button", name=button).click()
+        seen.append(await page.locator(".board").inner_html())
+    return seen
+
+
+@pytest.mark.parametrize("game", ["nim", "grundy", "tictactoe", "duel"])
+async def test_a_match_is_the_same_on_the_way_back(
+    visiting: Visits, library: str, kept: dict[str, str], game: str
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept[game]}#ply=start"))
+        there = await boards(page, "on (→)")
+        back = await boards(page, "back (←)")
+        assert len(set(there)) > 2
+        assert there == back[::-1]
+
+
+async def test_a_campaign_of_six_is_the_same_on_the_way_back(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library, PHONE) as visit:
+        page = await opened(await visit.open(f"/matches/{kept['campaign']}#ply=start"))
+        await expect(page.locator(".land")).to_have_count(42)
+        there = await boards(page, "on (→)")
+        back = await boards(page, "back (←)")
+        assert there == back[::-1]
+
+
+async def test_keys_step_through_a_match_and_the_address_says_where(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept['nim']}"))
+        end = await page.locator(".timeline-place").inner_text()
+        assert page.url.endswith(kept["nim"])
+        for key, place in (
+            ("Home", r"start · 0"),
+            ("ArrowRight", r"ply 0 · 1"),
+            ("ArrowRight", "ply 1 · 2"),
+            ("ArrowLeft", "ply 0 · 1"),
+        ):
+            await page.keyboard.press(key)
+            await expect(page.locator(".timeline-place")).to_have_text(re.compile(place))
+        assert page.url.endswith("#ply=0")
+        await expect(page.locator("tr[aria-current]")).to_contain_text("from heap")
+        await page.keyboard.press("End")
+        await expect(page.locator(".timeline-place")).to_have_text(end)
+        await page.evaluate("location.hash = '#ply=1'")
+        await expect(page.locator(".timeline-place")).to_have_text(re.compile("ply 1 "))
+
+
+async def test_a_match_plays_by_itself_to_its_end(visiting: Visits, library: str, kept: dict[str, str]) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=start"))
+        end = await page.get_by_role("slider", name="position in the match").get_attribute("max")
+        await page.get_by_role("combobox", name=re.compile("plies")).select_option("16")
+        await page.keyboard.press("Space")
+        await expect(page.locator(".timeline-place")).to_have_text(re.compile(rf"· {end} of {end}$"))
+        await expect(page.get_by_role("button", name="play (Space)")).to_be_visible()
+
+
+async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=1"))
+        await expect(page.locator(".now")).to_contain_text("any stick will do")
+        await expect(page.locator(".now")).to_contain_text(re.compile("the best there was|gave away"))
+        await expect(page.get_by_role("img", name="thinking time by ply").locator(".bars.seat-0")).to_have_attribute(
+            "d", re.compile("M")
+        )
+        await page.get_by_role("cell", name="any stick will do").first.click()
+        await expect(page.locator("tr[aria-current]")).to_contain_text("any stick will do")
+
+
+@pytest.mark.parametrize("game", ["nim", "duel", "campaign"])
+async def test_a_true_record_is_verified(visiting: Visits, library: str, kept: dict[str, str], game: str) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept[game]}"))
+        await page.get_by_role("button", name="Verify in this browser").click()
+        await expect(page.locator(".verdict.good")).to_contain_text("✓ Verified")
+        await expect(page.locator(".wrong-ply")).to_have_count(0)
+        await expect(page.locator(".now-steps li.good")).not_to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "change", [{"digest": "0" * 64}, {"event": {"ply": 2, "seat": 0, "move": {"heap": 0, "take": 99}}}]
+)
+async def test_a_forged_record_is_red_at_the_ply_that_is_wrong(
+    visiting: Visits, library: str, kept: dict[str, str], change: dict[str, Any]
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept['nim']}"))
+        await page.evaluate(FORGED, [kept["nim"], 2, change])
+        await page.get_by_role("button", name="Verify in this browser").click()
+        await expect(page.locator(".verdict.bad")).to_contain_text("✗ Wrong at ply 2")
+        await expect(page.locator(".wrong-ply")).to_have_count(1)
+        await expect(page.locator(".timeline-place")).to_have_text(re.compile("ply 2 "))
+        await expect(page.locator(".now-steps li.bad")).to_have_count(1)
