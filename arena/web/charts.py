@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 STEPS = (1.0, 2.0, 5.0, 10.0)
+APART = 0.24
+"""The least part of a scale between two of its ticks, so that their labels don't meet on a phone."""
 LEAST_SPAN = 4.0
 """Rating points: a curve that moves by less is drawn as flat as it is."""
 
@@ -46,11 +48,12 @@ def _step(least: float) -> float:
     return next(step * magnitude for step in STEPS if step * magnitude >= least * (1 - 1e-9))
 
 
-def whole(low: int, high: int, size: float, ticks: int = 5) -> Scale:
+def whole(low: int, high: int, size: float, ticks: int = 4) -> Scale:
     """A scale from one whole number to another, exactly; its ticks are the two and some round ones between."""
     high = max(high, low + 1)
-    step = max(1, math.ceil(_step((high - low) / ticks)))
-    between = [at for at in range(low - low % step + step, high, step) if high - at > 0.6 * step < at - low + step]
+    span = high - low
+    step = max(1, math.ceil(_step(span / ticks)))
+    between = [at for at in range(low - low % step + step, high, step) if min(high - at, at - low) >= APART * span]
     return Scale(low, high, size, (low, *between, high))
 
 
@@ -64,3 +67,22 @@ def curve(values: Sequence[float], width: float, height: float) -> str:
     upright = scale(values, height - 4)
     across = (width - 4) / max(1, len(values) - 1)
     return line((round(2 + at * across, 1), 2 + upright.down(value)) for at, value in enumerate(values))
+
+
+class RatingCurve(NamedTuple):
+    """A rating over matches, drawn in a box of `across.size` by `upright.size`: the mean and the band about it."""
+
+    across: Scale
+    upright: Scale
+    mean: str
+    band: str
+
+
+def rating_curve(points: Sequence[tuple[int, float, float]], width: float, height: float) -> RatingCurve:
+    """The curve of points `(played, mu, sigma)`, ascending; the band is three sigma to either side."""
+    across = whole(points[0][0], points[-1][0], width)
+    upright = scale([end for _, mu, sigma in points for end in (mu - 3 * sigma, mu + 3 * sigma)], height)
+    upper = [(across.at(played), upright.down(mu + 3 * sigma)) for played, mu, sigma in points]
+    lower = [(across.at(played), upright.down(mu - 3 * sigma)) for played, mu, sigma in points]
+    mean = [(across.at(played), upright.down(mu)) for played, mu, _ in points]
+    return RatingCurve(across, upright, line(mean), line([*upper, *reversed(lower)]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.routing import Route
 
 from arena.web.pages.api import api
+from arena.web.pages.bots import bot
 from arena.web.pages.connect import connect
 from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.match import match
@@ -15,6 +16,7 @@ ROUTES = [
     Route("/", leaderboard),
     Route("/leaderboard/{game}", leaderboard),
     Route("/leaderboard/{game}/{preset}", leaderboard),
+    Route("/bots/{name}", bot),
     Route("/matches", matches),
     Route("/connect", connect),
     Route("/play", play),

@@ -1,0 +1,100 @@
+"""A bot: where it stands, its rating over time, against whom, in which seat and version, and how its matches ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arena.store.browsing import LOST, Ending, HistoryPoint, PoolStanding, Profile, Search, UnratedStanding
+from arena.web.charts import RatingCurve, rating_curve, scale
+from arena.web.faults import NotFound
+from arena.web.formats import day, grouped
+from arena.web.rendering import page, site_of
+
+BAR = 120
+CURVE = (1000, 220)
+"""Width and height of the drawn rating; the width is stretched to the page's."""
+OPPONENTS = 50
+VERSIONS = 20
+RECENT = 10
+ROWS_OF_CURVE = 25
+"""So many points of the drawn rating are in its table, too."""
+
+
+def bot(request: Request) -> Response:
+    """The page of a bot, and more of it in one pool: the one asked for, or where most rated matches are."""
+    reader = site_of(request).reader
+    name = request.path_params["name"]
+    profile = reader.profile(name)
+    if profile is None:
+        raise NotFound(f"there is no bot called {name}")
+    pool = _pool(profile, request.query_params.get("pool"))
+    asked = {"pool": request.query_params.get("pool"), "after": request.query_params.get("after")}
+    shown: dict[str, Any] = {}
+    if pool is not None:
+        rated = any(row.pool == pool for row in profile.standings)
+        points = reader.history(profile.name, pool) if rated else []
+        shown = {
+            "curve": _curve(points),
+            "labels": _labels(points),
+            "points": _some(points),
+            "opponents": reader.opponents(profile.name, pool, after=asked["after"] or None, limit=OPPONENTS),
+            "seats": reader.by_seat(profile.name, pool),
+            "versions": reader.by_version(profile.name, pool, limit=VERSIONS),
+            "endings": sorted(reader.endings(profile.name, pool), key=_losses_first),
+            "recent": reader.search(Search(bot=profile.name, pool=pool), limit=RECENT),
+        }
+    return page(
+        request,
+        "bot.html",
+        profile=profile,
+        pool=pool,
+        asked=asked,
+        scale=scale([end for row in profile.standings for end in (row.score, row.mu + 3 * row.sigma)], BAR),
+        **shown,
+    )
+
+
+def _pool(profile: Profile, asked: str | None) -> str | None:
+    """The pool to look at; None for a bot that never played."""
+    standings: list[PoolStanding | UnratedStanding] = [
+        *sorted(profile.standings, key=lambda row: -row.played),
+        *sorted(profile.unrated, key=lambda row: -row.played),
+    ]
+    pools = [row.pool for row in standings]
+    if asked and asked not in pools:
+        raise NotFound(f"{profile.name} has no matches in {asked}: it has some in {', '.join(pools) or 'none'}")
+    return asked or next(iter(pools), None)
+
+
+def _curve(points: Sequence[HistoryPoint]) -> RatingCurve | None:
+    """The rating as it is drawn; None where there is no line to draw."""
+    if len(points) < 2:
+        return None
+    return rating_curve([(point.played, point.mu, point.sigma) for point in points], *CURVE)
+
+
+def _labels(points: Sequence[HistoryPoint]) -> list[tuple[float, str, str]]:
+    """What stands under the drawn rating: how far right in percent, which match, and its day."""
+    drawn = _curve(points)
+    if drawn is None:
+        return []
+    labels = []
+    for tick in drawn.across.ticks:
+        nearest = min(points, key=lambda point: abs(point.played - tick))
+        labels.append((drawn.across.at(tick) / CURVE[0] * 100, f"match {grouped(int(tick))}", day(nearest.finished)))
+    return labels
+
+
+def _some(points: Sequence[HistoryPoint]) -> list[HistoryPoint]:
+    """Points for a table, the newest first and the oldest last."""
+    step = max(1, -(-len(points) // ROWS_OF_CURVE))
+    chosen = list(points[::-1][::step])
+    return chosen if not points or chosen[-1] == points[0] else [*chosen, points[0]]
+
+
+def _losses_first(ending: Ending) -> tuple[bool, int]:
+    return ending.outcome != LOST, -ending.played

@@ -1,0 +1,82 @@
+"""The page of a bot: its numbers by pool, how its matches ended, and what is said where there is none."""
+
+from __future__ import annotations
+
+import re
+
+from seasons import finish, result, season
+from visitor import Visitor
+
+
+def section(page: str, name: str) -> str:
+    """A page's part under the heading with this id."""
+    return re.split(r"<h[23]", page.split(f'id="{name}"', 1)[1], maxsplit=1)[0]
+
+
+def test_a_bot_is_shown_in_the_pool_where_it_played_most(visitor: Visitor) -> None:
+    season(visitor.store)
+    page = visitor.get("/bots/ann").text
+    assert "In nim/classic" in page
+    assert 'class="plot history"' in page
+    assert re.search(r"\d of 4", section(page, "standings"))
+
+
+def test_another_pool_has_an_address_of_its_own(visitor: Visitor) -> None:
+    season(visitor.store)
+    assert "In tictactoe/classic" in visitor.get("/bots/ann?pool=tictactoe/classic").text
+    answer = visitor.get("/bots/ann?pool=grundy/large")
+    assert answer.status == 404
+    assert "Ann has no matches in grundy/large" in answer.text
+
+
+def test_losses_say_how_they_came_about_and_lead_to_their_last_ply(visitor: Visitor) -> None:
+    finish(
+        visitor.store,
+        result("m1", ("bob", "ann")),
+        result("m2", ("bob", "ann"), reason="timeout", reasons=("win", "timeout")),
+        result("m3", ("bob", "ann"), reason="illegal", reasons=("win", "illegal")),
+        result("m4", ("bob", "ann"), reason="disconnected", reasons=("win", "disconnected")),
+        result("m5", ("bob", "ann"), reason="resigned", reasons=("win", "resigned")),
+    )
+    endings = section(visitor.get("/bots/ann").text, "endings")
+    for number, word in enumerate(("beaten", "time", "illegal moves", "lost connection", "resigned"), 1):
+        assert f">{word}</a>" in endings
+        assert f'href="/matches/m{number}#ply=7"' in endings
+    assert "outcome=lost&amp;reason=timeout" in endings
+
+
+def test_opponents_seats_and_versions_are_counted(visitor: Visitor) -> None:
+    finish(
+        visitor.store,
+        result("m1", ("ann", "bob"), version="1"),
+        result("m2", ("bob", "ann"), version="2"),
+        result("m3", ("ann", "bob"), (1, 1), reason="draw", version="2"),
+    )
+    page = visitor.get("/bots/ann").text
+    assert re.search(r">bob</a></th>.*?>3</a>.*?>1<.*?>1<.*?>1<.*50\.0", section(page, "opponents"), re.S)
+    assert "0&nbsp;(first)" in section(page, "seats")
+    assert re.findall(r">(\d)</a></th>", section(page, "versions")) == ["2", "1"]
+
+
+def test_a_bot_with_unrated_matches_alone_has_no_rating(visitor: Visitor) -> None:
+    finish(visitor.store, result("m1", rated=False))
+    page = visitor.get("/bots/ann").text
+    assert "In nim/unrated" in page
+    assert "plot history" not in page
+
+
+def test_a_bot_is_found_in_any_case_and_one_that_is_none_is_said(visitor: Visitor) -> None:
+    finish(visitor.store, result("m1"))
+    assert "<h1>ann</h1>" in visitor.get("/bots/ANN").text
+    answer = visitor.get("/bots/zoe")
+    assert answer.status == 404
+    assert "There is no bot called zoe" in answer.text
+
+
+def test_what_a_stranger_wrote_stays_text(visitor: Visitor) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    finish(visitor.store, result("m1", (evil, "bob"), version=evil), result("m2", (evil, "bob"), version=evil))
+    for address in ("/bots/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "/bots/bob", "/matches"):
+        page = visitor.get(address)
+        assert page.status == 200
+        assert "<img" not in page.text
