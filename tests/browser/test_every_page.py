@@ -24,6 +24,7 @@ ADDRESSES = (
     "/matches/{tictactoe}",
     "/matches/{campaign}",
     "/connect?bot=ann",
+    "/play",
 )
 """`{nim}` stands for the id that the library has under that name."""
 MISSING = ("/nowhere", "/leaderboard/chess", "/matches/nothing")

@@ -1,5 +1,6 @@
 /** Who plays, and both clocks as they run. */
 
+import { seatSign } from "../board/armies.js";
 import { el, put, say } from "../dom.js";
 
 const SHORT = 20000; // ms: a clock that has less is marked
@@ -42,7 +43,8 @@ export class Clocks {
       const element = el(
         "li",
         { class: `player seat-${at}` },
-        el("span", { class: "seat-mark" }, el("span", { class: "visually-hidden" }, "seat "), at),
+        seatSign(at),
+        el("span", { class: "quiet" }, `seat ${at}: `),
         who,
         time,
       );

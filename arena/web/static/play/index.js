@@ -44,6 +44,7 @@ function play(wire) {
 
   function show(name) {
     for (const id of ["offer", "search", "table"]) part(id).hidden = id !== name;
+    say(part("title"), name === "table" ? table.title : "Play");
     if (name !== "table") document.title = usual;
   }
 

@@ -140,9 +140,9 @@ export class Opponents {
     if (this.#bots === null) return "Looking who is here …";
     if (this.#others === 1) return "";
     const rest = this.#others - this.chosen.length;
-    const filled = `The other ${rest === 1 ? "seat is" : `${rest} seats are`} filled by whoever wants the same, soon by bots that play at once`;
-    const few = open < this.#others ? `: ${open} of these ${open === 1 ? "is" : "are"} here now` : "";
-    return `Choose up to ${this.#others}. ${rest === 0 ? "" : `${filled}${few}.`}`;
+    const few = open < this.#others ? `, of which ${open} ${open === 1 ? "is" : "are"} here` : "";
+    const left = `${rest} ${rest === 1 ? "seat is" : "seats are"} left to whoever wants the same, and soon to bots that play at once${few}.`;
+    return `Choose up to ${this.#others}. ${rest === 0 ? "" : left}`;
   }
 
   #row(name, version, type) {
@@ -179,7 +179,7 @@ function readiness({ seeks = [], client, playing = 0 }, game, me) {
     return { how: `wants an unrated match: ${unrated.preset ?? "a config of its own"}`, order: 2 };
   if (person)
     return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
-  return { how: "plays rated matches: it waits until they want an unrated one", order: 5 };
+  return { how: "here, but not for this: you wait until they want it", order: 5 };
 }
 
 /**

@@ -128,27 +128,24 @@ export class Table {
       this.asking.returnValue = "";
     });
     this.ending = el("div", { class: "ending", hidden: true });
-    const title = el("h2", {}, `${start.game}: you against ${this.rivals.join(", ")}`);
-    this.actions = el(
-      "p",
-      { class: "row" },
-      this.skip,
-      this.resign,
-      el("a", { href: `/matches/${start.match}` }, "Watch page of this match"),
-    );
+    this.title = `${start.game} against ${this.rivals.join(", ")}`;
+    this.page = el("a", { href: `/matches/${start.match}` }, "The page of this match, for others to watch");
+    this.actions = el("p", { class: "row" }, this.skip, this.resign);
+    const past = el("details", { class: "so-far", open: true }, el("summary", {}, "What happened"), this.log);
     this.element = el(
       "section",
       { class: "table", "aria-label": `match ${start.match}` },
-      title,
       this.clocks.element,
       this.ending,
       this.status,
       this.wrong,
       this.alarm,
-      this.board.element,
-      this.moves,
-      this.actions,
-      el("details", { class: "so-far", open: true }, el("summary", {}, "What happened"), this.log),
+      el(
+        "div",
+        { class: "at-table" },
+        el("div", {}, this.board.element, this.moves),
+        el("div", { class: "aside" }, this.actions, past, this.page),
+      ),
       this.asking,
     );
   }
@@ -182,18 +179,20 @@ export class Table {
       this.#close(result(end, this.start.seat), end);
       return;
     }
-    const told = event === undefined || this.#isMine(event) ? "" : `${this.#words(event)}. `;
+    const told = event === undefined || this.#isMine(event) ? "" : `${this.#words(event)}.`;
     const mine = turn.to_move === this.start.seat && turn.legal !== undefined && turn === this.#turn;
     const view = { event, before: this.#shown ?? undefined, seat: this.start.seat };
     this.#shown = state;
-    if (mine) this.#offer(turn, view, told);
-    else {
+    if (mine) {
+      this.#offer(turn, view, told);
+    } else {
       this.board.show(state, view);
       this.#list([]);
-      const mover =
-        turn.to_move === this.start.seat ? "It is your turn." : `${this.start.seats[turn.to_move].bot} is to move.`;
-      this.#say(`${told}${mover}`);
-      this.#ways.entitle(`${this.start.game} against ${this.rivals.join(", ")}`);
+      this.#say(
+        turn.to_move === this.start.seat ? "It is your turn." : `${this.start.seats[turn.to_move].bot} is to move.`,
+        told,
+      );
+      this.#ways.entitle(this.title);
     }
   }
 
@@ -201,8 +200,8 @@ export class Table {
   #offer(turn, view = { seat: this.start.seat }, told = "") {
     this.board.show(turn.state, { ...view, legal: turn.legal, options: turn.options });
     this.#list(turn.legal);
-    this.#say(`${told}Your move.`);
-    this.#ways.entitle(`Your move: ${this.start.game} against ${this.rivals.join(", ")}`);
+    this.#say("Your move.", told);
+    this.#ways.entitle(`Your move: ${this.title}`);
   }
 
   /** The legal moves as buttons, for whom the board is not the best way. */
@@ -240,15 +239,16 @@ export class Table {
     this.#say("");
     say(this.alarm, "");
     this.resign.hidden = true;
-    this.skip.hidden = true;
+    this.page.hidden = true;
     this.ending.replaceChildren(...makeEnding(result, end, this.start, this.#ways));
     this.ending.hidden = false;
     this.ending.querySelector("h3").focus();
-    this.#ways.entitle(`${result.headline}: ${this.start.game} against ${this.rivals.join(", ")}`);
+    this.#ways.entitle(`${result.headline}: ${this.title}`);
   }
 
-  #say(text) {
-    say(this.status, text.trim());
+  /** Whose turn it is. What happened before that, the board shows: it is said to those who do not see it. */
+  #say(text, told = "") {
+    this.status.replaceChildren(el("span", { class: "quiet" }, told === "" ? "" : `${told} `), text);
   }
 
   #explain(text) {
