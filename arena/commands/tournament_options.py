@@ -11,10 +11,11 @@ from typing import Any
 from msgspec import Struct
 
 from arena.commands import config
+from arena.processes.environment import passed
 from arena.ratings.pairing import count
 from arena.store.database import file_of
 from arena.tournament.contestants import Contestant, contestants
-from arena.tournament.environment import Surroundings, passed
+from arena.tournament.environment import Surroundings
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, Sandbox, check_bubblewrap, free_users
 from machine.arguments import read_value

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from arena.doctor.cable import HOST
-from arena.tournament.orders import Order
-from arena.tournament.process import BotProcess
+from arena.processes.orders import Order
+from arena.processes.process import BotProcess
 from protocol import launch
 
 NAME = "patient"

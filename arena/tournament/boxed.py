@@ -11,8 +11,8 @@ import sys
 
 import msgspec
 
-from arena.tournament.limits import ResourceLimits
-from arena.tournament.orders import LISTENING
+from arena.processes.limits import ResourceLimits
+from arena.processes.orders import LISTENING
 from protocol.launch import PORT
 
 HOST = "127.0.0.1"

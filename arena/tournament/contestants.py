@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
 from typing import NamedTuple
 
+from arena.processes.reference import known_bots, reference_command
 from protocol.errors import UsageFault
-from protocol.launch import REFERENCE_BOTS, name_in
+from protocol.launch import name_in
 from protocol.names import folded, is_bot_name
 
 
@@ -29,7 +27,7 @@ def contestants(words: Sequence[str], defaults: Mapping[str, str]) -> list[Conte
 
     `defaults` are settings for every reference bot that knows them. Raises `UsageFault`.
     """
-    known = sorted({point.name for point in entry_points(group=REFERENCE_BOTS)})
+    known = known_bots()
     found = [_contestant(word, known, defaults) for word in words]
     names = [folded(contestant.name) for contestant in found]
     for name in names:
@@ -51,7 +49,7 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str]) ->
         raise UsageFault(f"{name!r} is no bot name: letters, digits, dot, dash and underscore, at most 32")
     bot, _, settings = what.partition(":")
     if bot in known:
-        return Contestant(name, _reference(bot, name, settings, defaults), reference=True)
+        return Contestant(name, reference_command(bot, name, settings, defaults), reference=True)
     try:
         command = shlex.split(what)
     except ValueError as exc:
@@ -61,26 +59,3 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str]) ->
     if equals and (" " in what or "/" in what):
         raise UsageFault(f"{name}: there is no program {command[0] if command else what!r} to run")
     raise UsageFault(f"there is no bot {bot!r}: one of {', '.join(known)}, or NAME=COMMAND LINE for your own")
-
-
-def _reference(bot: str, name: str, settings: str, defaults: Mapping[str, str]) -> tuple[str, ...]:
-    command = [sys.executable, "-m", "bots", "run", bot, "--name", name]
-    for setting in _parted(settings) if settings else ():
-        key, equals, value = setting.partition("=")
-        if not (key and equals and value):
-            raise UsageFault(f"{name}: {setting!r} is no setting: write KEY=VALUE, like {name}={bot}:depth=4")
-        command += ["--set", setting]
-    for key, value in defaults.items():
-        command += ["--default", f"{key}={value}"]
-    return tuple(command)
-
-
-def _parted(settings: str) -> list[str]:
-    """`depth=4,weights=1,2.5,3` as `depth=4` and `weights=1,2.5,3`: a bare number goes on with the list before it."""
-    parted: list[str] = []
-    for part in settings.split(","):
-        if parted and re.fullmatch(r"-?\d*\.?\d+", part):
-            parted[-1] += f",{part}"
-        else:
-            parted.append(part)
-    return parted

@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from arena.processes.limits import MIB, SCRATCH_MIB, ResourceLimits
+from arena.processes.orders import Order
 from arena.tournament.contestants import Contestant
-from arena.tournament.limits import MIB, SCRATCH_MIB, ResourceLimits
-from arena.tournament.orders import Order
 from protocol import launch
 from protocol.errors import ArenaFault, UsageFault
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from arena.network.gate import Access
 from arena.network.places import Bounds
+from arena.processes.orders import Order
+from arena.processes.process import LEAVE_WITHIN, BotCrashed, BotProcess
 from arena.ratings.pairing import Pairing
 from arena.referee.result import Result
 from arena.server.arena import Arena
@@ -22,9 +24,7 @@ from arena.tournament.assigning import assigned
 from arena.tournament.contestants import Contestant
 from arena.tournament.door import FixedDoor
 from arena.tournament.environment import Surroundings
-from arena.tournament.orders import Order
 from arena.tournament.plan import Plan, place_of
-from arena.tournament.process import LEAVE_WITHIN, BotCrashed, BotProcess
 from arena.tournament.settling import InOrder, TellFirst
 from protocol import launch
 from protocol.close_codes import GOING_AWAY

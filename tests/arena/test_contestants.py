@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament_options import BOT_SETTINGS
+from arena.processes.orders import Order
+from arena.processes.process import BotCrashed, BotProcess
 from arena.tournament.contestants import Contestant, contestants
-from arena.tournament.orders import Order
-from arena.tournament.process import BotCrashed, BotProcess
 from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
 from protocol.launch import REFERENCE_BOTS

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from arena.tournament.environment import passed
-from arena.tournament.orders import Order
-from arena.tournament.process import BotProcess
+from arena.processes.environment import passed
+from arena.processes.orders import Order
+from arena.processes.process import BotProcess
 from commands import REPOSITORY, children, descendants, ends
 from patience import WITHIN
 from protocol.errors import UsageFault
@@ -93,8 +93,8 @@ while True:
 """
 HOLDER = """
 import asyncio, os, pathlib, sys
-from arena.tournament.orders import Order
-from arena.tournament.process import BotProcess
+from arena.processes.orders import Order
+from arena.processes.process import BotProcess
 
 async def hold():
     order = Order(command=(sys.executable, "-c", *sys.argv[1:3]), environment={}, token="t" * 64)

@@ -1,4 +1,4 @@
-"""A bot's process, which connects to the tournament's arena as any client does."""
+"""A bot's process, which connects to the arena's arena as any client does."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from arena.tournament.orders import FAILED, LISTENING, STARTED, TERMINATE, Order
+from arena.processes.orders import FAILED, LISTENING, STARTED, TERMINATE, Order
 from protocol.errors import ArenaFault
 
 LAST_LINES = 8
 LEAVE_WITHIN = 2.0
 TERMINATE_WITHIN = 1.0
 KILL_WITHIN = 2.0
-_KEEPER = (sys.executable, "-P", "-m", "arena.tournament.keeper")
+_KEEPER = (sys.executable, "-P", "-m", "arena.processes.keeper")
 
 
 class BotCrashed(ArenaFault):

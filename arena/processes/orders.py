@@ -1,6 +1,6 @@
-"""What a tournament and the keeper of a bot's process say to each other, over one socket.
+"""What a arena and the keeper of a bot's process say to each other, over one socket.
 
-The tournament sends an `Order` as a line of JSON, later perhaps `TERMINATE`, and in the end closes its side. The keeper
+The arena sends an `Order` as a line of JSON, later perhaps `TERMINATE`, and in the end closes its side. The keeper
 answers `STARTED`, or `FAILED` and the number of the system's error. From a sandbox comes `LISTENING` with a socket.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from arena.tournament.limits import ResourceLimits
+from arena.processes.limits import ResourceLimits
 
 TERMINATE = b"terminate\n"
 STARTED = b"started\n"
@@ -22,9 +22,11 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     environment: dict[str, str]
     token: str
+    nice: int = 0
+    """By how much others go before it."""
     limits: ResourceLimits | None = None
     sandbox: tuple[str, ...] = ()
-    """A command that takes a descriptor of the socket to the tournament, and the command to run."""
+    """A command that takes a descriptor of the socket to the arena, and the command to run."""
 
     def line(self) -> bytes:
         """The order as it is sent."""

@@ -1,6 +1,6 @@
-"""The process between a tournament and a bot: `python -m arena.tournament.keeper`, which reads an order and obeys it.
+"""The process between a arena and a bot: `python -m arena.processes.keeper`, which reads an order and obeys it.
 
-It ends as the bot ends. Whenever the tournament is gone, however it went, the bot and all that it started are killed.
+It ends as the bot ends. Whenever the arena is gone, however it went, the bot and all that it started are killed.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ import subprocess
 from functools import partial
 from pathlib import Path
 
-from arena.tournament.limits import ResourceLimits
-from arena.tournament.orders import FAILED, STARTED, Order, read_order
+from arena.processes.orders import FAILED, STARTED, Order, read_order
 from machine.prctl import adopt_orphans, die_with_parent, keep_private
 
 
 def main() -> None:
-    """Obey the order on standard input, a socket to the tournament."""
+    """Obey the order on standard input, a socket to the arena."""
     _volunteer()
     keep_private()
     adopt_orphans()
-    tournament = socket.socket(fileno=0)
-    with tournament.makefile("rb", buffering=0) as orders:
+    arena = socket.socket(fileno=0)
+    with arena.makefile("rb", buffering=0) as orders:
         order = read_order(orders.readline())
     news, tell = socket.socketpair()
     tell.setblocking(False)
@@ -33,13 +32,13 @@ def main() -> None:
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # not SIG_IGN, which the bot would inherit
     try:
-        bot = _start(order, tournament)
+        bot = _start(order, arena)
     except OSError as exc:
-        tournament.sendall(FAILED + str(exc.errno).encode())
+        arena.sendall(FAILED + str(exc.errno).encode())
         return
     with contextlib.suppress(OSError):
-        tournament.sendall(STARTED)
-    status = _watch(bot, tournament, news)
+        arena.sendall(STARTED)
+    status = _watch(bot, arena, news)
     _end_all(bot)
     _end_as(status)
 
@@ -50,10 +49,10 @@ def _volunteer() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def _start(order: Order, tournament: socket.socket) -> int:
+def _start(order: Order, arena: socket.socket) -> int:
     """Run the bot; its process id. Its standard input is a socket: a pipe could be opened by others through /proc."""
     theirs, ours = socket.socketpair()
-    with theirs, ours, tournament.dup() as line:
+    with theirs, ours, arena.dup() as line:
         ours.sendall(order.token.encode() + b"\n")
         process = subprocess.Popen(  # noqa: S603 - the operator's own command line
             (*order.sandbox, str(line.fileno()), *order.command) if order.sandbox else order.command,
@@ -61,37 +60,38 @@ def _start(order: Order, tournament: socket.socket) -> int:
             stdin=theirs.fileno(),
             pass_fds=[line.fileno()] if order.sandbox else (),
             start_new_session=True,
-            preexec_fn=partial(_prepare, order.limits),
+            preexec_fn=partial(_prepare, order),
         )
     process.returncode = 0  # it is waited for below, with all the others
     return process.pid
 
 
-def _prepare(limits: ResourceLimits | None) -> None:
-    if limits is not None:
-        limits.hold()
+def _prepare(order: Order) -> None:
+    os.nice(order.nice)
+    if order.limits is not None:
+        order.limits.hold()
     die_with_parent()  # after the user has changed, which would undo it
 
 
-def _watch(bot: int, tournament: socket.socket, news: socket.socket) -> int | None:
-    """The bot's wait status when it has ended, None when the tournament wants it ended or is gone."""
+def _watch(bot: int, arena: socket.socket, news: socket.socket) -> int | None:
+    """The bot's wait status when it has ended, None when the arena wants it ended or is gone."""
     while True:
-        ready, _, _ = select.select([news, tournament], [], [])
+        ready, _, _ = select.select([news, arena], [], [])
         if news in ready:
             news.recv(4096)
             status = _reap(bot)
             if status is not None:
                 return status
-        if tournament in ready:
-            if not _heard(tournament):
+        if arena in ready:
+            if not _heard(arena):
                 return None
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(bot, signal.SIGTERM)
 
 
-def _heard(tournament: socket.socket) -> bool:
+def _heard(arena: socket.socket) -> bool:
     try:
-        return bool(tournament.recv(4096))
+        return bool(arena.recv(4096))
     except OSError:
         return False
 

@@ -1,0 +1,1 @@
+"""Programs that the arena runs: bots, each with a keeper between, which ends with it."""
