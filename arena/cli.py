@@ -234,7 +234,7 @@ def replay_grade(target: Target, to_json: Json = False, db: Database = None, dat
 @replay_app.command("export")
 def replay_export(
     target: Target,
-    to: Annotated[Path, typer.Option(metavar="FILE", help="Its name ends in .jsonl, .jsonl.gz or .json.")],
+    to: Annotated[Path, typer.Option(metavar="FILE", help="Its name ends in .jsonl, .jsonl.gz, .json or .html.")],
     db: Database = None,
     data: Data = None,
 ) -> None:

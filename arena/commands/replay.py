@@ -18,6 +18,7 @@ from arena.referee import reading
 from arena.referee.record import MOST_BYTES, Header, Record, Strike
 from arena.referee.redo import replay
 from arena.replay import document as documents
+from arena.replay import grading
 from arena.replay import verify as verifying
 from arena.replay.document import Document
 from arena.replay.plies import Told, tell
@@ -26,7 +27,7 @@ from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.reasons import PLAYED_OUT
 from protocol.shown import printable
 
-SUFFIXES = (".jsonl", ".jsonl.gz", ".json")
+SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".html")
 
 
 def load(target: str, database: str) -> tuple[str, bytes]:
@@ -82,7 +83,7 @@ def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes]
 
 
 def export(target: str, to: Path, database: str) -> None:
-    """Write a record to a file: JSON lines, gzipped JSON lines, or one JSON document with the state of every ply."""
+    """Write a match to a file: the lines of its record, gzipped or not, or JSON or HTML with the state of every ply."""
     name, body = load(target, database)
     if to.name.endswith(".jsonl.gz"):
         data = body
@@ -90,6 +91,8 @@ def export(target: str, to: Path, database: str) -> None:
         data = reading.unpack(body, name)
     elif to.suffix == ".json":
         data = document(_with_states(reading.read(body, name)))
+    elif to.suffix == ".html":
+        data = _page(reading.read(body, name))
     else:
         raise UsageFault(f"--to {to}: its name ends in one of {', '.join(SUFFIXES)}")
     try:
@@ -99,6 +102,18 @@ def export(target: str, to: Path, database: str) -> None:
         raise UsageFault(f"{to} is there already, and nothing is written over: choose another name") from None
     except OSError as exc:
         raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
+
+
+def _page(record: Record) -> bytes:
+    """The viewer with the match in it; of a forged record too, as it shows where it goes wrong."""
+    from arena.web.offline import offline_page  # what pages are made with is loaded for nobody else
+
+    match = documents.document(record)
+    try:
+        grades = None if match.fault else grading.grade(record)
+    except UsageFault:  # the game is not solved
+        grades = None
+    return offline_page(match, grades)
 
 
 def _with_states(record: Record) -> Document:

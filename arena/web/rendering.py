@@ -39,8 +39,12 @@ def page(
     request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> HTMLResponse:
     """A page. The template knows `site`, `path` (that of the address) and the values."""
-    text = _templates.get_template(template).render(site=site_of(request), path=request.url.path, **values)
-    return HTMLResponse(text, status, headers)
+    return HTMLResponse(rendered(template, site=site_of(request), path=request.url.path, **values), status, headers)
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A template with these values, for what is no page of a site."""
+    return _templates.get_template(template).render(**values)
 
 
 def as_page(request: Request, exc: Exception) -> HTMLResponse:

@@ -18,6 +18,7 @@ ADDRESSES = (
     "/leaderboard/nim/classic",
     "/leaderboard/risk-duel/south-america",
     "/leaderboard/nim/classic?search=an&sort=played&order=asc",
+    "/api",
     "/matches",
     "/matches?game=nim&bot=ann&reason=timeout",
     "/matches/{nim}",

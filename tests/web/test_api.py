@@ -78,7 +78,8 @@ def refused(api: Visitor, address: str, method: str = "GET") -> tuple[int, str]:
 def test_every_example_is_answered_and_then_known(api: Visitor, names: Mapping[str, str], operation: Any) -> None:
     address = PREFIX + operation.example.format_map(names)
     answer = api.get(address)
-    assert (answer.status, answer.headers["content-type"]) == (200, operation.media), answer.text
+    media = answer.headers["content-type"].partition(";")[0]
+    assert (answer.status, media) == (200, operation.media)
     assert answer.headers["access-control-allow-origin"] == "*"
     again = api.get(address, if_none_match=answer.headers["etag"])
     assert (again.status, again.body, again.headers["etag"]) == (304, b"", answer.headers["etag"])

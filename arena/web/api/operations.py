@@ -30,6 +30,7 @@ from arena.web.api.answers import GameRow, Leaderboard, PoolRow, PresetRow, Rows
 from arena.web.api.operation import File, Inquiry, Operation
 from arena.web.api.queries import BoardQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
 from arena.web.faults import NotFound
+from arena.web.offline import offline_page
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
 from protocol.shown import shown
@@ -181,6 +182,17 @@ def unpacked(asked: Inquiry[Query]) -> File:
     return File(f"{name}.jsonl", reading.unpack(_record(asked), name))
 
 
+def whole(asked: Inquiry[Query]) -> File:
+    """The match as one page that plays offline."""
+    name, body = asked.path["match"], _record(asked)
+    made = documents.document(reading.read(body, name))
+    try:
+        graded = None if made.fault else _graded(body, name)
+    except UsageFault:  # its game is not solved
+        graded = None
+    return File(f"{name}.html", offline_page(made, graded))
+
+
 def tournaments(asked: Inquiry[Paged]) -> Page[TournamentRow]:
     """A page of the tournaments."""
     return asked.site.reader.tournaments(after=asked.query.after, limit=asked.query.limit)
@@ -324,6 +336,15 @@ OPERATIONS = (
         do=unpacked,
         media="application/jsonl",
         example="/matches/{match}/record.jsonl",
+    ),
+    Operation(
+        path="/matches/{match}/match.html",
+        name="whole",
+        summary="A match in one HTML file that plays offline, to be saved.",
+        do=whole,
+        media="text/html",
+        slow=True,
+        example="/matches/{match}/match.html",
     ),
     Operation(
         path="/tournaments",

@@ -1,0 +1,51 @@
+"""ES modules and style sheets put into one page, with nothing to load from elsewhere and no build step.
+
+A module becomes a `data:` URL. That has no folder, so each module's imports are told by the path of the file among
+the static ones, and an import map says which URL that is.
+"""
+
+from __future__ import annotations
+
+import base64
+import posixpath
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+IMPORT = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
+"""An import of a file beside the module, as `from "../dom.js"`."""
+
+
+def modules(folder: Path, entry: str) -> dict[str, str]:
+    """The URLs of a module and of all that it imports, by path below `folder`. Raises `OSError` for a missing one."""
+    urls: dict[str, str] = {}
+    waiting = [entry]
+    while waiting:
+        path = waiting.pop()
+        if path not in urls:
+            source, imported = _named(path, folder.joinpath(path).read_text(encoding="utf-8"))
+            urls[path] = data_url("text/javascript", source)
+            waiting += imported
+    return dict(sorted(urls.items()))
+
+
+def _named(path: str, source: str) -> tuple[str, list[str]]:
+    """A module whose imports are told by path, and those paths."""
+    imported = []
+
+    def name(found: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), found[2]))
+        imported.append(target)
+        return f'{found[1]}"{target}"'
+
+    return IMPORT.sub(name, source), imported
+
+
+def sheets(folder: Path, paths: Iterable[str]) -> str:
+    """Style sheets, one after the other."""
+    return "\n".join(folder.joinpath(path).read_text(encoding="utf-8") for path in paths)
+
+
+def data_url(media: str, text: str) -> str:
+    """Text as a URL of its own."""
+    return f"data:{media};charset=utf-8;base64,{base64.b64encode(text.encode()).decode()}"

@@ -1,0 +1,28 @@
+"""A match as one HTML file that plays offline: the viewer of the pages, and the match itself."""
+
+from __future__ import annotations
+
+import hashlib
+
+from arena.replay.document import Document
+from arena.replay.grading import Grades
+from arena.web import bundle
+from arena.web.rendering import rendered
+from arena.web.site import STATIC
+
+ENTRY = "viewer/offline.js"
+SHEETS = ("style.css", "board/board.css", "board/risk.css", "viewer/viewer.css")
+
+
+def offline_page(match: Document, grades: Grades | None) -> bytes:
+    """The file. The nonce that lets its scripts and styles in follows from the rest: the same match, the same bytes."""
+    values = {
+        "match": match,
+        "grades": grades,
+        "entry": ENTRY,
+        "modules": {"imports": bundle.modules(STATIC, ENTRY)},
+        "theme": bundle.data_url("text/javascript", STATIC.joinpath("theme.js").read_text(encoding="utf-8")),
+        "style": bundle.sheets(STATIC, SHEETS),
+    }
+    nonce = hashlib.sha256(repr(values).encode()).hexdigest()[:32]
+    return rendered("offline.html", nonce=nonce, **values).encode()
