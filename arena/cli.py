@@ -85,6 +85,11 @@ def serve(
     socket_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Where browsers find the arena, behind a proxy.")
     ] = None,
+    house: Annotated[
+        list[str] | None,
+        typer.Option(metavar="BOT,…", help="Bots that play whoever comes: random,ga:nodes=9000."),
+    ] = None,
+    demo: Annotated[bool | None, typer.Option("--demo", help="The whole show: bots, and matches that go on.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None,
 ) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
@@ -94,6 +99,7 @@ def serve(
 
     del flags["config"]
     flags["allow_origin"] = ",".join(allow_origin) if allow_origin else None
+    flags["house"] = ",".join(house) if house else None
     run(settings(flags, config))
 
 

@@ -44,11 +44,15 @@ def run_bot(
     unrated: Annotated[bool, typer.Option("--unrated", help="Seek unrated matches.")] = False,
     opponent: Annotated[str | None, typer.Option(help="Seek a match against this bot; unrated.")] = None,
     take_any: Annotated[bool, typer.Option("--open", help="Take any match of the game, or of all games.")] = False,
+    pace: Annotated[float | None, typer.Option(help="Seconds that a move takes at least, for whoever watches.")] = None,
     patience: Annotated[float | None, typer.Option(help="Seconds to try without an arena [ARENA_PATIENCE].")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the bot.")] = None,
     default: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting, for bots that have it.")
     ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only say whether there is such a bot with these settings.")
+    ] = False,
 ) -> None:
     """Connect a bot to an arena and play."""
     from bots.client.run import play
@@ -67,13 +71,16 @@ def run_bot(
         rated=False if unrated else None,
         opponent=opponent,
         open=take_any or None,
+        pace=pace,
         patience=patience,
     )
     cls = find(bot).load()
     settings = choose_settings(
         bot, cls.settings, read_pairs(set_ or (), "--set"), read_pairs(default or (), "--default")
     )
-    play(cls(bot, **settings), given, Given())
+    made = cls(bot, **settings)
+    if not check:
+        play(made, given, Given())
 
 
 @app.command(context_settings=_DELEGATED)

@@ -18,6 +18,8 @@ from protocol.launch import PORT
 from protocol.messages import Clock
 
 DEFAULT_DATA = "arena-data"
+DEMO = {"data": "arena-demo", "rated_per_pair": 0}
+"""What a demo has otherwise, unless it is said."""
 _MOST_BANK_MS = 24 * 3600 * 1000
 
 
@@ -47,6 +49,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     web_port: int = 8080
     web_host: str | None = None
     socket_url: str | None = None
+    house: str = ""
+    demo: bool = False
 
 
 _CHECKS: dict[str, tuple[type, str]] = {
@@ -72,6 +76,8 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "web": (bool, "true or false"),
     "web_port": (int, "a port from 0 to 65535"),
     "web_host": (str, "a host name or address"),
+    "house": (str, "bots like random,greedy,alphabeta:nodes=20000"),
+    "demo": (bool, "true or false"),
     "socket_url": (str, "where browsers find the arena, like wss://arena.example.org/socket"),
 }
 
@@ -97,6 +103,8 @@ def settings(
         if text is not None:
             values[key] = _read(text, kind)
     values.update({key: value for key, value in flags.items() if value is not None})
+    if values.get("demo") is True:
+        values = {**DEMO, **values}
     for key, value in values.items():
         kind, right = _CHECKS[key]
         if type(value) is not kind:

@@ -85,6 +85,11 @@ def web_scheme(settings: ServerSettings) -> str:
     return "https" if settings.tls_cert else "http"
 
 
+def page_url(settings: ServerSettings, sockets: list[socket.socket]) -> str:
+    """The page's address, for people."""
+    return url_of(web_scheme(settings), settings.web_host or settings.host, port_of(sockets))
+
+
 @contextlib.contextmanager
 def web_sockets(settings: ServerSettings) -> Iterator[list[socket.socket]]:
     """What the page listens on, inside; nothing where there is none. Raises `PortFault`."""
@@ -112,7 +117,7 @@ async def shown(
     )
     page = PageProcess(order)
     keeping = asyncio.create_task(page.keep())
-    log.info("the page is at %s", url_of(web_scheme(settings), settings.web_host or settings.host, port_of(sockets)))
+    log.info("the page is at %s", page_url(settings, sockets))
     try:
         yield page
     finally:

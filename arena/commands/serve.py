@@ -7,7 +7,7 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,10 @@ from arena.commands import event_loop
 from arena.commands.config import ServerSettings, clock, database
 from arena.commands.descriptors import Shares, raised
 from arena.commands.holding import held
-from arena.commands.page import shown, web_scheme, web_sockets
+from arena.commands.house import housed, keeping, let_in
+from arena.commands.page import page_url, shown, web_scheme, web_sockets
 from arena.commands.tables import counted
+from arena.house.words import HouseBot
 from arena.network.addresses import is_loopback, networks
 from arena.network.binding import port_of
 from arena.network.encryption import CertificateFault, Encryption
@@ -42,11 +44,12 @@ def run(settings: ServerSettings) -> None:
     logging.basicConfig(level=logging.INFO, format="arena: %(message)s")
     logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
     data = Path(settings.data)
+    bots = housed(settings)
     with held(data, settings.db):
-        event_loop.run(serve(settings, data))
+        event_loop.run(serve(settings, data, bots))
 
 
-async def serve(settings: ServerSettings, data: Path) -> None:
+async def serve(settings: ServerSettings, data: Path, bots: Sequence[HouseBot] = ()) -> None:
     """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
     async with contextlib.AsyncExitStack() as stack:
         feed = _feed(settings.mqtt)
@@ -54,6 +57,7 @@ async def serve(settings: ServerSettings, data: Path) -> None:
         files = raised(settings.max_connections)
         journal = Journal(data / "journal", sync=settings.durability == "machine", most=files.journals)
         store = stack.enter_context(contextlib.closing(Store.open(database(settings.db, data))))
+        house = await stack.enter_async_context(keeping(bots, store, data))
         archive = Archive(store)
         stack.push_async_callback(archive.drain)
         if feed is not None:
@@ -81,10 +85,16 @@ async def serve(settings: ServerSettings, data: Path) -> None:
         log.info("listening on %s://%s:%d (data in %s)", "wss" if encryption else "ws", settings.host, port, data)
         if encryption is None and not settings.trusted_proxy and not _is_here(settings.host):
             log.warning("tokens travel in clear text: see --tls-cert, or --trusted-proxy for a proxy that encrypts")
+        if house is not None:
+            await let_in(house, arena)
         if listening:
             page = await stack.enter_async_context(shown(settings, database(settings.db, data), listening, port))
             if encryption is not None:
                 _read_again_on_hangup(settings, encryption, page.reload)
+        if settings.demo and listening:
+            log.info(
+                "matches begin within seconds; open %s in a browser; Ctrl-C ends it", page_url(settings, listening)
+            )
         going_on = asyncio.create_task(_go_on(arena, restoring))
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait((going_on, stopping), return_when=asyncio.FIRST_COMPLETED)

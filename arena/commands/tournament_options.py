@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from arena.commands import config
 from arena.processes.environment import passed
+from arena.processes.reference import BOT_SETTINGS
 from arena.ratings.pairing import count
 from arena.store.database import file_of
 from arena.tournament.contestants import Contestant, contestants
@@ -26,8 +27,6 @@ from protocol.messages import MAX_SLOTS, Clock
 from protocol.shown import shown
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
-BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "weights")
-"""Keys of `--set` that are not the game's but the reference bots': each takes those it knows."""
 LEAST_MEMORY_MIB = 64
 MOST_ROUNDS = 100_000
 MOST_MATCHES = 1_000_000

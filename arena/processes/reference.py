@@ -10,6 +10,9 @@ from importlib.metadata import entry_points
 from protocol.errors import UsageFault
 from protocol.launch import REFERENCE_BOTS
 
+BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "weights")
+"""Keys of `--set` that are not a game's but the reference bots': each takes those it knows."""
+
 
 def known_bots() -> list[str]:
     """Their names, in order."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 FOLDER, FILE = 0o700, 0o600
 _OTHERS = 0o077
-_FOLDERS = ("journal", "tournaments")
+_FOLDERS = ("house", "journal", "tournaments")
 
 
 @contextmanager

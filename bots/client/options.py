@@ -25,6 +25,7 @@ def from_command_line(bot: Bot, args: Sequence[str] | None) -> Given:
     parser.add_argument("--unrated", action="store_const", const=False, dest="rated", help="seek unrated matches")
     parser.add_argument("--opponent", help="seek a match against this bot; unrated")
     parser.add_argument("--open", action="store_true", default=None, help="take any match of the game, or of all games")
+    parser.add_argument("--pace", type=float, help="seconds that a move takes at least, for whoever watches")
     parser.add_argument("--patience", type=float, help="seconds to try without an arena, then stop [ARENA_PATIENCE]")
     read = parser.parse_args(args)
     return Given(
@@ -39,5 +40,6 @@ def from_command_line(bot: Bot, args: Sequence[str] | None) -> Given:
         rated=read.rated,
         opponent=read.opponent,
         open=read.open,
+        pace=read.pace,
         patience=read.patience,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import queue
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from bots.client.bot import Bot, Choice, GiveUp, Turn
 from protocol.codec import MSGPACK
 from protocol.errors import Fault
 from protocol.messages import MAX_CLIENT_FRAME, MAX_NOTE, End, Move, Rejected, Start
+
+SHARE = 1 / 20
+"""Of the time that is left, which a pace takes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,11 @@ def _traceback(exc: BaseException) -> str:
     return "".join(traceback.format_exception(type(exc), exc, inner)).rstrip()
 
 
+def rest(pace: float, thought: float, left: float) -> float:
+    """Seconds to wait after a bot has `thought` for some, so that its move takes `pace`, with `left` on its clock."""
+    return max(0.0, min(pace - thought, left * SHARE))
+
+
 class Thinkers:
     """Threads that think, as many as there is work for at once.
 
@@ -141,9 +150,10 @@ class Thinkers:
     nor the next match from being played.
     """
 
-    def __init__(self, bot: Bot, done: Callable[[Thought], None]) -> None:
+    def __init__(self, bot: Bot, done: Callable[[Thought], None], pace: float = 0.0) -> None:
         self._bot = bot
         self._done = done
+        self._pace = pace
         self._work: queue.SimpleQueue[Work] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
@@ -161,7 +171,10 @@ class Thinkers:
 
     def _think(self) -> None:
         while True:
-            thought = think(self._bot, self._work.get())
+            work, began = self._work.get(), time.monotonic()
+            thought = think(self._bot, work)
+            if self._pace and type(work) is Choose:
+                time.sleep(rest(self._pace, time.monotonic() - began, work.turn.time_left))
             with self._lock:
                 self.busy -= 1
             self._done(thought)

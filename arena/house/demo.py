@@ -1,0 +1,21 @@
+"""What a demo shows: open bots for every game, and for each game one that seeks as soon as its last match is over."""
+
+from __future__ import annotations
+
+from itertools import cycle
+
+from arena.house.words import HouseBot, house_bots
+from protocol.games import NAMES
+
+OPEN = "random,greedy,perfect,alphabeta:nodes=2000"
+SEEKING = "minimax:depth=2,rookie=random,careful=greedy,ga:nodes=500,deep=alphabeta:nodes=4000"
+"""One for each game, and again from the first where there are more games."""
+PACE = ("--pace", "0.7")
+"""So that people can follow."""
+
+
+def demo_bots() -> list[HouseBot]:
+    """The bots of a demo."""
+    pairs = zip(NAMES, cycle(house_bots(SEEKING)), strict=False)
+    seeking = [bot.with_options("--game", game, *PACE) for game, bot in pairs]
+    return [bot.with_options("--open", *PACE) for bot in house_bots(OPEN)] + seeking

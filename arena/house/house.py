@@ -1,0 +1,107 @@
+"""The bots of the house, kept running: started, started again with growing waits, and ended with the server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from arena.house.words import HouseBot
+from arena.processes.orders import Order
+from arena.processes.process import BotProcess
+from protocol import launch
+from protocol.errors import ArenaFault
+
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+"""Seconds until a bot is started again: twice as many each time, until it has run as long as the longest."""
+NICE = 10
+"""The referee goes first, then the page."""
+LARGEST_LOG = 1024 * 1024
+"""Bytes of a log; then it is begun anew, and the one before it is kept."""
+LOOK_EVERY = 60.0
+
+log = logging.getLogger("arena.house")
+
+
+class Household:
+    """Bots that play in an arena from `begin` to `end`, each with its token; their output goes to `folder`."""
+
+    def __init__(
+        self,
+        bots: Sequence[HouseBot],
+        tokens: Mapping[str, str],
+        folder: Path,
+        environment: Mapping[str, str],
+    ) -> None:
+        self._bots = bots
+        self._tokens = tokens
+        self._folder = folder
+        self._environment = environment
+        self._keeping: asyncio.Task[None] | None = None
+
+    def begin(self, url: str) -> None:
+        """Start them, and keep them running; the arena is at `url`."""
+        self._keeping = asyncio.create_task(self._keep_all(url))
+
+    async def end(self) -> None:
+        """End them."""
+        if self._keeping is not None:
+            self._keeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._keeping
+
+    async def _keep_all(self, url: str) -> None:
+        environment = {**self._environment, launch.URL: url, launch.TOKEN_FD: "0"}
+        async with asyncio.TaskGroup() as group:
+            for bot in self._bots:
+                order = Order(command=bot.command, environment=environment, token=self._tokens[bot.name], nice=NICE)
+                group.create_task(self._keep(bot.name, order))
+            group.create_task(self._bound_logs())
+
+    async def _keep(self, name: str, order: Order) -> None:
+        wait = FIRST_WAIT
+        while True:
+            began = time.monotonic()
+            how = await self._run(name, order)
+            if time.monotonic() - began >= LONGEST_WAIT:
+                wait = FIRST_WAIT
+            log.warning("the house's bot %s; it is started again in %g s", how, wait)
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT)
+
+    async def _run(self, name: str, order: Order) -> str:
+        """One process from its start to its end, in words."""
+        ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def crashed(process: BotProcess, what: str) -> None:
+            ended.set_result(" ".join(what.split()))
+
+        process = BotProcess(name, order, self._log(name), crashed)
+        try:
+            await process.start()
+            return await ended
+        except ArenaFault as fault:
+            return str(fault)
+        finally:
+            await process.stop(0)
+
+    def _log(self, name: str) -> Path:
+        return self._folder / f"{name}.log"
+
+    async def _bound_logs(self) -> None:
+        while True:
+            for bot in self._bots:
+                with contextlib.suppress(OSError):
+                    _bound(self._log(bot.name))
+            await asyncio.sleep(LOOK_EVERY)
+
+
+def _bound(file: Path) -> None:
+    """Begin a log anew that has grown too large. Who writes to it appends, and need not know."""
+    if file.stat().st_size > LARGEST_LOG:
+        file.with_suffix(".log.1").write_bytes(file.read_bytes())
+        with file.open("r+b") as opened:
+            opened.truncate()

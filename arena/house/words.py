@@ -1,0 +1,76 @@
+"""The bots of the house: from `random,NAME=BOT,alphabeta:nodes=20000` to the commands that start them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from arena.processes.reference import BOT_SETTINGS, known_bots, reference_command
+from protocol.errors import UsageFault
+from protocol.launch import name_in
+from protocol.names import folded, is_bot_name
+
+RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE"
+
+
+class HouseBot(Struct, frozen=True, kw_only=True):
+    """A reference bot under its name here, and the command that starts it."""
+
+    name: str
+    bot: str
+    command: tuple[str, ...]
+
+    def with_options(self, *options: str) -> HouseBot:
+        """The same bot, started with these options as well."""
+        return HouseBot(name=self.name, bot=self.bot, command=(*self.command, *options))
+
+
+def house_bots(text: str) -> list[HouseBot]:
+    """The bots that the words name, in any case each under a name of its own. Raises `UsageFault`."""
+    known = known_bots()
+    found: list[str] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        if found and ":" in found[-1] and not _begins(part, known):
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+    bots = [_bot(word, known) for word in found]
+    names = [folded(bot.name) for bot in bots]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageFault(f"two bots of the house are called {name!r}: give one another name, like {name}-2={name}")
+    return bots
+
+
+def check(bots: Sequence[HouseBot]) -> None:
+    """Ask each bot's own program whether it can be started so, all at once. Raises `UsageFault` with what it said."""
+    asked = [
+        (bot, subprocess.Popen((*bot.command, "--check"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))  # noqa: S603 - ours
+        for bot in bots
+        if "--set" in bot.command
+    ]
+    said = [(bot, asking.communicate()[1].strip(), asking.returncode) for bot, asking in asked]
+    for bot, words, code in said:
+        if code:
+            raise UsageFault(f"the house bot {bot.name}: {words.removeprefix('arena-bot: ') or f'exit code {code}'}")
+
+
+def _begins(part: str, known: Sequence[str]) -> bool:
+    """Whether a part is a bot, and no more of the settings of the bot before it."""
+    name, equals, what = part.partition("=")
+    if not equals or ":" in name:
+        return name.partition(":")[0] in known
+    return what.partition(":")[0] in known and name not in BOT_SETTINGS
+
+
+def _bot(word: str, known: Sequence[str]) -> HouseBot:
+    name = name_in(word)
+    bot, _, settings = word.removeprefix(f"{name}=").partition(":")
+    if bot not in known or bot == "human":
+        there = ", ".join(one for one in known if one != "human")
+        raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")
+    if not is_bot_name(name):
+        raise UsageFault(f"{name!r} is no bot name: letters, digits, dot, dash and underscore, at most 32")
+    return HouseBot(name=name, bot=bot, command=reference_command(bot, name, settings, {}))

@@ -1,0 +1,92 @@
+"""The words and tokens of the house's bots."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.house.demo import demo_bots
+from arena.house.tokens import tokens
+from arena.house.words import check, house_bots
+from arena.store.store import Store
+from arena.store.tokens import hash_token
+from commands import call
+from protocol.errors import ArenaFault, UsageFault
+from protocol.games import NAMES
+
+
+def sets(*settings: str) -> list[str]:
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+def test_bots_are_named_by_commas_and_their_settings_too() -> None:
+    bots = house_bots("random, deep=alphabeta:nodes=20000,draft=greedy,weights=1,2.5,greedy,weak=ga:depth=1")
+    run = (sys.executable, "-m", "bots", "run")
+    assert [(bot.name, bot.command) for bot in bots] == [
+        ("random", (*run, "random", "--name", "random")),
+        (
+            "deep",
+            (*run, "alphabeta", "--name", "deep", *sets("nodes=20000", "draft=greedy", "weights=1,2.5")),
+        ),
+        ("greedy", (*run, "greedy", "--name", "greedy")),
+        ("weak", (*run, "ga", "--name", "weak", *sets("depth=1"))),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            "random,RANDOM=random",
+            "two bots of the house are called 'random': give one another name, like random-2=random",
+        ),
+        ("deepblue", "there is no house bot 'deepblue': one of alphabeta, ga, greedy,"),
+        ("human", "there is no house bot 'human': one of alphabeta,"),
+        ("a b=random", "'a b' is no bot name"),
+        ("ga:depth", "ga: 'depth' is no setting: write KEY=VALUE, like ga=ga:depth=4"),
+        ("random,ga:node=3,greedy:depth=2", "the house bot ga: ga has no setting 'node': it has depth, eval, nodes,"),
+    ],
+)
+def test_what_is_no_house_is_said_in_a_line_before_anything_starts(tmp_path: Path, words: str, says: str) -> None:
+    done = call("arena", "serve", "--no-web", "--port", "0", "--data", str(tmp_path / "data"), "--house", words)
+    assert (done.code, done.err.count("\n"), done.err[: len(says) + 7]) == (2, 1, f"arena: {says}")
+    assert not (tmp_path / "data").exists()
+
+
+def test_bots_without_settings_need_no_asking() -> None:
+    check(house_bots("random,greedy"))
+
+
+def test_a_demo_seeks_in_every_game_with_names_of_their_own() -> None:
+    bots = demo_bots()
+    assert len({bot.name for bot in bots}) == len(bots)
+    assert [bot.command[bot.command.index("--game") + 1] for bot in bots if "--game" in bot.command] == list(NAMES)
+
+
+def test_tokens_are_made_once_and_kept_for_the_owner_alone(tmp_path: Path) -> None:
+    store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
+    made = tokens(store, file, ["random", "Greedy"])
+    assert tokens(store, file, ["greedy", "random"]) == {"greedy": made["Greedy"], "random": made["random"]}
+    bot = store.bot("greedy")
+    assert bot is not None
+    assert (bot.token_hash, bot.approved) == (hash_token(made["Greedy"]), True)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_name_that_is_somebody_elses_is_not_taken(tmp_path: Path) -> None:
+    store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
+    store.register("random", hash_token("hers" * 10))
+    says = "the name random is somebody else's here: give the house's bot another one, like --house house-random=BOT"
+    with pytest.raises(UsageFault, match=says):
+        tokens(store, file, ["greedy", "random"])
+    assert (store.bot("greedy"), file.exists()) == (None, False)
+
+
+def test_tokens_that_are_damaged_are_said(tmp_path: Path) -> None:
+    store, file = Store.open(tmp_path / "arena.db"), tmp_path / "tokens.json"
+    file.write_text("[1")
+    with pytest.raises(ArenaFault, match=r"tokens.json holds no tokens any more: move it away"):
+        tokens(store, file, ["random"])

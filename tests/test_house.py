@@ -1,0 +1,103 @@
+"""The house's bots beside a server, as processes: newcomers find an opponent, and nobody is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from certificates import make
+from commands import descendants, ends
+from patience import WITHIN, found_in
+from processes import REPOSITORY, serving
+
+MINE = """
+from bots import Bot, Turn, run
+
+class Mine(Bot):
+    def choose(self, turn: Turn):
+        return turn.legal[0]
+
+run(Mine("mine"))
+"""
+CLOSED = ("--registration", "closed")
+
+
+async def newcomer(url: str, folder: Path) -> str:
+    """What a bot of five lines says of its first match."""
+    (folder / "mine.py").write_text(MINE)
+    command = (sys.executable, str(folder / "mine.py"), "--url", url, "--game", "nim", "--matches", "1")
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(folder / "config"), "PYTHONPATH": str(REPOSITORY)}
+    process = await asyncio.create_subprocess_exec(*command, env=environment, stdout=asyncio.subprocess.PIPE)
+    out, _ = await asyncio.wait_for(process.communicate(), WITHIN)
+    return out.decode()
+
+
+def bot_processes(server: int) -> list[int]:
+    """Those that play, whatever stands between."""
+    found = []
+    for pid in descendants(server):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if words[1:4] == [b"-m", b"bots", b"run"]:
+            found.append(pid)
+    return found
+
+
+async def connected(data: Path, name: str, times: int = 1) -> None:
+    """Wait until a bot of the house has come in so often."""
+    log = data / "house" / f"{name}.log"
+    log.parent.mkdir(exist_ok=True)
+    await asyncio.to_thread(
+        found_in, log.parent, lambda: (log.exists() and log.read_text().count("connected to") >= times) or None
+    )
+
+
+async def test_a_newcomer_of_five_lines_finds_an_opponent(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--house", "random") as served:
+        said = await newcomer(served.url, tmp_path)
+        assert re.search(r"mine: (won|lost) \S+ against random \(win\), rating", said), said
+    assert served.process.returncode == 0
+    assert len(served.said) == 1, served.said
+
+
+async def test_the_house_plays_where_registration_is_closed_and_connections_are_encrypted(tmp_path: Path) -> None:
+    pair = make(tmp_path, "localhost")
+    encrypted = ("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
+    async with serving(tmp_path, "--house", "random", *CLOSED, *encrypted):
+        await connected(tmp_path, "random")
+
+
+async def test_a_bot_of_the_house_that_ends_is_started_again(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--house", "random") as served:
+        await connected(tmp_path, "random")
+        (playing,) = bot_processes(served.process.pid)
+        os.kill(playing, signal.SIGKILL)
+        await served.says("the house's bot random was killed by signal 9;")
+        await connected(tmp_path, "random", times=2)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+async def test_the_house_ends_with_its_server(tmp_path: Path, how: signal.Signals) -> None:
+    async with serving(tmp_path, "--house", "random,greedy") as served:
+        await connected(tmp_path, "random")
+        await connected(tmp_path, "greedy")
+        left = descendants(served.process.pid)
+        assert len(left) == 4
+        served.process.send_signal(how)
+        for pid in left:
+            assert await asyncio.to_thread(ends, pid)
+
+
+async def test_a_demo_has_matches_going_on_and_says_where_to_look(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--demo", "--web-port", "0") as served:
+        url = await served.page()
+        await served.says(f"open {url} in a browser")
+        (tmp_path / "journal").mkdir(exist_ok=True)
+        await asyncio.to_thread(
+            found_in, tmp_path / "journal", lambda: next((tmp_path / "journal").glob("*.jsonl"), None)
+        )
