@@ -17,6 +17,9 @@ const PIECES = {
   infantry: "M0-6a2 2 0 1 1-.1 0zM-2.500-1.500H2.500V2H1.500L1.200 5.500H-1.200L-1.500 2H-2.500Z",
 };
 
+const WIDE = 12; // of a piece
+const IN_A_ROW = 5;
+
 /** The most troops that are shown as pieces, too. */
 export const MOST_PIECES = 49;
 
@@ -50,13 +53,19 @@ export function piecesOf(troops) {
 }
 
 /**
- * The pieces of an army in a row around 0 0, some 12 units high.
+ * The pieces of an army, in one row over 0 0 or in two.
  * @param {number} troops
  * @returns {SVGElement[]}
  */
-export function pieceRow(troops) {
+export function pieceRows(troops) {
   const pieces = piecesOf(troops);
-  return pieces.map((piece, at) => svg("path", { d: PIECES[piece], transform: `translate(${12 * (at - (pieces.length - 1) / 2)} 0)` }));
+  const rows = pieces.length > IN_A_ROW ? [pieces.slice(0, Math.ceil(pieces.length / 2)), pieces.slice(Math.ceil(pieces.length / 2))] : [pieces];
+  return rows.flatMap((row, above) =>
+    row.map((piece, at) => {
+      const place = `translate(${WIDE * (at - (row.length - 1) / 2)} ${WIDE * (above + 1 - rows.length)})`;
+      return svg("path", { d: PIECES[piece], transform: place });
+    }),
+  );
 }
 
 /**

@@ -8,7 +8,8 @@ const COAST = 5; // between those of different continents that have one
 const SHARED = 14; // units that two cells have to share to be seen as neighbours
 const CORNERS = 28;
 const RELAXED = 4; // steps of Lloyd, by half: crowded territories get room
-const SMALL = 12; // the most territories of a map that is drawn as it is described
+const ROOMY = 7; // the most territories of a map that is drawn as it is described
+const SMALL = 12; // the most of one that does not go round the world
 const FAR = 0.8;
 
 /**
@@ -34,7 +35,7 @@ export function layOut(map) {
   const joined = new Set(map.borders.map(([a, b]) => key(a, b)));
   let sites = map.territories.map(({ x, y }) => [inset + (x / 100) * (WIDTH - 2 * inset), inset + (y / 100) * (height - 2 * inset)]);
   const land = () => sites.map((_, at) => cellOf(at, sites, joined, map, height));
-  for (let step = 0; step < (sites.length > SMALL ? RELAXED : 0); step++) sites = land().map((polygon, at) => between(sites[at], middle(polygon), 0.5));
+  for (let step = 0; step < (sites.length > ROOMY ? RELAXED : 0); step++) sites = land().map((polygon, at) => between(sites[at], middle(polygon), 0.5));
   const polygons = land();
   const places = polygons.map(middle);
   const around = (a, b) => places.length > SMALL && Math.abs(map.territories[a].x - map.territories[b].x) > FAR * 100;

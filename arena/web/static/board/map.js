@@ -1,7 +1,7 @@
 /** A map of Risk as a picture: land in the colours of its owners, armies, the attack of the last move. */
 
 import { el, put, say, svg } from "../dom.js";
-import { MOST_PIECES, pieceRow, shapeOf } from "./armies.js";
+import { MOST_PIECES, pieceRows, shapeOf } from "./armies.js";
 import { layOut } from "./geometry.js";
 import { Roving } from "./roving.js";
 
@@ -113,7 +113,7 @@ function drawTerritory(territory, owner, troops, mark, added) {
   say(territory.count, owner < 0 ? "" : troops);
   say(territory.plus, added ? `+${added}` : "");
   say(territory.title, `${territory.name} (${territory.at}): ${owner < 0 ? "nobody's" : `seat ${owner}, ${troops}`}`);
-  territory.pieces.replaceChildren(...(owner >= 0 && troops <= MOST_PIECES ? pieceRow(troops) : []));
+  territory.pieces.replaceChildren(...(owner >= 0 && troops <= MOST_PIECES ? pieceRows(troops) : []));
 }
 
 /** A line that is bent a little, and its head, both ending short of the armies. */

@@ -128,17 +128,20 @@ function holdingOf(state, seat) {
 
 function makeHolding(bot, seat) {
   const [territories, troops, out] = [el("b"), el("b"), el("span")];
-  const held = el("span", { class: "held" }, territories, el("span", { class: "unit" }, " territories"), ", ", troops, el("span", { class: "unit" }, " troops"), out);
+  const [lands, units] = [el("span", { class: "unit" }), el("span", { class: "unit" })];
+  const held = el("span", { class: "held" }, territories, lands, ", ", troops, units, out);
   const bar = el("i", { class: "share" });
   const element = el("li", { class: `seat-${seat}` }, seatSign(seat), el("b", { class: "bot" }, bot), held, el("span", { class: "share-bar", "aria-hidden": "true" }, bar));
-  return { element, territories, troops, out, bar };
+  return { element, territories, lands, troops, units, out, bar };
 }
 
 function drawHolding(holding, state, seat) {
   const [territories, troops] = holdingOf(state, seat);
   const out = Boolean(state.out?.includes(seat));
   say(holding.territories, territories);
+  say(holding.lands, territories === 1 ? " territory" : " territories");
   say(holding.troops, troops);
+  say(holding.units, troops === 1 ? " troop" : " troops");
   say(holding.out, out ? ", out" : "");
   holding.bar.style.setProperty("width", `${(100 * territories) / state.owner.length}%`);
   holding.element.classList.toggle("to-move", state.to_move === seat);

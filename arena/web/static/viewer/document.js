@@ -44,7 +44,8 @@ export class MatchDocument extends EventTarget {
    * @param {number} at
    */
   state(at) {
-    return at ? this.line(at).state : this.start;
+    const state = at ? this.line(at).state : this.start;
+    return state && "ply" in state ? state : undefined; // that of a match which never began is empty
   }
 
   /**

@@ -1,7 +1,7 @@
 /** The viewer of a match: board, clocks, time line, plots, moves, what is known of each, the check of its dice. */
 
 import { knows, makeBoard } from "../board/index.js";
-import { el, put } from "../dom.js";
+import { el, put, say } from "../dom.js";
 import { Clocks } from "./clocks.js";
 import { Moves } from "./moves.js";
 import { Now } from "./now.js";
@@ -35,9 +35,17 @@ export class Viewer {
     root.replaceChildren(el("div", { class: "viewer" }, this.clocks.element, stage, side));
     document.addEventListener("keydown", (event) => this.#key(event));
     addEventListener("hashchange", () => this.#follow());
-    match.addEventListener("grown", () => this.refresh());
+    match.addEventListener("grown", () => this.#soon());
     this.#offerVerification();
     this.timeline.go(this.#named() ?? match.last);
+  }
+
+  /** Draw what has grown with the next picture: of a fast match not every ply. */
+  #soon() {
+    this.waiting ??= requestAnimationFrame(() => {
+      this.waiting = undefined;
+      this.refresh();
+    });
   }
 
   /** The match has grown, or more is known of it. */
@@ -61,16 +69,25 @@ export class Viewer {
     const { match } = this;
     this.shown = at;
     this.last = match.last;
-    const state = match.state(at);
-    put(this.unseen, "hidden", this.board && state ? true : null);
-    if (this.board) put(this.board.element, "hidden", state ? null : true);
-    if (this.board && state) this.board.show(state, at ? { event: match.line(at).event, before: match.state(at - 1) } : {});
-    else this.unseen.textContent = this.board ? (match.fault ?? "The board of this ply is not known.") : `There is no picture of ${match.header.game} here.`;
+    const shown = this.board && match.state(at);
+    put(this.unseen, "hidden", Boolean(shown));
+    if (this.board) put(this.board.element, "hidden", !shown);
+    if (shown) this.board.show(shown, at ? { event: match.line(at).event, before: match.state(at - 1) } : {});
+    else say(this.unseen, this.#why());
     this.clocks.show(at);
     this.moves.show(at);
     this.plots.show(at);
     this.now.show(at);
     this.#keep(at);
+  }
+
+  /** Why there is no board to be seen. */
+  #why() {
+    const { fault, footer, header, last } = this.match;
+    if (!this.board) return `There is no picture of ${header.game} here.`;
+    if (footer?.reason === "void" && !last) return "The match was called off before its first turn.";
+    if (this.match.live && !last) return "The match begins when all are ready.";
+    return fault ?? "The board of this ply is not known.";
   }
 
   /** Keep the position in the address; the end of a match is where one is anyway. */
