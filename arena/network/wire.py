@@ -10,7 +10,7 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 from websockets.asyncio.server import ServerConnection
 from websockets.frames import DATA_OPCODES, CloseCode, Opcode
@@ -54,6 +54,14 @@ def framed(frame: Frame) -> bytes:
     return WebSocketFrame(opcode, data).serialize(mask=False)
 
 
+class Parted(NamedTuple):
+    """How a connection ended: with which code, None if without one, for which reason, and whether from here."""
+
+    code: int | None
+    reason: str
+    here: bool
+
+
 class Wire(ServerConnection):
     """A WebSocket that is read in turn, written without waiting, and cut off when the peer does not read.
 
@@ -70,6 +78,7 @@ class Wire(ServerConnection):
         self.place = place
         """What it counts for among the connections."""
         self._stalled: asyncio.TimerHandle | None = None
+        self._gave_up = False
         self._unread_by_peer = 0
         self._flushing = False
         self._flushed = self._queued = 0.0
@@ -248,6 +257,16 @@ class Wire(ServerConnection):
         """Whether the connection is closed, or about to."""
         return self.protocol.state is not OPEN
 
+    @property
+    def ended(self) -> Parted:
+        """How the connection ended, once it has."""
+        if self._gave_up:
+            return Parted(READS_TOO_SLOWLY, "does not read", here=True)
+        sent, received = self.protocol.close_sent, self.protocol.close_rcvd
+        if sent is not None and not self.protocol.close_rcvd_then_sent:
+            return Parted(sent.code, sent.reason, here=True)
+        return Parted(None, "", here=False) if received is None else Parted(received.code, received.reason, here=False)
+
     def push(self, frame: Frame) -> None:
         """Send a frame. On a connection that is no longer open nothing happens: its end is told elsewhere."""
         if self.protocol.state is not OPEN:
@@ -311,7 +330,12 @@ class Wire(ServerConnection):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stalled = self.loop.call_later(STALLED_AFTER, self.transport.abort)
+        self._stalled = self.loop.call_later(STALLED_AFTER, self._give_up)
+
+    def _give_up(self) -> None:
+        """Cut off a peer that reads nothing."""
+        self._gave_up = True
+        self.transport.abort()
 
     def resume_writing(self) -> None:
         super().resume_writing()

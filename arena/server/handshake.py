@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from arena.network.wire import Wire
 from arena.server.actions import Unavailable
@@ -13,19 +14,28 @@ from arena.server.ratings import KnownRatings
 from arena.server.session import Action, Session
 from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY
 from protocol.codec import Codec, Frame
+from protocol.error_codes import AUTH_FAILED, NAME_TAKEN
 from protocol.errors import ArenaFault, BotFault, MalformedMessage
 from protocol.games import NAMES
 from protocol.messages import MAX_CLIENT_FRAME, MAX_STRIKES, Error, Hello, Limits, Welcome
 
 HELLO_WITHIN = 5.0
+_NOT_THE_TOKEN = "somebody came under this name with another token, and was not let in"  # noqa: S105
+_NO_TOKEN = "somebody came under this name without its token, and was not let in"  # noqa: S105
 
 log = logging.getLogger("arena.server.handshake")
 
 
 class Handshake:
-    """Lets clients in whom `door` knows; `act` is what their messages do."""
+    """Lets clients in whom `door` knows; `act` is what their messages do.
 
-    def __init__(self, door: Door, lobby: Lobby, ratings: KnownRatings, act: Action) -> None:
+    `note(bot, code, text)` is told of who came under the name of a bot and could not prove it.
+    """
+
+    def __init__(
+        self, door: Door, lobby: Lobby, ratings: KnownRatings, act: Action, note: Callable[[str, str, str], None]
+    ) -> None:
+        self._note = note
         self._door = door
         self._lobby = lobby
         self._ratings = ratings
@@ -54,12 +64,16 @@ class Handshake:
             await self._held(wire)
             if wire.gone:  # it may be back on another connection, which this one must not replace
                 return None
+        hello = None
         try:
-            hello, bot, token = await self._identify(codec, frame, wire.address)
+            hello = _hello(codec, frame)
+            bot, token = await self._identify(hello, wire.address)
         except TooOften as fault:
             _refuse(wire, codec, fault, TOO_MANY)
             return None
         except BotFault as fault:
+            if hello is not None and hello.bot is not None and fault.code in (AUTH_FAILED, NAME_TAKEN):
+                self._note(hello.bot, fault.code, _NOT_THE_TOKEN if hello.token else _NO_TOKEN)
             _refuse(wire, codec, fault, NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED)
             return None
         except ArenaFault as fault:
@@ -83,15 +97,20 @@ class Handshake:
             for task in either:
                 task.cancel()
 
-    async def _identify(self, codec: Codec, frame: Frame, address: str) -> tuple[Hello, str | None, str | None]:
-        """A first frame's `hello`, its bot, and the bot's token if it was made just now."""
-        hello = codec.decode_client(frame)
-        if not isinstance(hello, Hello):
-            raise MalformedMessage(f"{type(hello).__name__.lower()}: the first message of a connection is hello")
+    async def _identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
+        """The bot of a `hello`, and its token if that was made just now."""
         bot, token = await self._door.identify(hello, address)
         if bot is not None:
             await self._ratings.look_up(bot)
-        return hello, bot, token
+        return bot, token
+
+
+def _hello(codec: Codec, frame: Frame) -> Hello:
+    """The `hello` that a first frame has to be."""
+    hello = codec.decode_client(frame)
+    if not isinstance(hello, Hello):
+        raise MalformedMessage(f"{type(hello).__name__.lower()}: the first message of a connection is hello")
+    return hello
 
 
 def _refuse(wire: Wire, codec: Codec, fault: BotFault, close_code: int) -> None:

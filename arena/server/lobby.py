@@ -22,7 +22,8 @@ from protocol.names import folded
 class Lobby:
     """The arena's memory of the present. `begin` starts a match of paired seeks; `rating_of(bot, pool)`: mu, sigma.
 
-    While `held` says so no match begins; `spent(pool, bot)` is that of `Seeker`.
+    While `held` says so no match begins; `spent(pool, bot)` is that of `Seeker`. `missed(bot, match, pause)` is told of
+    a bot that did not come to a match, and for how many seconds it may seek none.
     """
 
     def __init__(
@@ -32,8 +33,10 @@ class Lobby:
         held: Callable[[], bool] = lambda: False,
         spent: SpentOf = lambda pool, bot: (),
         may_be_rated: Callable[[str], bool] = lambda bot: True,
+        missed: Callable[[str, str, float], None] = lambda bot, match, pause: None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._told_missed = missed
         self._attendance = Attendance(self._loop.time)
         self.seeks = Seeks(begin, rating_of, lambda: len(self._sessions), held, self._most, spent, may_be_rated)
         """The seeks in force."""
@@ -115,7 +118,7 @@ class Lobby:
         if not playing:
             del self._playing[bot]
         if runner.absent(seat):
-            self._missed(bot)
+            self._missed(bot, runner.id)
         elif runner.stayed(seat):
             self._attendance.played(bot)
         if self._attendance.end(bot):
@@ -130,9 +133,10 @@ class Lobby:
         """Seconds for which a bot may not seek, as it or others of its address did not come to matches."""
         return self._attendance.pause(session.key, session.address)
 
-    def _missed(self, bot: str) -> None:
+    def _missed(self, bot: str, match: str) -> None:
         """A bot did not come to its match: its seeks are taken back, and it may seek again after a pause."""
         seconds = self._attendance.missed(bot)
+        self._told_missed(bot, match, seconds)
         for sought in self.seeks.leave(bot):
             sought.session.send(Error(code=UNAVAILABLE, message=paused(seconds), ref=sought.id))
         self._loop.call_later(seconds, self.seeks.again)
@@ -163,6 +167,10 @@ class Lobby:
     def known(self, bot: str) -> bool:
         """Whether a bot was ever here."""
         return folded(bot) in self._known
+
+    def playing(self, session: Session) -> int:
+        """In how many matches a client's bot plays."""
+        return len(self._playing.get(session.key, ()))
 
     def version(self, bot: str) -> str:
         """What a bot that is here announced as its version."""

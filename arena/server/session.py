@@ -50,6 +50,8 @@ class Session:
         self._codec = codec
         self._act = act
         self._bad = 0
+        self.fault = ""
+        """What was wrong with its last bad message."""
         self._closed = False
         self._ended: deque[str] = deque(maxlen=2 * MAX_SLOTS)
         self.awaited: set[tuple[type[ClientMessage], str]] = set()
@@ -85,6 +87,7 @@ class Session:
             if message.strikes_left:
                 self.awaited.add((Move, message.match))
             elif message.code in _BAD_REJECTIONS and message.match not in self._ended:
+                self.fault = message.message
                 self._count()  # a move may cross with the end of its match, but no other rejection is innocent
 
     def show(self, shown: Shown) -> None:
@@ -115,6 +118,7 @@ class Session:
                 ref = ref or fault.ref
             self.send(Error(code=fault.code, message=str(fault), ref=ref))
             if isinstance(fault, MalformedMessage):
+                self.fault = str(fault)
                 self._count()
         return asked
 

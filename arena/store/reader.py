@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, select
 
 from arena.ratings import ladder
 from arena.referee.result import Result
-from arena.store import boards, database, reading, searching, tournaments
+from arena.store import boards, database, incidents, reading, searching, tournaments
 from arena.store.browsing import (
     BoardRow,
     Ending,
@@ -25,6 +25,7 @@ from arena.store.browsing import (
     TournamentTable,
     VersionRow,
 )
+from arena.store.incidents import Incident
 from arena.store.schema import matches, ratings, records
 from protocol.errors import UsageFault
 
@@ -89,6 +90,11 @@ class Reader:
         """What is known of a bot; None for one that was never registered and never played."""
         with self._reading() as connection:
             return boards.profile(connection, name)
+
+    def incidents(self, name: str) -> list[Incident]:
+        """What went wrong with a bot of late, the newest first."""
+        with self._reading() as connection:
+            return incidents.latest(connection, name)
 
     def history(self, name: str, pool: str) -> list[HistoryPoint]:
         """A bot's rating in a pool over time: its first and last match there, and at most some 300 in all."""

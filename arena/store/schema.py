@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001", "0002", "0003")
+REVISIONS = ("0001", "0002", "0003", "0004")
 """The migrations, oldest first."""
 
 metadata = MetaData()
@@ -123,6 +123,17 @@ records = Table(
     metadata,
     Column("match", ForeignKey("matches.number"), primary_key=True),
     Column("data", LargeBinary, nullable=False, comment="the closed record, gzip"),
+)
+
+incidents = Table(
+    "incidents",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("bot", ForeignKey("bots.id"), nullable=False),
+    Column("at", String(32), nullable=False),
+    Column("code", String(32), nullable=False),
+    Column("text", Text, nullable=False),
+    Index("incidents_by_bot", "bot", "id"),
 )
 
 # What follows are summaries of the results: arena/store/summaries.py says how they follow.

@@ -18,10 +18,11 @@ from sqlalchemy.dialects.sqlite import insert
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from arena.referee.result import Ratings, Result
-from arena.store import audit, checking, database, finishing, reading, summaries
+from arena.store import audit, checking, database, finishing, incidents, reading, summaries
 from arena.store.checking import Look
 from arena.store.database import NoDatabase
 from arena.store.finishing import Finished
+from arena.store.incidents import Incident
 from arena.store.presence import Presence
 from arena.store.reading import LeaderboardRow
 from arena.store.schema import REVISIONS, bots, matches, ratings, records, seats, tournament_id, tournaments
@@ -143,6 +144,12 @@ class Store:
         with self._writing() as connection:
             if connection.execute(statement).rowcount != 1:
                 raise NameInUse(f"a bot is called {name} already")
+            incidents.forget(connection, name)
+
+    def note(self, bot: str, incident: Incident) -> None:
+        """Keep what went wrong with a bot, the last of it; of one that is not known nothing."""
+        with self._writing() as connection:
+            incidents.note(connection, bot, incident)
 
     def saw(self, name: str) -> None:
         """Note that a bot came in just now."""

@@ -26,6 +26,7 @@ from arena.store.browsing import (
     TournamentTable,
     VersionRow,
 )
+from arena.store.incidents import Incident
 from arena.web.api.answers import GameRow, Leaderboard, PoolRow, PresetRow, Rows
 from arena.web.api.operation import File, Inquiry, Operation
 from arena.web.api.queries import BoardQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
@@ -84,6 +85,13 @@ def _check_bot(asked: Inquiry[Any], rows: object) -> None:
     """Of a bot of which nothing is told, whether there is one. Raises `NotFound`."""
     if not rows:
         bot(asked)
+
+
+def incidents(asked: Inquiry[Query]) -> Rows[Incident]:
+    """What went wrong with a bot."""
+    rows = asked.site.reader.incidents(asked.path["bot"])
+    _check_bot(asked, rows)
+    return Rows(rows=rows)
 
 
 def history(asked: Inquiry[OfPool]) -> Rows[HistoryPoint]:
@@ -241,6 +249,14 @@ OPERATIONS = (
         do=bot,
         answer=Profile,
         example="/bots/{bot}",
+    ),
+    Operation(
+        path="/bots/{bot}/incidents",
+        name="incidents",
+        summary="What went wrong with a bot's connections of late by its own doing, the newest first, at most 20.",
+        do=incidents,
+        answer=Rows[Incident],
+        example="/bots/{bot}/incidents",
     ),
     Operation(
         path="/bots/{bot}/history",

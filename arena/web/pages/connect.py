@@ -35,6 +35,7 @@ def connect(request: Request) -> Response:
         name=EXAMPLE if wrong or not bot else bot,
         wrong=wrong,
         known=known,
+        incidents=[] if known is None else site.reader.incidents(bot),
         lost=lost,
     )
 

@@ -1,0 +1,77 @@
+"""What went wrong with a bot by its own doing, noted in the store: so often that no stranger keeps the disk busy."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from arena.network.rates import Rate
+from arena.network.wire import Parted
+from arena.store.archive import Archive
+from arena.store.incidents import Incident
+from arena.store.times import utc
+from protocol import close_codes
+from protocol.errors import ArenaFault
+from protocol.names import folded
+
+OF_BOT, OF_BOT_PER_SECOND = 10, 1 / 60
+OF_ALL, OF_ALL_PER_SECOND = 50, 1.0
+"""So many at once, then so many a second; what is beyond that is not noted."""
+FINE = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
+"""Codes with which the arena closes a connection that nothing is wrong with."""
+
+log = logging.getLogger("arena.server.incidents")
+
+
+class Incidents:
+    """Notes incidents of bots that are registered. `now` is in seconds of one clock."""
+
+    def __init__(self, archive: Archive, now: Callable[[], float] = time.monotonic) -> None:
+        self._archive = archive
+        self._now = now
+        self._of_bot = Rate(OF_BOT, OF_BOT_PER_SECOND)
+        self._of_all = Rate(OF_ALL, OF_ALL_PER_SECOND)
+        self._writing: set[asyncio.Task[None]] = set()
+
+    def note(self, bot: str, code: object, text: str) -> None:
+        """Note what happened to a bot, unless that happens too often."""
+        now = self._now()
+        if self._of_bot.take(folded(bot), now) or self._of_all.take(None, now):
+            return
+        task = asyncio.create_task(self._write(bot, Incident(at=utc(), code=str(code), text=text)))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def wait(self) -> None:
+        """Return when all that was noted is written."""
+        if self._writing:
+            await asyncio.wait(self._writing)
+
+    async def _write(self, bot: str, incident: Incident) -> None:
+        try:
+            await self._archive.ask(self._archive.store.note, bot, incident)
+        except ArenaFault as fault:
+            log.warning("an incident of %s can't be noted: %s", bot, fault)
+
+
+def parting(ended: Parted, last_fault: str, playing: int) -> str | None:
+    """What went wrong where a connection ended so, with so many matches under way; None if nothing did.
+
+    `last_fault` is what was wrong with the last bad message.
+    """
+    left = f", with {playing} {'match' if playing == 1 else 'matches'} under way" if playing else ""
+    if not ended.here:
+        if ended.code is None:
+            return f"the connection broke off without a close{left}"
+        return f"the bot closed the connection ({ended.code}){left}" if playing else None
+    if ended.code in FINE:
+        return None
+    if ended.code == close_codes.TOO_MANY_BAD_MESSAGES:
+        return f"closed after twenty bad messages; the last: {last_fault}"
+    if ended.code == close_codes.SUPERSEDED:
+        return f"replaced by a newer connection under the same name: the bot came back, or runs twice{left}"
+    if ended.code == close_codes.READS_TOO_SLOWLY:
+        return f"closed because the bot did not read what it was sent{left}"
+    return f"closed by the arena ({ended.code}): {ended.reason or 'without a word'}{left}"

@@ -1,0 +1,49 @@
+"""What went wrong with bots of late by their own doing: the last of each bot, in the words that they were told."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.dialects.sqlite import insert
+
+from arena.store.schema import bots, incidents
+from protocol.names import folded
+
+KEPT = 20
+"""Of each bot."""
+MOST_TEXT = 500
+
+
+class Incident(Struct, frozen=True, kw_only=True):
+    """What went wrong, and when: `code` is that of an error or of a close, or a match's reason, `text` a sentence."""
+
+    at: str
+    code: str
+    text: str
+
+
+def note(connection: Connection, bot: str, incident: Incident) -> None:
+    """Keep an incident of a bot that is known, and no more than the last of it."""
+    owner = select(bots.c.id).where(bots.c.key == folded(bot)).scalar_subquery()
+    number = connection.execute(select(owner)).scalar_one()
+    if number is None:
+        return
+    row = {"bot": number, "at": incident.at, "code": incident.code, "text": incident.text[:MOST_TEXT]}
+    connection.execute(insert(incidents).values(row))
+    of_bot = incidents.c.bot == number
+    if connection.execute(select(func.count()).where(of_bot)).scalar_one() > KEPT:
+        last = select(incidents.c.id).where(of_bot).order_by(incidents.c.id.desc()).limit(KEPT)
+        connection.execute(delete(incidents).where(of_bot, incidents.c.id.not_in(last)))
+
+
+def forget(connection: Connection, bot: str) -> None:
+    """Keep nothing of a bot: its name is somebody else's now."""
+    owner = select(bots.c.id).where(bots.c.key == folded(bot)).scalar_subquery()
+    connection.execute(delete(incidents).where(incidents.c.bot == owner))
+
+
+def latest(connection: Connection, bot: str) -> list[Incident]:
+    """Those of a bot that are kept, the newest first."""
+    owner = select(bots.c.id).where(bots.c.key == folded(bot)).scalar_subquery()
+    query = select(incidents).where(incidents.c.bot == owner).order_by(incidents.c.id.desc())
+    return [Incident(at=row.at, code=row.code, text=row.text) for row in connection.execute(query)]

@@ -1,0 +1,155 @@
+"""What went wrong with a bot by its own doing is kept, and told; strangers do not keep the disk busy with it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from arena.network import wire
+from arena.network.wire import Parted
+from arena.server import incidents
+from arena.server.incidents import parting
+from arena.store.incidents import KEPT, Incident
+from arena.store.reader import Reader
+from arena.store.tokens import hash_token
+from patience import WITHIN
+
+
+async def noted(served: Any, bot: str, count: int = 1) -> list[Incident]:
+    """What is kept of a bot, once it is so much; the newest first."""
+    with closing(Reader.open(served.data / "arena.db")) as reader:
+        async with asyncio.timeout(WITHIN):
+            while len(found := await asyncio.to_thread(reader.incidents, bot)) < count:
+                pass
+        return found
+
+
+async def test_twenty_bad_messages_are_noted_with_the_last(serve: Any) -> None:
+    served = await serve()
+    ann = await served.enter("ann")
+    for _ in range(20):
+        await ann.send(type="seek", id="s", game=5)
+    assert await ann.closed() == 4000
+    (incident,) = await noted(served, "ANN")
+    assert incident.code == "4000"
+    assert incident.text == "closed after twenty bad messages; the last: seek: Expected str, got int - at game"
+
+
+async def test_a_bot_that_runs_twice_is_told_so(serve: Any) -> None:
+    served = await serve()
+    older, _ = await served.enter("ann"), await served.enter("ann")
+    assert await older.closed() == 4003
+    (incident,) = await noted(served, "ann")
+    assert (incident.code, "or runs twice" in incident.text) == ("4003", True)
+
+
+async def test_a_frame_that_is_too_large_is_noted(serve: Any) -> None:
+    served = await serve()
+    ann = await served.enter("ann")
+    await ann.wire.send(b"x" * 20_000)
+    assert await ann.closed() == 1009
+    assert (await noted(served, "ann"))[0].code == "1009"
+
+
+async def test_a_connection_that_breaks_off_or_is_closed_with_a_match_under_way_is_noted(serve: Any) -> None:
+    served = await serve()
+    first, second, _ = await served.begun()
+    names = [client.passed[0]["bot"] for client in (first, second)]
+    first.wire.transport.abort()
+    await second.wire.close()
+    assert [(one.code, one.text) for one in await noted(served, names[0])] == [
+        ("1006", "the connection broke off without a close, with 1 match under way")
+    ]
+    assert [(one.code, one.text) for one in await noted(served, names[1])] == [
+        ("1000", "the bot closed the connection (1000), with 1 match under way")
+    ]
+
+
+async def test_a_match_that_a_bot_does_not_come_to_is_noted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.referee.match.READY_WITHIN", 0.05)
+    served = await serve()
+    _, second, start, _ = await served.pair()
+    await second.ready(start)
+    absent = start["seats"][0]["bot"]
+    (incident,) = await noted(served, absent)
+    text = f"it did not come to {start['match']}: not ready in time, or gone without a move; it may not seek for 10 s"
+    assert (incident.code, incident.text) == ("no_show", text)
+
+
+async def test_a_wrong_token_is_noted_for_a_name_that_is_known_and_for_no_other(serve: Any) -> None:
+    served = await serve()
+    await served.archive.ask(served.store.add_bot, "ann", hash_token("a" * 16))
+    for token in ({"token": "b" * 16}, {}):
+        client = await served.connect()
+        await client.send(type="hello", bot="Ann", **token)
+        assert await client.closed() == 4001
+    texts = [(one.code, one.text) for one in await noted(served, "ann", 2)]
+    assert texts == [
+        ("name_taken", "somebody came under this name without its token, and was not let in"),
+        ("auth_failed", "somebody came under this name with another token, and was not let in"),
+    ]
+
+
+async def test_a_bot_that_leaves_in_order_and_a_stop_of_the_arena_are_no_incidents(serve: Any) -> None:
+    served = await serve()
+    ann, _ = await served.enter("ann"), await served.enter("bob")
+    await ann.wire.close()
+    await served.restart()
+    assert await noted(served, "ann", 0) == await noted(served, "bob", 0) == []
+
+
+async def test_who_has_many_incidents_keeps_the_disk_busy_no_longer(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = await serve()
+    await served.enter("ann")
+    await served.enter("bob")
+    keeper = incidents.Incidents(served.archive, now=lambda: 0.0)
+    for number in range(1000):
+        keeper.note("ann", 4000, str(number))
+    keeper.note("bob", 4000, "his own")
+    await keeper.wait()
+    assert len(await noted(served, "ann")) == incidents.OF_BOT
+    assert [one.text for one in await noted(served, "bob")] == ["his own"]
+    for number in range(1000):
+        keeper.note(f"stranger-{number}", 4000, "")
+    assert len(keeper._writing) == incidents.OF_ALL - incidents.OF_BOT - 1
+    await keeper.wait()
+
+
+async def test_the_last_incidents_of_a_bot_are_kept_and_none_of_a_name_that_is_given_away(serve: Any) -> None:
+    served = await serve()
+    store = served.store
+    store.register("ann", "a" * 64)
+    for number in range(KEPT + 5):
+        store.note("ann", Incident(at="2026-01-31T12:00:00.000Z", code="4000", text=f"{number} " + "x" * 1000))
+    kept = await noted(served, "ann")
+    assert [one.text.split()[0] for one in kept] == [str(number) for number in range(KEPT + 4, 4, -1)]
+    assert {len(one.text) for one in kept} == {500}
+    store.register("Ann", "b" * 64, unused_since="9999")
+    assert await noted(served, "ann", 0) == []
+    store.note("nobody", kept[0])
+
+
+def test_how_a_connection_ended_is_told_in_a_sentence() -> None:
+    silent = Parted(1011, "keepalive ping timeout", here=True)
+    assert parting(silent, "", 2) == "closed by the arena (1011): keepalive ping timeout, with 2 matches under way"
+    slow = "closed because the bot did not read what it was sent"
+    assert parting(Parted(4005, "does not read", here=True), "", 0) == slow
+    assert parting(Parted(1000, "", here=False), "", 0) is None
+    assert parting(Parted(None, "", here=False), "", 0) == "the connection broke off without a close"
+
+
+async def test_who_reads_nothing_is_noted_as_such(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "STALLED_AFTER", 0.05)
+    served = await serve()
+    ann = await served.enter("ann")
+    ann.wire.transport.pause_reading()
+    connection = next(iter(served.arena.lobby._sessions.values()))._wire
+    while not connection.paused:
+        connection.push(bytes(100_000))
+        await asyncio.sleep(0)
+    assert (await noted(served, "ann"))[0].code == "4005"
