@@ -11,11 +11,16 @@ import { inShort, ordinal } from "./words.js";
  * @returns {HTMLElement[]}
  */
 export function makeEnding({ headline, why }, end, start, { rematch, leave }) {
+  const goesOn = end !== undefined && end.seed === undefined;
   const told = [el("h3", { tabindex: -1 }, headline), el("p", {}, why)];
-  if (end !== undefined && end.seats.length > 2 && end.seed !== undefined) told.push(places(end));
+  if (end !== undefined && end.seats.length > 2 && !goesOn) told.push(places(end));
   const again = el("button", { type: "button", class: "main", onclick: rematch }, "Rematch");
   const other = el("button", { type: "button", onclick: leave }, "Another game");
-  const look = el("a", { href: `/matches/${start.match}` }, "See it again, move by move");
+  const look = el(
+    "a",
+    { href: `/matches/${start.match}` },
+    goesOn ? "See how the others go on" : "See it again, move by move",
+  );
   return [...told, el("p", { class: "row" }, again, other, look)];
 }
 

@@ -63,8 +63,12 @@ function play(wire) {
     show("search");
     part("give-up").focus();
     const me = goBy(asked.bot);
-    if (wire.state.name === "open" && wire.welcome.bot?.toLowerCase() === asked.bot.toLowerCase()) wire.send(seek);
-    else enter(me);
+    if (wire.state.name === "open" && wire.welcome.bot?.toLowerCase() === asked.bot.toLowerCase()) {
+      wire.send(seek);
+      wire.send({ type: "list" });
+    } else {
+      enter(me);
+    }
   }
 
   function giveUp(why = "") {
@@ -82,6 +86,8 @@ function play(wire) {
       table = new Table(start, ways);
       part("table").replaceChildren(table.element);
       say(part("failed"), "");
+      show("table");
+      part("title").focus(); // what had it is hidden now
     }
     show("table");
     const nonce = [...crypto.getRandomValues(new Uint8Array(NONCE_BYTES))]

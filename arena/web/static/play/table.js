@@ -168,7 +168,8 @@ export class Table {
   }
 
   #words(event) {
-    const who = event.seat < 0 ? "the arena" : this.#isMine(event) ? "you" : this.start.seats[event.seat].bot;
+    const who =
+      event.seat < 0 ? "the arena" : event.seat === this.start.seat ? "you" : this.start.seats[event.seat].bot;
     return `${who}: ${inWords(this.start.game, this.start.config, event)}`;
   }
 
