@@ -11,6 +11,7 @@ from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.match import match
 from arena.web.pages.matches import matches
 from arena.web.pages.play import play
+from arena.web.pages.tournaments import tournament, tournaments
 
 ROUTES = [
     Route("/", leaderboard),
@@ -18,6 +19,8 @@ ROUTES = [
     Route("/leaderboard/{game}/{preset}", leaderboard),
     Route("/bots/{name}", bot),
     Route("/matches", matches),
+    Route("/tournaments", tournaments),
+    Route("/tournaments/{tournament}", tournament),
     Route("/connect", connect),
     Route("/play", play),
     Route("/api", api),

@@ -1,0 +1,80 @@
+"""The tournaments, and one of them: what is played, the table, everyone against everyone, its matches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arena.store.browsing import Search, TournamentTable
+from arena.web.charts import Scale
+from arena.web.faults import NotFound
+from arena.web.rendering import page, site_of
+from protocol.errors import BotFault
+from protocol.games import load
+
+ROWS = 50
+MATCHES = 10
+MOST_CROSSED = 32
+"""So many bots are shown against one another; more fit no screen."""
+SHARES = Scale(0.0, 1.0, 120.0, (0.0, 0.5, 1.0))
+
+
+def tournaments(request: Request) -> Response:
+    """A page of all tournaments, those that began last first."""
+    after = request.query_params.get("after") or None
+    found = site_of(request).reader.tournaments(after=after, limit=ROWS)
+    return page(request, "tournaments.html", found=found, asked={"after": after})
+
+
+def tournament(request: Request) -> Response:
+    """The page of a tournament."""
+    reader = site_of(request).reader
+    name = request.path_params["tournament"]
+    shown = reader.tournament(name)
+    if shown is None:
+        raise NotFound(f"there is no tournament {name}")
+    config = shown.arguments.get("config") or {}
+    return page(
+        request,
+        "tournament.html",
+        shown=shown,
+        pool=_pool(shown.game, config),
+        config={key: _said(value) for key, value in config.items()},
+        settings=shown.arguments.get("settings") or {},
+        scale=SHARES,
+        cross=_cross(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
+        recent=reader.search(Search(tournament=name), limit=MATCHES),
+    )
+
+
+def _pool(game: str, config: Mapping[str, Any]) -> str | None:
+    """The pool in which matches of this config are rated; None where they are not."""
+    try:
+        return load(game, dict(config)).pool
+    except BotFault:
+        return None
+
+
+def _said(value: object) -> str:
+    """A value of a config in a few words."""
+    match value:
+        case {"name": str(name)}:
+            return name
+        case dict():
+            return f"{len(value)} entries"
+        case list():
+            return ", ".join(map(str, value))
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return "–"
+    return str(value)
+
+
+def _cross(shown: TournamentTable) -> list[tuple[str, list[tuple[str, float | None]]]]:
+    """Rows of the cross table, in the order of the table: a bot, and its share against each; None against itself."""
+    names = [row.bot for row in shown.table]
+    return [(bot, [(other, shown.head_to_head.get(bot, {}).get(other)) for other in names]) for bot in names]

@@ -1,0 +1,91 @@
+"""The tournaments: the list, the table that the terminal shows, everyone against everyone, a tournament under way."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from msgspec import json
+
+from arena.store.store import Store
+from seasons import finish, result
+from visitor import Visitor
+
+ARGUMENTS = {
+    "bots": ["ann", "bob=python /home/me/secret.py", "cid"],
+    "clock": "10+0.1",
+    "config": {"heaps": [3, 5, 7], "misere": False, "start": "given", "take": None},
+    "format": "round-robin",
+    "game": "nim",
+    "paired": False,
+    "rounds": 1,
+    "settings": {},
+}
+
+
+def began(store: Store) -> str:
+    """A tournament of three bots, of which nothing is played; its id."""
+    return store.open_tournament(json.encode(ARGUMENTS, order="sorted").decode(), "7")[0]
+
+
+@pytest.fixture
+def tournament(visitor: Visitor) -> str:
+    """One of whose three matches two are played."""
+    name = began(visitor.store)
+    finish(
+        visitor.store,
+        result("m1", ("ann", "bob"), tournament=name, place=0),
+        result("m2", ("cid", "ann"), (1, 1), reason="draw", tournament=name, place=1),
+    )
+    return name
+
+
+def test_tournaments_are_listed_with_how_far_they_are(visitor: Visitor, tournament: str) -> None:
+    page = visitor.get("/tournaments").text
+    assert f'href="/tournaments/{tournament}"' in page
+    assert "2 of 3" in page
+    assert "not finished" in page
+
+
+def test_an_arena_without_tournaments_says_how_to_play_one(visitor: Visitor) -> None:
+    assert "arena tournament random greedy perfect" in visitor.get("/tournaments").text
+
+
+def test_a_tournament_under_way_shows_its_progress_and_its_table(visitor: Visitor, tournament: str) -> None:
+    page = visitor.get(f"/tournaments/{tournament}").text
+    assert '<progress aria-labelledby="played" value="2" max="3">' in page
+    assert "tournament.js" in page
+    rows = re.findall(r'<td class="number">(\d)</td><th scope="row"><a href="/bots/(\w+)".*?>(\d\.\d{3})<', page)
+    assert rows == [("1", "ann", "0.750"), ("2", "cid", "0.500"), ("3", "bob", "0.000")]
+
+
+def test_a_pair_in_the_cross_table_leads_to_its_matches(visitor: Visitor, tournament: str) -> None:
+    page = visitor.get(f"/tournaments/{tournament}").text
+    link = re.search(r'href="(/matches\?bot=ann&amp;opponent=bob&amp;tournament=\w+)">1\.00</a>', page)
+    assert link is not None
+    assert 'href="/matches/m1"' in visitor.get(link[1].replace("&amp;", "&")).text
+
+
+def test_one_that_is_over_looks_no_more(visitor: Visitor, tournament: str) -> None:
+    finish(visitor.store, result("m3", ("bob", "cid"), tournament=tournament, place=2))
+    visitor.store.finish_tournament(tournament)
+    page = visitor.get(f"/tournaments/{tournament}").text
+    assert "3 of 3 matches played, finished" in page
+    assert "tournament.js" not in page
+
+
+def test_one_that_has_only_begun_has_a_page(visitor: Visitor) -> None:
+    page = visitor.get(f"/tournaments/{began(visitor.store)}")
+    assert page.status == 200
+    assert "0 of 3" in page.text
+
+
+def test_it_tells_no_command_lines(visitor: Visitor, tournament: str) -> None:
+    assert "secret" not in visitor.get(f"/tournaments/{tournament}").text
+
+
+def test_a_tournament_that_is_none_is_said(visitor: Visitor) -> None:
+    answer = visitor.get("/tournaments/t0")
+    assert answer.status == 404
+    assert "There is no tournament t0" in answer.text
+    assert visitor.get("/tournaments?after=zzz").status == 400
