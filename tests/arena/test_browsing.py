@@ -291,3 +291,21 @@ def test_tournaments_come_in_pages(store: Store, reader: Reader) -> None:
 
 def test_no_preset_is_called_as_what_is_unrated() -> None:
     assert all("unrated" not in game_class(game).presets for game in NAMES)
+
+
+def test_how_long_a_move_took_is_told_by_pool_seat_and_version(store: Store, reader: Reader) -> None:
+    def noted(number: int, version: str, moves: int, thought_ms: int) -> Result:
+        made = result(f"m{number}", version=version)
+        seats = [msgspec.structs.replace(seat, moves=moves, thought_ms=thought_ms) for seat in made.seats]
+        return msgspec.structs.replace(made, seats=tuple(seats))
+
+    finish(store, noted(1, "1", 10, 1000), noted(2, "2", 30, 9000), result("old", version="2"))
+    profile = reader.profile("ann")
+    assert profile is not None
+    assert [standing.ms_per_move for standing in profile.standings] == [250.0]
+    assert [row.ms_per_move for row in reader.by_seat("ann", "nim/classic")] == [250.0]
+    rows = reader.by_version("ann", "nim/classic").rows
+    assert [(row.version, row.ms_per_move) for row in rows] == [("2", 300.0), ("1", 100.0)]
+    found = reader.match("m1")
+    assert found is not None
+    assert [(seat.moves, seat.thought_ms) for seat in found.seats] == [(10, 1000), (10, 1000)]

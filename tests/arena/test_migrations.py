@@ -15,10 +15,13 @@ from alembic.config import Config
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from arena.store import audit, database
+from arena.store.browsing import Search
 from arena.store.database import StoreFailed
+from arena.store.reader import Reader
 from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.store import Store, upgrade
 from protocol.games import load
+from seasons import finish, result, season
 
 TIME = "2026-01-01T00:00:00.000Z"
 MATCHES: list[tuple[str, dict[str, Any], bool]] = [
@@ -93,3 +96,30 @@ def test_an_upgrade_that_fails_leaves_the_file_as_it_was(first: Path, monkeypatc
     assert database.revision_of(first) == "0001"
     with closing(sqlite3.connect(first)) as left:
         assert left.execute("SELECT count(*) FROM ratings WHERE game = 'nim'").fetchone() == (2,)
+
+
+def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_ratings(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        season(store)
+        finish(store, result("unrated", rated=False), result("void", ranks=(1, 1), rated=False, reason="void"))
+        finish(store, result("placed", tournament="t1", place=0))
+        board = store.leaderboard("nim/classic")
+    with closing(sqlite3.connect(store.file)) as earlier:
+        for index in (
+            *("matches_by_ending", "matches_by_tournament", "ratings_by_pool"),
+            *("seats_by_ending", "seats_by_tournament", "seats_by_played"),
+        ):
+            earlier.execute(f"DROP INDEX {index}")
+        for table in ("counts", "tallies", "opponents", "versions", "encounters", "hours"):
+            earlier.execute(f"DROP TABLE {table}")
+        for column in ("moves", "thought_ms", "pool", "outcome", "tournament", "played"):
+            earlier.execute(f"ALTER TABLE seats DROP COLUMN {column}")
+        earlier.execute("UPDATE alembic_version SET version_num = '0002'")
+        earlier.commit()
+    assert upgrade(store.file) == ("0002", REVISIONS[-1])
+    with closing(Store.open(store.file)) as later:
+        assert later.check() == []
+        assert later.leaderboard("nim/classic") == board
+    with closing(Reader.open(store.file)) as reader:
+        assert reader.search(Search(bot="ann", tournament="t1")).total == 1
+        assert reader.history("ann", "nim/classic")[-1].match == "placed"

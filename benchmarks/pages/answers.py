@@ -1,0 +1,154 @@
+"""How long the pages and the API take to answer over a large store: p50 and p95 in milliseconds, over HTTP, and the
+processor's time for an answer, which says more where the machine is busy.
+
+Every address is asked again and again, one after the other, of an `arena web` process of its own over a made-up store
+(data.py): among them the filters of the matches alone, in twos, in threes and all together.
+Usage: python benchmarks/pages/answers.py [--data DIR] [--matches 1000000] [--bots 1000] [--times 40] [--small]
+Exit status 1 if an answer is not 200, or a p95 is above 20 ms (not with --small).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import itertools
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from data import make
+
+from arena.store.browsing import Search
+from arena.store.reader import Reader
+
+MOST = 20.0
+"""Milliseconds."""
+BOT = "bot-0"
+"""The house bot."""
+FILTERS = {
+    "bot": BOT,
+    "opponent": "bot-1",
+    "game": "nim",
+    "reason": "no_show",
+    "outcome": "lost",
+    "since": "2025-06-01",
+    "until": "2025-06-02",
+}
+
+
+def addresses(reader: Reader) -> Iterator[str]:
+    """What is asked: pages first, then the API."""
+    pool = max(reader.pools(), key=lambda pool: reader.board(pool, limit=1).total or 0)
+    tournament = reader.tournaments(limit=1).rows[0].tournament
+    match = reader.search(Search(), limit=1).rows[0].match
+    far = reader.search(Search(bot=BOT), limit=500).next
+    filters = FILTERS | {"pool": pool, "tournament": tournament}
+    yield "/"
+    yield f"/leaderboard/{pool}?sort=played"
+    yield f"/leaderboard/{pool}?search=bot-1"
+    yield f"/bots/{BOT}"
+    yield "/bots/bot-500"
+    yield f"/matches/{match}"
+    yield "/tournaments"
+    yield f"/tournaments/{tournament}"
+    yield "/matches"
+    for page in ("/matches", "/api/v1/matches"):
+        for count in (1, 2, 3):
+            for names in itertools.combinations(filters, count):
+                if ("outcome" not in names or "bot" in names) and ("opponent" not in names or "bot" in names):
+                    yield f"{page}?" + "&".join(f"{name}={filters[name]}" for name in names)
+        yield f"{page}?" + "&".join(f"{name}={value}" for name, value in filters.items())
+        yield f"{page}?bot={BOT}&after={far}"
+    yield f"/api/v1/leaderboard/{pool}"
+    yield f"/api/v1/bots/{BOT}"
+    for what in ("history", "opponents", "seats", "versions", "endings"):
+        yield f"/api/v1/bots/{BOT}/{what}?pool={pool}"
+    yield f"/api/v1/matches/{match}/result"
+    yield "/api/v1/tournaments"
+    yield f"/api/v1/tournaments/{tournament}"
+
+
+@contextlib.contextmanager
+def web(folder: Path) -> Iterator[tuple[int, int]]:
+    """`arena web` over a data folder; its process and its port."""
+    command = [sys.executable, "-m", "arena", "web", "--data", str(folder), "--web-port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        try:
+            said = process.stdout.readline()
+            found = re.search(r":(\d+)", said)
+            if found is None:
+                raise SystemExit(f"arena web did not start: {said}")
+            yield process.pid, int(found[1])
+        finally:
+            process.terminate()
+
+
+def busy(process: int) -> float:
+    """Milliseconds that all threads of a process have been on a processor."""
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
+
+
+def took(port: int, address: str, times: int) -> tuple[int, list[float]]:
+    """The worst status, and the milliseconds of each answer but the first."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    status, found = 0, []
+    for _ in range(times + 1):
+        began = time.perf_counter()
+        connection.request("GET", address, headers={"accept-encoding": "gzip"})
+        response = connection.getresponse()
+        response.read()
+        found.append(1000 * (time.perf_counter() - began))
+        status = max(status, response.status)
+    connection.close()
+    return status, found[1:]
+
+
+def measure(folder: Path, times: int) -> tuple[int, int]:
+    """Print a line for each address, the slowest last; how many failed, and how many were too slow."""
+    with contextlib.closing(Reader.open(folder / "arena.db")) as reader:
+        asked = list(dict.fromkeys(addresses(reader)))
+    rows = []
+    with web(folder) as (process, port):
+        for address in asked:
+            before = busy(process)
+            status, found = took(port, address, times)
+            each = (busy(process) - before) / (times + 1)
+            p50, p95 = statistics.median(found), statistics.quantiles(found, n=20)[-1]
+            rows.append((p95, p50, each, status, address))
+    print(f"{'p50':>8}{'p95':>8}{'busy':>8}  address")
+    for p95, p50, each, status, address in sorted(rows):
+        print(f"{p50:8.2f}{p95:8.2f}{each:8.2f}  {address}{'' if status == 200 else f'  status {status}'}")
+    failed = sum(status != 200 for *_, status, _ in rows)
+    slow = sum(p95 > MOST for p95, *_ in rows)
+    print(f"{len(rows)} addresses: {failed} failed, {slow} with p95 above {MOST:g} ms")
+    return failed, slow
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--matches", type=int, default=1_000_000)
+    parser.add_argument("--bots", type=int, default=1000)
+    parser.add_argument("--times", type=int, default=40)
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    if options.small:
+        options.matches, options.bots, options.times = 5000, 100, 3
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.data or Path(scratch)
+        if not (folder / "arena.db").exists():
+            make(folder / "arena.db", options.matches, options.bots)
+        failed, slow = measure(folder, options.times)
+    raise SystemExit(1 if failed or (slow and not options.small) else 0)
+
+
+if __name__ == "__main__":
+    main()

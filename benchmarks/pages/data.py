@@ -1,0 +1,239 @@
+"""A store as large as is asked, made up: skewed, with a house bot in three matches of ten, tournaments, every reason.
+
+Rows go straight into the store's own tables; ratings are a walk, and there is nothing in the records.
+Usage: python benchmarks/pages/data.py DIR [--matches 1000000] [--bots 1000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, insert
+from sqlalchemy.schema import CreateIndex, DropIndex
+
+from arena.store import database, summaries
+from arena.store.schema import bots, matches, ratings, seats, tournament_id, tournaments
+from protocol.digest import canonical
+from protocol.games import NAMES, game_class, load
+
+SEED = 20_261_122
+HOUSE = 0.3
+"""The share of the matches in which the first bot sits."""
+BATCH = 20_000
+BEGAN, DAYS = datetime(2025, 1, 1, tzinfo=UTC), 600
+UNRATED, IN_TOURNAMENTS = 0.1, 0.3
+"""Shares of the matches."""
+REASONS = {"win": 70, "resigned": 9, "timeout": 8, "disconnected": 5, "illegal": 4, "no_show": 3, "void": 1}
+VERSIONS = 30
+
+
+class Pool(NamedTuple):
+    """A pool, the config of its matches in canonical JSON, how many sit there."""
+
+    game: str
+    name: str
+    config: str
+    seats: int
+
+
+class Standing(NamedTuple):
+    """A bot in a pool."""
+
+    mu: float = 25.0
+    sigma: float = 25 / 3
+    played: int = 0
+    won: int = 0
+    drawn: int = 0
+
+
+class Season:
+    """A history of matches, the same for the same numbers; once all are made, the bots' standings."""
+
+    def __init__(self, count: int, number_of_bots: int) -> None:
+        self._chance = Random(SEED)
+        self._count = count
+        self.bots = number_of_bots
+        self._likely = list(itertools.accumulate(1 / (2 + bot) for bot in range(number_of_bots - 1)))
+        self._pools = [
+            Pool(game, f"{game}/{preset}", canonical(rules.config).decode(), rules.seats)
+            for game in NAMES
+            for preset in game_class(game).presets
+            for rules in [load(game, {"preset": preset})]
+        ]
+        self.tournaments = [self._tournament(number) for number in range(max(1, count // 5000))]
+        self._places = itertools.count()
+        self.standings: dict[tuple[int, str], Standing] = {}
+
+    def _tournament(self, number: int) -> dict[str, Any]:
+        pool = self._pools[number % len(self._pools)]
+        arguments = {
+            "bots": [f"bot-{bot}" for bot in sorted(self._chance.sample(range(self.bots), min(self.bots, 24)))],
+            "game": pool.game,
+            "config": json.loads(pool.config),
+            "format": "round-robin",
+            "rounds": 5,
+            "paired": False,
+        }
+        text = canonical(arguments).decode()
+        began = (BEGAN + timedelta(days=DAYS * number * 5000 / self._count)).isoformat(timespec="milliseconds")
+        return {
+            "id": tournament_id(text, str(number)),
+            "arguments": text,
+            "seed": str(number),
+            "started": began.replace("+00:00", "Z"),
+            "finished": began.replace("+00:00", "Z"),
+        }
+
+    def matches(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """The rows of each match, and those of its seats."""
+        chance = self._chance
+        reasons, weights = list(REASONS), list(itertools.accumulate(REASONS.values()))
+        for number in range(1, self._count + 1):
+            reason = chance.choices(reasons, cum_weights=weights)[0]
+            tournament = None
+            pool = self._pools[min(int(chance.expovariate(0.3)), len(self._pools) - 1)]
+            if chance.random() < IN_TOURNAMENTS:
+                at = min(number // 5000, len(self.tournaments) - 1)
+                tournament = self.tournaments[at]["id"]
+                pool = self._pools[at % len(self._pools)]
+            rated = reason != "void" and (tournament is not None or chance.random() >= UNRATED)
+            ended = BEGAN + timedelta(days=DAYS * number / self._count, seconds=chance.uniform(-600, 0))
+            finished = ended.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            yield (
+                {
+                    "number": number,
+                    "id": f"{number:016x}",
+                    "game": pool.game,
+                    "config": pool.config,
+                    "reason": reason,
+                    "plies": chance.randint(5, 200),
+                    "digest": "ab" * 32,
+                    "started": finished,
+                    "finished": finished,
+                    "tournament": tournament,
+                    "place": None if tournament is None else next(self._places),
+                    "pool": pool.name if rated else None,
+                },
+                self._seats(number, pool, reason, tournament, rated=rated),
+            )
+
+    def _seats(
+        self, number: int, pool: Pool, reason: str, tournament: str | None, *, rated: bool
+    ) -> list[dict[str, Any]]:
+        chance = self._chance
+        sat = [1] if chance.random() < HOUSE else []
+        while len(sat) < pool.seats:
+            bot = 2 + chance.choices(range(self.bots - 1), cum_weights=self._likely)[0]
+            if bot not in sat:
+                sat.append(bot)
+        chance.shuffle(sat)
+        if reason == "void":
+            ranks = [1] * len(sat)
+        elif pool.game == "tictactoe" and chance.random() < 0.5:
+            ranks, reason = [1] * len(sat), "draw"
+        else:
+            ranks = list(range(1, len(sat) + 1))
+            chance.shuffle(ranks)
+        rows = []
+        for seat, (bot, rank) in enumerate(zip(sat, ranks, strict=True)):
+            outcome = "void" if reason == "void" else "drawn" if reason == "draw" else "won" if rank == 1 else "lost"
+            before = self.standings.get((bot, pool.name), Standing())
+            after = before
+            if rated:
+                after = Standing(
+                    before.mu + chance.gauss(0.3 if rank == 1 else -0.3, 0.2),
+                    max(0.8, before.sigma * 0.99),
+                    before.played + 1,
+                    before.won + (outcome == "won"),
+                    before.drawn + (outcome == "drawn"),
+                )
+                self.standings[bot, pool.name] = after
+            rows.append(
+                {
+                    "match": number,
+                    "seat": seat,
+                    "bot": bot,
+                    "version": f"1.{VERSIONS * number // self._count}",
+                    "rank": rank,
+                    "reason": reason if outcome == "lost" or reason in ("void", "draw") else "win",
+                    "mu_before": before.mu if rated else None,
+                    "sigma_before": before.sigma if rated else None,
+                    "mu_after": after.mu if rated else None,
+                    "sigma_after": after.sigma if rated else None,
+                    "moves": chance.randint(2, 100),
+                    "thought_ms": chance.randint(0, 60_000),
+                    "pool": pool.name if rated else f"{pool.game}/unrated",
+                    "outcome": outcome,
+                    "tournament": tournament,
+                    "played": after.played if rated else None,
+                }
+            )
+        return rows
+
+
+def make(file: Path, count: int, number_of_bots: int) -> None:
+    """Make the database, which must not be there yet."""
+    season = Season(count, number_of_bots)
+    created = BEGAN.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    database.create(file)
+    engine = database.connect(file)
+    indexes = [index for table in (matches, seats) for index in table.indexes]
+    with database.writing(engine).begin() as connection:
+        for index in indexes:
+            connection.execute(DropIndex(index))
+        names = [{"id": 1 + bot, "name": f"bot-{bot}", "key": f"bot-{bot}"} for bot in range(number_of_bots)]
+        connection.execute(insert(bots), [row | {"revoked": False, "created": created} for row in names])
+        connection.execute(insert(tournaments), season.tournaments)
+        played = season.matches()
+        while batch := list(itertools.islice(played, BATCH)):
+            _put(connection, "matches", [match for match, _ in batch])
+            _put(connection, "seats", [seat for _, sat in batch for seat in sat])
+            _put(connection, "records", [{"match": match["number"], "data": b""} for match, _ in batch])
+        connection.execute(insert(ratings), [_rating(*place, one) for place, one in season.standings.items()])
+        for index in indexes:
+            connection.execute(CreateIndex(index))
+        summaries.add(connection, 1, count)
+    engine.dispose()
+
+
+def _rating(bot: int, pool: str, standing: Standing) -> dict[str, Any]:
+    return {
+        "bot": bot,
+        "pool": pool,
+        "mu": standing.mu,
+        "sigma": standing.sigma,
+        "matches": standing.played,
+        "wins": standing.won,
+        "draws": standing.drawn,
+        "losses": standing.played - standing.won - standing.drawn,
+        "version": f"1.{VERSIONS - 1}",
+    }
+
+
+def _put(connection: Connection, table: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows, past SQLAlchemy, which would take longer than SQLite."""
+    names = ", ".join(rows[0])
+    values = ", ".join(f":{name}" for name in rows[0])
+    raw = connection.connection.driver_connection
+    assert raw is not None
+    raw.executemany(f"INSERT INTO {table} ({names}) VALUES ({values})", rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--matches", type=int, default=1_000_000)
+    parser.add_argument("--bots", type=int, default=1000)
+    options = parser.parse_args()
+    make(options.folder / "arena.db", options.matches, options.bots)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""The reader of a store: beside a server, over a folder that can't be written, and never writing itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from arena.store.browsing import Search
+from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed
+from arena.store.reader import Reader
+from arena.store.store import Store
+from seasons import finish, result, season
+
+NOBODY = 65_534
+
+
+def as_nobody(check: Callable[[], None]) -> None:
+    """Call it in a process that may not write where it is not allowed to, even if this one is root's."""
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            check()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_what_is_stored_meanwhile_is_seen(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store, closing(Reader.open(store.file)) as reader:
+        assert reader.search(Search()).total == 0
+        finish(store, result("m1"))
+        assert [found.match for found in reader.search(Search()).rows] == ["m1"]
+
+
+def test_a_reader_leaves_a_store_that_is_closed_as_it_was(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        season(store)
+    before = store.file.read_bytes()
+    with closing(Reader.open(store.file)) as reader:
+        assert reader.search(Search()).total == 30
+        with pytest.raises(StoreFailed, match="readonly"), reader._reading() as connection:
+            connection.exec_driver_sql("DELETE FROM matches")
+    assert store.file.read_bytes() == before
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """One that everybody may look into."""
+    made = Path("/tmp") / f"reader-{os.getpid()}"
+    made.mkdir(mode=0o755)
+    try:
+        yield made
+    finally:
+        made.chmod(0o755)
+        shutil.rmtree(made)
+
+
+def test_a_folder_that_cant_be_written_is_read(folder: Path) -> None:
+    with closing(Store.open(folder / "arena.db")) as store:
+        season(store)
+    store.file.chmod(0o444)
+    folder.chmod(0o555)
+
+    def check() -> None:
+        with closing(Reader.open(store.file)) as reader:
+            assert reader.search(Search()).total == 30
+            assert len(reader.board("nim/classic").rows) == 4
+
+    as_nobody(check)
+    assert [found.name for found in folder.iterdir()] == ["arena.db"]
+
+
+def test_what_a_killed_server_left_is_read(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        finish(store, result("m1"))
+        left = tmp_path / "left"
+        left.mkdir()
+        for name in ("arena.db", "arena.db-wal"):
+            shutil.copy(tmp_path / name, left / name)
+    with closing(Reader.open(left / "arena.db")) as reader:
+        assert reader.search(Search()).total == 1
+
+
+def test_what_is_no_store_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NoDatabase, match="no arena data in "):
+        Reader.open(tmp_path / "arena.db")
+    assert not list(tmp_path.iterdir())
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE theirs (name)")
+    with pytest.raises(ForeignDatabase, match="but not Bot Arena's"):
+        Reader.open(tmp_path / "other.db")
