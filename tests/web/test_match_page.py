@@ -1,0 +1,84 @@
+"""The page of a match as it comes from the server: what it says without scripts, and of what is not whole."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from arena.store.reader import Reader
+from arena.store.store import Store
+from arena.web.pages.match import sentence
+from arena.web.site import Site
+from library import ANN, PERFECT, Library
+from visitor import Visitor, served
+
+
+def test_a_page_says_without_scripts_who_played_and_how_it_ended(visitor: Visitor) -> None:
+    match = Library(visitor.store).play("nim", [PERFECT, ANN._replace(ends="resign", at=2)])
+    told = visitor.get(f"/matches/{match}")
+    assert told.status == 200
+    for said in ("perfect won after 3 plies: ann resigned", "nim/classic", "25.0 ± 8.3", "60 s + 0.5 s", match):
+        assert said in told.text
+    assert "data-stored data-graded" in told.text
+
+
+@pytest.mark.parametrize("game", ["tictactoe", "risk-campaign"])
+def test_grades_are_not_asked_for_where_nobody_can_give_them(visitor: Visitor, game: str) -> None:
+    config = {"max_rounds": 1} if game == "risk-campaign" else None
+    match = Library(visitor.store).play(game, [PERFECT._replace(bot=ANN.bot), ANN], config)
+    assert "data-graded" not in visitor.get(f"/matches/{match}").text
+
+
+@pytest.mark.parametrize("name", ["nothing", "No-Match", "a" * 41])
+def test_a_match_that_is_not_there_is_told_in_a_sentence(visitor: Visitor, name: str) -> None:
+    told = visitor.get(f"/matches/{name}")
+    assert told.status == 404
+    assert f"There is no match {name}" in told.text
+
+
+def test_a_match_that_may_be_under_way_is_looked_for_by_the_page(tmp_path: Path) -> None:
+    with (
+        closing(Store.open(tmp_path / "arena.db")) as store,
+        closing(Reader.open(tmp_path / "arena.db")) as reader,
+        served(Site(reader, socket="8765")) as url,
+    ):
+        visitor = Visitor(url, store)
+        assert 'data-match="soon"' in visitor.get("/matches/soon").text
+        assert visitor.get("/matches/No-Match").status == 404
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda whole: whole[:-30], lambda whole: gzip.compress(gzip.decompress(whole)[:-40])]
+)
+def test_a_record_that_is_cut_short_costs_only_what_it_held(
+    visitor: Visitor, tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    match = Library(visitor.store).play("nim", [PERFECT, ANN])
+    with sqlite3.connect(tmp_path / "arena.db") as database:
+        (whole,) = database.execute("SELECT data FROM records").fetchone()
+        database.execute("UPDATE records SET data = ?", [damage(whole)])
+    told = visitor.get(f"/matches/{match}")
+    assert told.status == 200
+    assert "is cut short" in told.text
+    assert "data-stored" not in told.text
+    assert "won after" in told.text
+
+
+def test_every_end_has_its_words(visitor: Visitor, tmp_path: Path) -> None:
+    library = Library(visitor.store)
+    said = {}
+    with closing(Reader.open(tmp_path / "arena.db")) as reader:
+        for ends in ("sleep", "leave", "cheat"):
+            found = reader.match(library.play("nim", [PERFECT, ANN._replace(ends=ends, at=2)]))
+            assert found is not None
+            said[ends] = sentence(found)
+    assert said == {
+        "sleep": "perfect won after 3 plies: ann ran out of time",
+        "leave": "perfect won after 3 plies: ann lost its connection",
+        "cheat": "perfect won after 3 plies: ann made three illegal moves",
+    }
