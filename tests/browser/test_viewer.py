@@ -21,6 +21,17 @@ FORGED = """async ([id, at, change]) => {
   new Viewer(document.querySelector("#viewer"), new MatchDocument(found));
 }"""
 
+LATE = """async (id) => {
+  const script = document.querySelector("script[type=module]").src;
+  const { LiveDocument } = await import(script.replace("main.js", "live.js"));
+  const { header, plies } = await (await fetch(`/api/v1/matches/${id}`)).json();
+  const match = new LiveDocument(header);
+  const { state, clock, digest } = plies.at(-1);
+  match.turn({ events: plies.map(({ event }) => event), state, clock, digest });
+  await match.working;
+  return [match.plies.map(({ state }) => state), plies.map(({ state }) => state)];
+}"""
+
 
 async def opened(page: Page) -> Page:
     """The page when its viewer is there."""
@@ -131,3 +142,14 @@ async def test_a_forged_record_is_red_at_the_ply_that_is_wrong(
         await expect(page.locator(".wrong-ply")).to_have_count(1)
         await expect(page.locator(".timeline-place")).to_have_text(re.compile("ply 2 "))
         await expect(page.locator(".now-steps li.bad")).to_have_count(1)
+
+
+@pytest.mark.parametrize("game", ["nim", "grundy", "tictactoe", "duel", "campaign", "resign"])
+async def test_who_comes_late_to_a_match_sees_the_boards_before(
+    visiting: Visits, library: str, kept: dict[str, str], game: str
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept[game]}"))
+        known, told = await page.evaluate(LATE, kept[game])
+        assert known == told
+        assert len(known) > 2
