@@ -32,8 +32,15 @@ class Hall:
         """The config of each match, and whether it is rated."""
         self.busy: set[str] = set()
         """The bots that may begin no match."""
+        self.sated: set[tuple[str, str]] = set()
+        """Who has enough matches of which open bot."""
         self.seeks = Seeks(
-            self.begin, lambda bot, pool: INITIAL, lambda: 2, most=lambda bot: bot not in self.busy, chance=Random(1)
+            self.begin,
+            lambda bot, pool: INITIAL,
+            lambda: 2,
+            most=lambda bot: bot not in self.busy,
+            chance=Random(1),
+            sated=lambda bot, other: (bot, other) in self.sated,
         )
         self.changed = asyncio.Event()
 

@@ -173,10 +173,12 @@ class Played:
 class Client:
     """One bot. `cut` says when it tears its own connection, once a match: before or after its first move there.
 
-    With `err` its first move of each match is one that the rules forbid.
+    With `err` its first move of each match is one that the rules forbid. Without a config it takes any.
     """
 
-    def __init__(self, url: str, bot: str, subprotocol: str, config: Map, *, cut: str = "", err: bool = False) -> None:
+    def __init__(
+        self, url: str, bot: str, subprotocol: str, config: Map | None, *, cut: str = "", err: bool = False
+    ) -> None:
         self.url = url
         self.subprotocol = subprotocol
         self.config = config
@@ -188,6 +190,7 @@ class Client:
         self.played: list[Played] = []
         self.missed = 0
         self.sought = 0
+        self.listing: Map | None = None
 
     async def play(self, matches: int) -> list[Played]:
         """Play so many matches, through every cut of the connection. Those that ended meanwhile were never told."""
@@ -224,12 +227,14 @@ class Client:
         for gone in self.matches.keys() - set(welcome["resumed"]):
             del self.matches[gone]
             self.missed += 1
+        await self.send(socket, {"type": "list"})
         if not welcome["resumed"]:
             await self.seek(socket)
 
     async def seek(self, socket: ClientConnection) -> None:
         self.sought += 1
-        await self.send(socket, {"type": "seek", "id": str(self.sought), "game": "nim", "config": self.config})
+        wanted = {"open": True} if self.config is None else {"config": self.config}
+        await self.send(socket, {"type": "seek", "id": str(self.sought), "game": "nim", **wanted})
 
     async def on_start(self, socket: ClientConnection, start: Map) -> None:
         match = self.matches.get(start["match"])
@@ -268,6 +273,9 @@ class Client:
         state = match.state or match.rules.after(None, {"seat": 0, "ply": 0, "out": ""})
         heap, take = self.chance.choice(list(match.rules.moves(tuple(state["heaps"]))))
         await self.move(socket, rejected, {"heap": heap, "take": take})
+
+    async def on_listing(self, socket: ClientConnection, listing: Map) -> None:
+        self.listing = listing
 
     async def on_end(self, socket: ClientConnection, end: Map) -> None:
         match = self.matches.pop(end["match"])

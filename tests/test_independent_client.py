@@ -82,6 +82,15 @@ async def test_a_move_that_the_rules_forbid_costs_a_strike_and_the_match_goes_on
     assert [(one.match.strikes, one.end["reason"]) for one in played] == [(1, "win")] * MATCHES
 
 
+async def test_a_client_that_takes_any_match_is_found_whatever_is_sought(arena: Served) -> None:
+    client = Client(arena.url, "stranger", JSON, None)
+    named = ["--config", "heaps=12,14,16", "--config", "start=p-position", "--opponent", "stranger"]
+    played = await meet(arena, client, *named)
+    assert {tuple(one.match.start["config"]["heaps"]) for one in played} == {(12, 14, 16)}
+    assert client.listing is not None
+    assert any(bot["bot"] == "stranger" for bot in client.listing["bots"])
+
+
 async def test_matches_go_on_after_the_server_was_killed(tmp_path: Path) -> None:
     port = str(free_port())
     async with asyncio.timeout(WITHIN), asyncio.TaskGroup() as group:

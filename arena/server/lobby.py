@@ -18,6 +18,9 @@ from protocol.error_codes import UNAVAILABLE
 from protocol.messages import Error
 from protocol.names import folded
 
+SHARES = 4
+"""What a bot may have of the slots of one that is open: so many others find one."""
+
 
 class Lobby:
     """The arena's memory of the present. `begin` starts a match of paired seeks; `rating_of(bot, pool)`: mu, sigma.
@@ -38,7 +41,9 @@ class Lobby:
         self._loop = asyncio.get_running_loop()
         self._told_missed = missed
         self._attendance = Attendance(self._loop.time)
-        self.seeks = Seeks(begin, rating_of, lambda: len(self._sessions), held, self._most, spent, may_be_rated)
+        self.seeks = Seeks(
+            begin, rating_of, lambda: len(self._sessions), held, self._most, spent, may_be_rated, sated=self._sated
+        )
         """The seeks in force."""
         self._sessions: dict[str, Session] = {}
         self._runners: dict[str, Runner] = {}
@@ -147,6 +152,12 @@ class Lobby:
         if session is None or not self._attendance.free(bot, session.address):
             return 0
         return session.slots if self._attendance.tried(bot) else 1
+
+    def _sated(self, bot: str, other: str) -> bool:
+        """Whether a bot plays as many matches with another one as it may take of its open seeks."""
+        session = self._sessions.get(other)
+        together = self._playing.get(bot, {}).keys() & self._playing.get(other, {}).keys()
+        return session is not None and len(together) >= max(1, session.slots // SHARES)
 
     def _late(self, session: Session, before: float, written: float) -> None:
         """What a bot was sent after `before` could be written only at `written`."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from random import Random, SystemRandom
@@ -46,7 +47,8 @@ class Seeks:
 
     `begin` starts a match of seeks that fit; `rating_of(bot, pool)`: mu, sigma; `present`: how many bots are here.
     While `held` says so, all of them wait. `most(bot)`: how many matches may begin for a bot that seeks; when it is not
-    0 any more, `again` is called. `spent(pool, bot)` is that of `Seeker`. `chance` draws among open seeks.
+    0 any more, `again` is called. `spent(pool, bot)` is that of `Seeker`. `chance` draws among open seeks;
+    `sated(bot, other)`: whether a bot plays as much with another one as it may take of its open seeks.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Seeks:
         spent: SpentOf = lambda pool, bot: (),
         may_be_rated: Callable[[str], bool] = lambda bot: True,
         chance: Random | None = None,
+        sated: Callable[[str, str], bool] = lambda bot, other: False,
     ) -> None:
         self._begin = begin
         self._rating_of = rating_of
@@ -68,6 +71,7 @@ class Seeks:
         self._spent = spent
         self._may_be_rated = may_be_rated
         self._chance = chance or SystemRandom()
+        self._sated = sated
         self._waiting = Waiting()
         self._new = InTurn()
         """Those that were not looked at yet. No two of the others name each other and might begin."""
@@ -202,11 +206,11 @@ class Seeks:
 
     def _pair(self) -> Iterator[None]:
         """Begin every match that the seeks in force allow now, those that name an opponent first, piece by piece."""
-        for _ in range(len(self._new)):  # and not until there are none: more may come all the time
+        for number in range(len(self._new)):  # and not until there are none: more may come all the time
             sought = self._new.take()
             if sought is None:
                 break
-            if self._look_at(sought):
+            if self._look_at(sought) or number % AT_ONCE == AT_ONCE - 1:
                 yield
         for kind in list(self._waiting.ripe):
             for bots in self._near(kind):
@@ -248,17 +252,29 @@ class Seeks:
         if sought.opponents and sought.kind.seats > 2:
             self._wanted_with(sought).add(sought)
             return False
-        other = self._waiting.partner(sought, self._most)
+        other = self._waiting.partner(sought, functools.partial(self._may_meet, sought))
         begun = other is not None and self._together((sought, other))
         if not begun and not sought.opponents and not sought.kind.open:
             self._alone[sought] = None
         if not begun and other is not None:
+            for one in (sought, other):
+                if one.opponents and not self._may_take(one, sought, other):
+                    self._wanted_with(one).add(one)
             self._put_off[sought] = None
         return other is not None
 
+    def _may_meet(self, sought: Sought, other: str) -> bool:
+        """Whether a match may begin for a bot, and with this seek if that is open."""
+        return bool(self._most(other)) and not (sought.kind.open and self._sated(other, sought.key))
+
+    def _may_take(self, sought: Sought, *others: Sought) -> bool:
+        """Whether a seek may take those of the others that are open: nobody has all the matches of an open bot."""
+        asked = (other for other in others if other.kind.open and not sought.kind.open)
+        return not any(self._sated(sought.key, other.key) for other in asked)
+
     def _together(self, group: Sequence[Sought]) -> bool:
         """Begin a match, unless a seek was taken back since the group was made, or its bot may begin none now."""
-        if not all(sought in self._waiting and self._most(sought.key) for sought in group):
+        if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
         for sought in group:
             self._take(sought)
@@ -274,19 +290,23 @@ class Seeks:
             if answer is None:
                 return None
             group.append(answer)
-        for seeks in (self._waiting.unnamed(kind), self._waiting.open(kind.game)):
-            group += [next(iter(seeks[bot].values())) for bot in self._drawn(group, kind, seeks)]
+        group += self._drawn(group, kind, self._waiting.unnamed(kind))
+        group += self._drawn(group, kind, self._waiting.open(kind.game))
         return group if len(group) == kind.seats else None
 
-    def _drawn(self, group: Sequence[Sought], kind: Kind, bots: Collection[str]) -> list[str]:
-        """Of these bots as many as seats are left beside a group, or those that may begin a match now."""
+    def _drawn(
+        self, group: Sequence[Sought], kind: Kind, seeks: Mapping[str, Mapping[str, Sought]]
+    ) -> Iterator[Sought]:
+        """Of seeks by bot as many as seats are left beside a group, or those that it may take now."""
         seats = kind.seats - len(group)
         if not seats:
-            return []
-        looked_at = bots if len(bots) <= AT_ONCE else self._chance.sample(list(bots), AT_ONCE)
+            return
+        looked_at = seeks if len(seeks) <= AT_ONCE else self._chance.sample(list(seeks), AT_ONCE)
         there = {sought.key for sought in group}
-        free = [self._seeker(bot, kind) for bot in looked_at if bot not in there and self._most(bot)]
-        return [seeker.bot for seeker in pairing.drawn(self._seeker(group[0].key, kind), free, seats, self._chance)]
+        first = {bot: next(iter(seeks[bot].values())) for bot in looked_at if bot not in there and self._most(bot)}
+        free = [self._seeker(bot, kind) for bot, other in first.items() if self._may_take(group[0], other)]
+        drawn = pairing.drawn(self._seeker(group[0].key, kind), free, seats, self._chance)
+        yield from [first[seeker.bot] for seeker in drawn]
 
     def _seeker(self, bot: str, kind: Kind) -> pairing.Seeker:
         mu, sigma = self._rating_of(bot, kind.pool)

@@ -133,6 +133,21 @@ async def test_open_seeks_that_are_not_taken_have_their_turn_later(hall: Hall) -
     assert {name for match in hall.begun for name in match} == {"ann", *names}
 
 
+async def test_who_has_its_share_of_an_open_bot_waits_and_keeps_it_from_nobody(hall: Hall) -> None:
+    hall.sated = {("ann", "house"), ("bob", "house")}
+    hall.open("house")
+    hall.seek("ann", opponent="house")
+    hall.seek("bob")
+    await rest(hall)
+    hall.open("house", "another")
+    await rest(hall)
+    assert not hall.begun
+    hall.seek("cid", opponent="house")
+    assert await hall.until(1) == [("cid", "house")]
+    hall.sated = set()
+    assert ("ann", "house") in await hall.until(2)
+
+
 # With more
 
 
@@ -219,6 +234,26 @@ async def test_a_match_with_a_bot_that_the_operator_did_not_approve_is_not_rated
     await house.send(type="seek", id="any", game="nim", open=True)
     await ann.send(type="seek", id="s", game="nim")
     assert (await ann.expect("start"))["rated"] is False
+
+
+async def test_nobody_has_more_than_a_quarter_of_the_slots_of_an_open_bot(serve: Any) -> None:
+    served = await serve()
+    house, ann = await served.enter("house", slots=8), await served.enter("ann", slots=8)
+    for number in range(4):
+        await house.send(type="seek", id=f"any {number}", game="nim", open=True)
+    starts = []
+    for number in range(2):
+        await ann.send(type="seek", id=f"s{number}", game="nim", opponent="house")
+        starts.append(await ann.expect("start"))
+        for client in (ann, house):
+            await client.ready(starts[-1])
+    await ann.send(type="seek", id="more", game="nim", opponent="house")
+    bob = await served.enter("bob")
+    await bob.send(type="seek", id="s", game="nim", opponent="house")
+    await bob.expect("start")
+    assert not any(message.get("seek") == "more" for message in ann.passed)
+    await ann.send(type="resign", match=starts[0]["match"])
+    assert (await ann.expect("start"))["seek"] == "more"
 
 
 async def test_an_open_seek_holds_a_slot_until_its_match_is_over(serve: Any) -> None:
