@@ -12,7 +12,16 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebSocket, async_playwright
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    WebSocket,
+    async_playwright,
+    expect,
+)
 
 from patience import WITHIN
 
@@ -20,6 +29,7 @@ DESKTOP = (1280, 800)
 PHONE = (360, 800)
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 """What axe-core looks for."""
+expect.set_options(timeout=WITHIN * 1000)
 _ABORTED = "net::ERR_ABORTED"
 _REPORT = """document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} forbids ${event.blockedURI} in ${event.sourceFile}`))"""
@@ -120,9 +130,13 @@ async def visit(
 
 
 async def barriers(page: Page) -> str:
-    """What axe-core finds in a page that keeps people out; nothing where it is well."""
+    """What axe-core finds in a page that keeps people out, a line each; nothing where it is well."""
     found = await Axe().run(page, options={"runOnly": list(RULES), "resultTypes": ["violations"]})
-    return str(found.generate_report()) if found.violations_count else ""
+    return "\n".join(
+        f"{violation['id']}: {violation['help']}: {node['target']} {node['html']} {node['failureSummary']}"
+        for violation in found.response["violations"]
+        for node in violation["nodes"]
+    )
 
 
 async def sideways(page: Page) -> int:

@@ -1,4 +1,4 @@
-"""The pages as a process of their own, as a user starts them: beside an arena, or over a data folder alone."""
+"""The pages over a data folder alone, in a process of their own, as a user starts them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from patience import WITHIN
-from processes import REPOSITORY, Served
+from processes import REPOSITORY
 
 PAGE = re.compile(r"the page is at (http://\S+)")
 
@@ -37,9 +37,3 @@ async def showing(data: Path) -> AsyncIterator[str]:
             process.terminate()
         _, err = await asyncio.wait_for(process.communicate(), WITHIN)
     assert err == b"", err.decode()
-
-
-async def page_of(arena: Served) -> str:
-    """The URL of a running arena's page, once its log says it."""
-    await arena.says("the page is at ")
-    return next(found[1] for line in arena.said if (found := PAGE.search(line)))

@@ -14,6 +14,7 @@ from playwright.async_api import Browser
 
 from arena.store.store import Store
 from chromium import Visits, running, visit
+from house import House, open_house
 from library import Library, fill
 from pages import showing
 
@@ -49,3 +50,10 @@ async def library(shelf: tuple[Path, dict[str, Any]]) -> AsyncIterator[str]:
     """The URL of `arena web` over these matches."""
     async with showing(shelf[0]) as home:
         yield home
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """An arena with its page, for the tests of a file."""
+    async with open_house(tmp_path_factory.mktemp("house")) as house:
+        yield house

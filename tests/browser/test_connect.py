@@ -9,14 +9,13 @@ import pytest
 from playwright.async_api import expect
 
 from chromium import PHONE, Visits, barriers
-from pages import page_of
 from processes import run, serving
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_a_name_is_registered_once_and_its_token_lets_a_program_in(visiting: Visits, tmp_path: Path) -> None:
-    async with serving(tmp_path / "data", "--web-port", "0") as arena, visiting(await page_of(arena), PHONE) as visit:
+    async with serving(tmp_path / "data", "--web-port", "0") as arena, visiting(await arena.page(), PHONE) as visit:
         page = await visit.open("/connect?bot=zoe")
         await expect(page.locator("#address")).to_have_text(arena.url)
         await page.get_by_role("button", name="Register it").click()

@@ -12,7 +12,7 @@ import { inShort, ordinal } from "./words.js";
  */
 export function makeEnding({ headline, why }, end, start, { rematch, leave }) {
   const goesOn = end !== undefined && end.seed === undefined;
-  const told = [el("h3", { tabindex: -1 }, headline), el("p", {}, why)];
+  const told = [el("h2", { tabindex: -1 }, headline), el("p", {}, why)];
   if (end !== undefined && end.seats.length > 2 && !goesOn) told.push(places(end));
   const again = el("button", { type: "button", class: "main", onclick: rematch }, "Rematch");
   const other = el("button", { type: "button", onclick: leave }, "Another game");

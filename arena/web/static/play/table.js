@@ -243,7 +243,7 @@ export class Table {
     this.page.hidden = true;
     this.ending.replaceChildren(...makeEnding(result, end, this.start, this.#ways));
     this.ending.hidden = false;
-    this.ending.querySelector("h3").focus();
+    this.ending.querySelector("h2").focus();
     this.#ways.entitle(`${result.headline}: ${this.title}`);
   }
 

@@ -1,0 +1,187 @@
+"""A person at the board, by mouse and by keyboard, against bots that move when the test says so."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable
+from functools import reduce
+from operator import xor
+
+import pytest
+from playwright.async_api import Page, expect
+
+from chromium import PHONE, Visit, Visits, barriers, sideways
+from house import House
+from players import Map, Player, player
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+Choose = Callable[[Page, Map], Awaitable[None]]
+
+
+def new(kind: str) -> str:
+    """A name that nobody has yet."""
+    return f"{kind}-{secrets.token_hex(4)}"
+
+
+async def sit_down(visit: Visit, address: str) -> Page:
+    """The page of a person with a new name, where the seek that the address says is made."""
+    page = await visit.open(f"/play?{address}")
+    await page.locator("#bot").fill(new("person"))
+    await page.get_by_role("button", name="Play", exact=True).click()
+    return page
+
+
+async def play(page: Page, rival: Player, choose: Choose, *, turns: int = 1000) -> Map:
+    """Let the person choose by the page and the rival by its first legal move, for so many turns; what came last."""
+    for _ in range(turns):
+        told = await rival.expect("turn", "end")
+        if told["type"] == "end":
+            break
+        if "legal" in told:
+            await rival.move(told, kind(told))
+        else:
+            await expect(page.locator(".status")).to_contain_text("Your move.")
+            await choose(page, told)
+    return told
+
+
+def kind(turn: Map) -> Map:
+    """A legal move that wins nothing: in nim one that leaves a move to nim-sum zero."""
+    heaps = turn["state"].get("heaps")
+    if heaps is None:
+        return dict(turn["legal"][0])
+    left = [
+        move for move in turn["legal"] if reduce(xor, heaps) ^ heaps[move["heap"]] != heaps[move["heap"]] - move["take"]
+    ]
+    return dict((left or turn["legal"])[0])
+
+
+def best(heaps: list[int]) -> tuple[int, int]:
+    """A heap and how many it should keep: by the nim-sum, which wins, or else all but one."""
+    total = reduce(xor, heaps)
+    return next(((at, size ^ total) for at, size in enumerate(heaps) if size ^ total < size), last(heaps))
+
+
+def last(heaps: list[int]) -> tuple[int, int]:
+    at = max(range(len(heaps)), key=heaps.__getitem__)
+    return at, heaps[at] - 1
+
+
+async def click_nim(page: Page, turn: Map) -> None:
+    heap, kept = best(turn["state"]["heaps"])
+    await page.locator(f".board [data-heap='{heap}'][data-at='{kept}']").click()
+
+
+async def key_nim(page: Page, turn: Map) -> None:
+    """The same with the keyboard alone: Tab to the board, arrows to the counter, Enter."""
+    heap, kept = best(turn["state"]["heaps"])
+    await page.locator(".board [tabindex='0']").focus()
+    wanted = page.locator(f".board [data-heap='{heap}'][data-at='{kept}']")
+    for _ in range(60):
+        here = await page.evaluate("[+document.activeElement.dataset.heap, +document.activeElement.dataset.at]")
+        if here == [heap, kept]:
+            break
+        way = (
+            "ArrowRight"
+            if here[0] < heap
+            else "ArrowLeft"
+            if here[0] > heap
+            else "ArrowDown"
+            if here[1] > kept
+            else "ArrowUp"
+        )
+        await page.keyboard.press(way)
+    await expect(wanted).to_be_focused()
+    await page.keyboard.press("Enter")
+
+
+async def click_list(page: Page, turn: Map) -> None:
+    """The first of the legal moves as buttons."""
+    moves = page.locator(".moves")
+    if await moves.get_attribute("open") is None:
+        await moves.locator("summary").click()
+    await moves.get_by_role("button").first.click()
+
+
+@pytest.mark.parametrize("choose", [click_nim, key_nim], ids=["mouse", "keyboard"])
+async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, choose: Choose) -> None:
+    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
+        await rival.seek(open=True)
+        page = await sit_down(visit, f"game=nim&preset=classic&opponent={rival.name}")
+        start = await rival.begin()
+        assert not start["rated"]
+        end = await play(page, rival, choose)
+        await expect(page.get_by_role("heading", name="You won")).to_be_visible()
+        assert end["ranks"][start["seat"]] == 2
+        assert await barriers(page) == ""
+
+
+async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: House) -> None:
+    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page, PHONE) as visit:
+        await rival.seek("risk-duel", open=True)
+        page = await sit_down(visit, f"game=risk-duel&preset=south-america&opponent={rival.name}")
+        await rival.begin()
+        await play(page, rival, click_list, turns=4)
+        assert await barriers(page) == ""
+        assert await sideways(page) == 0
+        await play(page, rival, click_list)
+        await expect(page.locator(".ending h2")).to_be_visible()
+        assert await sideways(page) == 0
+
+
+async def test_a_move_that_is_none_is_explained_and_costs_nothing(visiting: Visits, house: House) -> None:
+    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
+        await rival.seek("nim", open=True)
+        config = '{"heaps":[4,4],"take":[1,2]}'
+        page = await sit_down(visit, f"game=nim&config={config}&opponent={rival.name}")
+        await rival.begin()
+        turn = await rival.expect("turn")
+        if "legal" in turn:
+            await rival.move(turn)
+            turn = await rival.expect("turn")
+        await expect(page.locator(".status")).to_contain_text("Your move.")
+        await page.locator(".board [data-heap='1'][data-at='0']").click()
+        await expect(page.locator(".wrong").last).to_contain_text("a move takes 1 or 2")
+        await page.locator(".board [data-heap='1'][data-at='3']").click()
+        assert (await rival.expect("turn"))["events"][-1]["move"] == {"heap": 1, "take": 1}
+        assert not any(message["type"] == "rejected" for message in rival.heard)
+
+
+async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House) -> None:
+    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
+        await rival.seek("tictactoe", open=True)
+        page = await sit_down(visit, f"game=tictactoe&opponent={rival.name}")
+        await rival.begin()
+        await page.get_by_role("button", name="Resign", exact=True).click()
+        await page.get_by_role("dialog").get_by_role("button", name="Resign").click()
+        assert (await rival.expect("end"))["reason"] == "resigned"
+        await expect(page.get_by_role("heading", name="You lost")).to_be_visible()
+        await rival.seek("tictactoe", open=True)
+        await page.get_by_role("button", name="Rematch").click()
+        await rival.begin()
+        assert (await play(page, rival, click_list))["reason"] in ("win", "draw")
+
+
+async def test_a_page_that_is_loaded_again_goes_on_with_its_match(visiting: Visits, house: House) -> None:
+    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
+        await rival.seek("nim", open=True)
+        page = await sit_down(visit, f"game=nim&preset=classic&opponent={rival.name}")
+        await rival.begin()
+        await play(page, rival, click_nim, turns=2)
+        await page.reload()
+        await play(page, rival, click_nim)
+        await expect(page.get_by_role("heading", name="You won")).to_be_visible()
+
+
+async def test_of_two_tabs_of_one_person_the_newer_one_plays(visiting: Visits, house: House) -> None:
+    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
+        await rival.seek("nim", open=True)
+        first = await sit_down(visit, f"game=nim&preset=classic&opponent={rival.name}")
+        start = await rival.begin()
+        second = await visit.open("/play")
+        await expect(second.locator("#table")).to_be_visible()
+        await expect(first.get_by_text("you play in another tab", exact=False)).to_be_visible()
+        await first.get_by_role("button", name="Play here instead").click()
+        await expect(second.get_by_text("you play in another tab", exact=False)).to_be_visible()
+        end = await play(first, rival, click_nim)
+        assert (end["match"], end["reason"]) == (start["match"], "win")
