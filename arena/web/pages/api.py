@@ -27,7 +27,7 @@ class Field(Struct, frozen=True):
     required: bool
 
 
-class Told(Struct, frozen=True):
+class Described(Struct, frozen=True):
     """An operation in words. `example` is an address, None where the store has nothing to show."""
 
     name: str
@@ -41,7 +41,7 @@ def api(request: Request) -> Response:
     """Every operation."""
     names = _names(site_of(request).reader)
     told = [
-        Told(each.name, PREFIX + each.path, each.summary, list(map(_field, in_query(each))), _example(each, names))
+        Described(each.name, PREFIX + each.path, each.summary, list(map(_field, in_query(each))), _example(each, names))
         for each in OPERATIONS
     ]
     return page(
