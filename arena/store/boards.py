@@ -13,6 +13,7 @@ from arena.store.browsing import (
     SORTS,
     UNRATED,
     BoardRow,
+    BotRow,
     Ending,
     EndingMatch,
     HistoryPoint,
@@ -53,6 +54,10 @@ SELECT *, (
 FROM found WHERE :start OR value {beyond} :value OR (value = :value AND key > :key)
 ORDER BY value {order}, key LIMIT :limit
 """
+_BOTS = text("""
+SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search)) AS total
+FROM bots WHERE key > :key AND (:search = '' OR instr(key, :search)) ORDER BY key LIMIT :limit
+""")
 _STANDINGS = text("""
 SELECT ratings.*,
     (SELECT count(*) FROM ratings AS other WHERE other.pool = ratings.pool) AS bots,
@@ -109,6 +114,18 @@ def bot_of(connection: Connection, name: str) -> Any:
     """The row of a bot, or None."""
     found = connection.execute(text("SELECT * FROM bots WHERE key = :key"), {"key": folded(name)})
     return found.one_or_none()
+
+
+def bots(connection: Connection, search: str | None, after: str | None, limit: int) -> Page[BotRow]:
+    """A page of the bots, by name. Raises `UsageFault` for a cursor that is none."""
+    key = "" if after is None else place_of(after, tuple[str])[0]
+    given = {"search": folded(search or ""), "key": key, "limit": limit + 1}
+    rows = connection.execute(_BOTS, given).all()
+    shown = [
+        BotRow(bot=row.name, created=row.created, seen=row.seen, approved=bool(row.approved)) for row in rows[:limit]
+    ]
+    further = cursor((rows[limit - 1].key,)) if len(rows) > limit else None
+    return Page(rows=shown, next=further, total=rows[0].total if rows else 0)
 
 
 def board(

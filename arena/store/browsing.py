@@ -73,7 +73,16 @@ class UnratedStanding(Struct, frozen=True, kw_only=True):
     ms_per_move: float | None
 
 
-class Profile(Struct, frozen=True, kw_only=True):
+class BotRow(Struct, frozen=True, kw_only=True):
+    """A bot that is known: when it was registered and last came in, and whether the operator approved it."""
+
+    bot: str
+    created: str
+    seen: str | None
+    approved: bool
+
+
+class Profile(Struct, frozen=True, kw_only=True, rename={"name": "bot"}):
     """A bot: when it was registered and last came in, the versions it played as (newest first), where it stands."""
 
     name: str

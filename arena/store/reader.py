@@ -14,6 +14,7 @@ from arena.referee.result import Result
 from arena.store import boards, database, incidents, reading, searching, tournaments
 from arena.store.browsing import (
     BoardRow,
+    BotRow,
     Ending,
     HistoryPoint,
     OpponentRow,
@@ -85,6 +86,12 @@ class Reader:
         _check(limit)
         with self._reading() as connection:
             return boards.board(connection, pool, sort, search, after, limit, descending=descending)
+
+    def bots(self, *, search: str | None = None, after: str | None = None, limit: int = 50) -> Page[BotRow]:
+        """A page of the bots that are known, by name; with `search`, of names that hold it."""
+        _check(limit)
+        with self._reading() as connection:
+            return boards.bots(connection, search, after, limit)
 
     def profile(self, name: str) -> Profile | None:
         """What is known of a bot; None for one that was never registered and never played."""

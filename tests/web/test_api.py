@@ -134,6 +134,19 @@ def test_commands_and_api_say_the_same_in_the_same_words(
     assert rows == by_command
 
 
+def test_the_bots_are_those_that_the_command_lists_without_their_tokens(api: Visitor, folder: Path) -> None:
+    done = call("arena", "bot", "list", "--json", "--data", str(folder))
+    whole = asked(api, "/bots?limit=500")["rows"]
+    told = [{name: row[name] for name in ("bot", "approved")} for row in json.loads(done.out)]
+    assert [{name: row[name] for name in ("bot", "approved")} for row in whole] == told
+    assert {"token", "token_hash"}.isdisjoint(whole[0])
+    first = asked(api, "/bots?limit=2")
+    second = asked(api, f"/bots?limit=500&after={first['next']}")
+    assert first["rows"] + second["rows"] == whole
+    assert [row["bot"] for row in asked(api, "/bots?search=PERF")["rows"]] == ["perfect"]
+    assert asked(api, "/bots/perfect")["bot"] == "perfect"
+
+
 def test_searching_asks_for_all_that_the_store_can_find() -> None:
     assert set(Search.__struct_fields__) < set(MatchesQuery.__struct_fields__)
 

@@ -15,6 +15,7 @@ from arena.replay import grading
 from arena.replay.document import Document
 from arena.replay.grading import Grades
 from arena.store.browsing import (
+    BotRow,
     Ending,
     HistoryPoint,
     OpponentRow,
@@ -29,7 +30,7 @@ from arena.store.browsing import (
 from arena.store.incidents import Incident
 from arena.web.api.answers import GameRow, Leaderboard, PoolRow, PresetRow, Rows
 from arena.web.api.operation import File, Inquiry, Operation
-from arena.web.api.queries import BoardQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
+from arena.web.api.queries import BoardQuery, BotsQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
 from arena.web.faults import NotFound
 from arena.web.offline import offline_page
 from protocol.errors import UsageFault
@@ -67,6 +68,12 @@ def leaderboard(asked: Inquiry[BoardQuery]) -> Leaderboard:
     if not page.total and pool not in (known := reader.pools()):
         raise NotFound(f"nothing was rated in {shown(pool)}: there is {', '.join(known) or 'no pool yet'}")
     return Leaderboard(game=game, pool=pool, **msgspec.structs.asdict(page))
+
+
+def bots(asked: Inquiry[BotsQuery]) -> Page[BotRow]:
+    """A page of the bots that are known."""
+    query = asked.query
+    return asked.site.reader.bots(search=query.search, after=query.after, limit=query.limit)
 
 
 def bot(asked: Inquiry[Query]) -> Profile:
@@ -241,6 +248,15 @@ OPERATIONS = (
         query=BoardQuery,
         answer=Leaderboard,
         example="/leaderboard/nim/classic?limit=3",
+    ),
+    Operation(
+        path="/bots",
+        name="bots",
+        summary="The bots that are known, by name.",
+        do=bots,
+        query=BotsQuery,
+        answer=Page[BotRow],
+        example="/bots?limit=3",
     ),
     Operation(
         path="/bots/{bot}",

@@ -33,12 +33,17 @@ class OfGame(Query, frozen=True, kw_only=True):
     game: GameName | None = None
 
 
-class BoardQuery(Paged, frozen=True, kw_only=True):
+class BotsQuery(Paged, frozen=True, kw_only=True):
+    """Which bots."""
+
+    search: Annotated[str, Meta(description="only bots whose name holds this, in any case")] | None = None
+
+
+class BoardQuery(BotsQuery, frozen=True, kw_only=True):
     """Which part of a leaderboard, in which order."""
 
     sort: Literal[SORTS] = "score"  # type: ignore[valid-type]
     descending: bool = True
-    search: Annotated[str, Meta(description="only bots whose name holds this, in any case")] | None = None
 
 
 class OfPool(Query, frozen=True, kw_only=True):
