@@ -8,8 +8,8 @@ from arena.house.words import HouseBot, house_bots
 from protocol.games import NAMES
 
 OPEN = "random,greedy,perfect,alphabeta:nodes=2000"
-SEEKING = "minimax:depth=2,rookie=random,careful=greedy,ga:nodes=500,deep=alphabeta:nodes=4000"
-"""One for each game, and again from the first where there are more games."""
+SEEKING = "minimax:depth=2,theory=perfect,rookie=random,lucky=random,ga:nodes=500"
+"""One for each game, and again from the first where there are more games. Most need no warm-up, and begin at once."""
 PACE = ("--pace", "0.7")
 """So that people can follow."""
 
