@@ -1,0 +1,93 @@
+"""What a visitor may cost: slow ones end, and whoever opens too many connections is in nobody's way but their own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from arena.network.addresses import networks
+from arena.network.places import Bounds
+from arena.store.reader import Reader
+from arena.store.store import Store
+from arena.web import visits
+from arena.web.site import Site
+from arena.web.visits import PageServer
+from patience import WITHIN
+
+ASK = b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.fixture
+async def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
+    """A page that takes two connections of an address."""
+    monkeypatch.setattr(visits, "BOUNDS", Bounds(waiting=10, waiting_per_address=2))
+    Store.open(tmp_path / "arena.db").close()
+    reader = Reader.open(tmp_path / "arena.db")
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    port = listening.getsockname()[1]
+    server = PageServer(Site(reader), proxies=networks("127.0.0.7"))
+    serving = asyncio.create_task(server.serve([listening]))
+    yield port
+    server.leave()
+    await asyncio.wait_for(serving, WITHIN)
+    reader.close()
+
+
+async def came(port: int, address: str = "127.0.0.1") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    return await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
+
+
+async def ended(reader: asyncio.StreamReader) -> None:
+    async with asyncio.timeout(WITHIN):
+        with contextlib.suppress(ConnectionResetError):
+            assert await reader.read() == b""
+
+
+async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    writer.write(ASK)
+    async with asyncio.timeout(WITHIN):
+        return (await reader.readline()).startswith(b"HTTP/1.1 200")
+
+
+async def test_the_oldest_connection_of_an_address_makes_room_for_its_third(port: int) -> None:
+    first, second, other = await came(port), await came(port), await came(port, "127.0.0.2")
+    third = await came(port)
+    await ended(first[0])
+    for one in (second, third, other):
+        assert await answered(*one)
+        one[1].close()
+
+
+async def test_a_proxy_that_is_trusted_has_as_many_connections_as_it_wants(port: int) -> None:
+    ones = [await came(port, "127.0.0.7") for _ in range(4)]
+    for one in ones:
+        assert await answered(*one)
+        one[1].close()
+
+
+async def test_a_request_that_does_not_end_is_ended(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visits, "ANSWERED_WITHIN", 0.05)
+    reader, writer = await came(port)
+    writer.write(ASK[:-2])
+    await ended(reader)
+    writer.close()
+
+
+async def test_what_is_no_http_or_too_large_is_refused_and_not_logged(
+    port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    for said in (b"\x16\x03\x01 hello\r\n\r\n", ASK[:-2] + b"X: " + b"x" * 20_000):
+        reader, writer = await came(port)
+        writer.write(said)
+        async with asyncio.timeout(WITHIN):
+            assert b" 400 " in await reader.readline()
+        writer.close()
+    assert caplog.text == ""
