@@ -40,7 +40,6 @@ class BoundedHttp(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """The peer is here."""
         super().connection_made(transport)
-        self.place.cut = transport.abort
         self._begin()
 
     def on_response_complete(self) -> None:
