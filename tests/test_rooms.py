@@ -22,6 +22,7 @@ NAMESAKES = {
     "End": "a message, and the campaign's",
     "Split": "Grundy's move, and the theory's way with a heap",
     "Position": "each game has its own",
+    "Scale": "of a drawing, and of an evaluation",
 }
 """Classes that share a name, and what tells them apart."""
 

@@ -23,7 +23,7 @@ from arena.web.api.queries import MatchesQuery
 from arena.web.site import Site
 from commands import call
 from library import Library, fill
-from seasons import result
+from seasons import finish, result
 from visitor import Answer, Visitor, served
 
 
@@ -166,6 +166,18 @@ def test_following_the_cursors_gives_every_match_once_in_order(api: Visitor, que
         address = link and link.removeprefix("<").removesuffix('>; rel="next"')
     assert found == whole
     assert len(set(found)) == len(found)
+
+
+def test_matches_that_are_added_while_pages_are_read_neither_repeat_nor_hide_one(visitor: Visitor) -> None:
+    finish(visitor.store, *(result(f"old-{number}") for number in range(9)))
+    found: list[str] = []
+    after = ""
+    while after is not None:
+        page = asked(visitor, f"/matches?bot=ann&limit=2&after={after}")
+        found += [row["match"] for row in page["rows"]]
+        finish(visitor.store, result(f"new-{len(found)}"))
+        after = page["next"]
+    assert found == [f"old-{number}" for number in reversed(range(9))]
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,16 @@ def test_a_student_can_follow_a_die_from_its_block_to_its_face(check: Checking) 
     assert dice["detail"]["choices"][0] == {"bytes": "c5", "number": 197, "among": 6, "thrown": False, "choice": 5}
 
 
+def test_of_a_deal_that_was_drawn_again_the_last_draw_is_told(check: Checking) -> None:
+    (steps,) = check([forged(lines_of("nim-dealt"))])
+    (deal,) = [step for step in steps if step["what"] == "deal"]
+    choices = [choice for choice in deal["detail"]["choices"] if not choice["thrown"]]
+    assert [choice["choice"] for choice in choices] == deal["detail"]["is"]["move"]["heaps"]
+    assert deal["detail"]["drawn"] == 3 * deal["detail"]["draws"] > 3
+    assert deal["text"].startswith(f"Dealt as the dice say: draw {deal['detail']['draws']}; deal:0:")
+    assert choices[-1]["bytes"] in "".join(block["hex"] for block in deal["detail"]["blocks"])
+
+
 def die(lines: Lines) -> None:
     lines[7]["event"]["dice"][0][0] = 5
 

@@ -19,6 +19,7 @@ const MOST_TOLD = 8;
  * @property {{name: string, hex: string}[]} blocks what was given to HMAC and what it gave
  * @property {Choice[]} choices the first 400
  * @property {number} drawn how many choices there were in all
+ * @property {number} draws how often all was drawn anew; the choices are those of the last time
  */
 
 /** The rolls of one event. */
@@ -81,10 +82,16 @@ export class Dice {
     return items;
   }
 
+  /** All that was drawn counts for nothing, and what follows is drawn in its place. */
+  again(purpose) {
+    const { trace } = this.stream(purpose);
+    Object.assign(trace, { blocks: trace.blocks.slice(-1), choices: [], draws: trace.draws + 1 });
+  }
+
   stream(purpose) {
     let stream = this.streams.get(purpose);
     if (stream === undefined) {
-      const trace = { purpose, blocks: [], choices: [], drawn: 0 };
+      const trace = { purpose, blocks: [], choices: [], drawn: 0, draws: 1 };
       stream = { trace, block: new Uint8Array(), at: 0, next: 0 };
       this.streams.set(purpose, stream);
     }
@@ -113,6 +120,7 @@ export function tellTrace(trace, told) {
   const choices = trace.choices.slice(0, MOST_TOLD).map((choice) => {
     return `${choice.bytes} = ${choice.number}, ${choice.thrown ? "thrown away" : told(choice)}`;
   });
+  const draws = trace.draws > 1 ? [`draw ${trace.draws}`] : [];
   const more = trace.choices.length > MOST_TOLD ? ["…"] : [];
-  return [...blocks, ...choices, ...more].join("; ");
+  return [...draws, ...blocks, ...choices, ...more].join("; ");
 }
