@@ -71,6 +71,20 @@ async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_see
     assert patient.begun == [("ann", "bob")]
 
 
+async def test_where_there_are_enough_others_a_seek_gives_them_more_time(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seeking, "NOT_ALONE", LONG)
+    hall.busy = {"bob"}
+    hall.open("house")
+    hall.seek("ann")
+    hall.seek("bob")
+    await rest(hall)
+    assert not hall.begun
+    monkeypatch.setattr(seeking, "NOT_ALONE", 0.0)
+    assert await hall.until(1) == [("ann", "house")]
+
+
 async def test_who_names_a_bot_takes_its_open_seek_at_once_or_as_soon_as_there_is_one(patient: Hall) -> None:
     patient.open("house")
     patient.seek("ann", opponent="house", heaps=[9])
@@ -144,8 +158,8 @@ async def test_who_has_its_share_of_an_open_bot_waits_and_keeps_it_from_nobody(h
     assert not hall.begun
     hall.seek("cid", opponent="house")
     assert await hall.until(1) == [("cid", "house")]
-    hall.sated = set()
-    assert ("ann", "house") in await hall.until(2)
+    hall.sated = {("bob", "house")}
+    assert (await hall.until(2))[1] == ("ann", "house")
 
 
 # With more

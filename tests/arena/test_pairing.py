@@ -9,7 +9,18 @@ from random import Random
 
 import pytest
 
-from arena.ratings.pairing import PATIENCE, Pairing, Seeker, byes, count, gauntlet, ladder_groups, round_robin, swiss
+from arena.ratings.pairing import (
+    PATIENCE,
+    Pairing,
+    Seeker,
+    byes,
+    count,
+    drawn,
+    gauntlet,
+    ladder_groups,
+    round_robin,
+    swiss,
+)
 from protocol.errors import UsageFault
 
 BOTS = ["ann", "bob", "cid", "dan", "eve"]
@@ -218,3 +229,23 @@ def test_the_number_of_matches_is_known_before_the_schedule(seats: int, paired: 
     for form, everyone in (("round-robin", round_robin), ("gauntlet", gauntlet)):
         schedule = everyone(BOTS, 3, Random(1), seats=seats, paired=paired)
         assert count(form, len(BOTS), 3, seats=seats, paired=paired) == len(schedule)
+
+
+# Open seeks
+
+
+def test_of_open_bots_the_near_ones_are_drawn_more_often_and_all_now_and_then() -> None:
+    others = [seeker("near", 26.0), seeker("far", 35.0), seeker("farthest", 60.0)]
+    chance = Random(1)
+    found = Counter(drawn(seeker("ann"), others, 1, chance)[0].bot for _ in range(2000))
+    assert found["near"] > 2 * found["far"] > 2 * found["farthest"] > 0
+
+
+def test_as_many_open_bots_are_drawn_as_are_lacking_each_once_and_spent_ones_last() -> None:
+    others = [seeker(bot) for bot in ("a", "b", "c", "d")]
+    ann = replace(seeker("ann"), spent=("a", "b"))
+    for number in range(20):
+        names = [one.bot for one in drawn(ann, others, 3, Random(number))]
+        assert sorted(names[:2]) == ["c", "d"]
+        assert names[2] in ("a", "b")
+    assert len(drawn(ann, others, 9, Random(1))) == 4
