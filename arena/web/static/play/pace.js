@@ -7,6 +7,7 @@ const CATCH_UP = 4000; // ms in which all that wait are shown
 /** Calls `show(frame)` for each frame that is added, in order. A frame that is `mine` waits for nothing but its turn. */
 export class Pace {
   #waiting = [];
+  #most = 0; // that waited at once, since none did
   #shown = -Infinity;
   #timer = 0;
   #show;
@@ -27,6 +28,7 @@ export class Pace {
    */
   add(frame, mine) {
     this.#waiting.push({ frame, mine });
+    this.#most = Math.max(this.#most, this.#waiting.length);
     this.#next();
   }
 
@@ -62,11 +64,12 @@ export class Pace {
   }
 
   #step() {
-    return Math.min(STEP, Math.max(QUICKEST, CATCH_UP / this.#waiting.length));
+    return Math.min(STEP, Math.max(QUICKEST, CATCH_UP / this.#most));
   }
 
   #take() {
     const { frame } = this.#waiting.shift();
+    if (this.#waiting.length === 0) this.#most = 0;
     this.#shown = performance.now();
     this.#show(frame);
   }

@@ -110,7 +110,7 @@ export class Table {
       el("summary", {}, "The moves as a list"),
       el("div", { class: "buttons" }),
     );
-    this.log = el("ol", { class: "log" });
+    this.log = el("ol", { class: "log", tabindex: 0, "aria-label": "what happened, the last first" });
     this.resign = el("button", { type: "button", onclick: () => this.asking.showModal() }, "Resign");
     this.asking = el(
       "dialog",
@@ -207,10 +207,10 @@ export class Table {
 
   /** The legal moves as buttons, for whom the board is not the best way. */
   #list(legal) {
-    put(this.moves, "hidden", legal.length === 0 || legal.length > MOST_LISTED);
-    if (this.moves.hidden) return;
+    const listed = legal.length > MOST_LISTED ? [] : legal;
+    put(this.moves, "hidden", listed.length === 0);
     const { game, config } = this.start;
-    const buttons = legal.map((move) =>
+    const buttons = listed.map((move) =>
       el("button", { type: "button", onclick: () => this.#pick(move) }, notation(game, config, move)),
     );
     this.moves.lastElementChild.replaceChildren(...buttons);

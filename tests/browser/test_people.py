@@ -1,0 +1,138 @@
+"""People at the play page: who meets whom, under which names, and tables of more than two."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from chromium import PHONE, Visit, Visits, barriers, sideways
+from patience import WITHIN
+from players import Player, player
+from processes import Served, serving
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@asynccontextmanager
+async def arena(data: Path) -> AsyncIterator[tuple[Served, str]]:
+    """A running arena, and the URL of its page."""
+    async with serving(data, "--web-port", "0") as served:
+        yield served, await served.page()
+
+
+async def sit_down(visit: Visit, name: str, address: str = "") -> Page:
+    """The play page of a person who has said their name there."""
+    page = await visit.open(f"/play?{address}")
+    await page.get_by_label("Your name").fill(name)
+    return page
+
+
+async def start_playing(page: Page) -> None:
+    await page.get_by_role("button", name="Play", exact=True).click()
+
+
+async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visits, tmp_path: Path) -> None:
+    async with arena(tmp_path) as (_, home), visiting(home) as hers, visiting(home, PHONE) as his:
+        ann = await sit_down(hers, "ann", "game=grundy&preset=large&opponent=Bob")
+        await start_playing(ann)
+        await expect(ann.locator("#absent")).to_contain_text("Bob is not here now")
+        bob = await sit_down(his, "bob")
+        await expect(bob.locator("#calls")).to_contain_text("ann waits to play you: grundy large")
+        assert await sideways(bob) == 0
+        await bob.get_by_role("button", name="Play ann").click()
+        for page, rival in ((ann, "bob"), (bob, "ann")):
+            await expect(page.get_by_role("heading", name=f"grundy against {rival}")).to_be_visible()
+            await expect(page.locator(".players .time").first).to_have_text(re.compile("^(9:5.|10:00)$"))
+
+
+async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
+    visiting: Visits, tmp_path: Path
+) -> None:
+    async with arena(tmp_path) as (served, home), player(served.url, "ann"), visiting(home) as visit:
+        page = await sit_down(visit, "Zoë Müller", "game=nim")
+        await start_playing(page)
+        await expect(page.locator("#wrong-bot")).to_contain_text("Zoe-Muller, for instance")
+        await page.get_by_label("Your name").fill("Ann")
+        await start_playing(page)
+        await expect(page.locator("#wrong-bot")).to_have_text("Ann is somebody else's name here: choose another.")
+        assert await barriers(page) == ""
+        await page.get_by_label("Your name").fill("zoe")
+        await start_playing(page)
+        await expect(page.get_by_role("button", name="Give up waiting")).to_be_visible()
+
+
+async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiting: Visits, tmp_path: Path) -> None:
+    async with arena(tmp_path) as (_, home), visiting(home) as visit:
+        page = await sit_down(visit, "ann", "game=nim")
+        await start_playing(page)
+        await page.get_by_role("button", name="Give up waiting").click()
+        again = await visit.open("/play")
+        await expect(again.get_by_label("Your name")).to_have_value("ann")
+        await expect(page.get_by_role("button", name="Play here instead")).to_be_visible()
+
+
+async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path) -> None:
+    async with arena(tmp_path) as (_, home), visiting(home) as visit:
+        page = await sit_down(visit, "ann", "game=nim&opponent=ANN")
+        await start_playing(page)
+        await expect(page.locator("#wrong-named")).to_contain_text("Nobody plays against themselves")
+
+
+async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visiting: Visits, tmp_path: Path) -> None:
+    async with arena(tmp_path) as (_, home), visiting(home) as visit:
+        page = await sit_down(visit, "ann", 'game=nim&config={"heaps":[-1]}')
+        await start_playing(page)
+        await expect(page.locator("#failed")).to_contain_text("heaps[0] is -1: it is an integer from 0 to 1000")
+        await page.get_by_label("Config in JSON").fill("heaps: 3")
+        await start_playing(page)
+        await expect(page.locator("#wrong-own")).to_contain_text("That is no JSON object")
+
+
+async def test_a_person_plays_a_campaign_of_four_to_its_end(visiting: Visits, tmp_path: Path) -> None:
+    async with arena(tmp_path) as (served, home), visiting(home) as visit, AsyncExitStack() as stack:
+        rivals = [await stack.enter_async_context(player(served.url, name)) for name in ("bob", "cid", "dan")]
+        for rival in rivals:
+            await rival.seek("risk-campaign", open=True)
+        config = '{"players":4,"max_rounds":2}'
+        page = await sit_down(visit, "ann", f"game=risk-campaign&config={config}&seats=4&opponent=cid")
+        await start_playing(page)
+        async with asyncio.TaskGroup() as playing:
+            for rival in rivals:
+                playing.create_task(through(rival))
+            while await choose(page):
+                pass
+        await expect(page.locator(".ending .places li")).to_have_count(4)
+        await expect(page.locator(".ending")).to_contain_text("The last round was played")
+        assert await barriers(page) == ""
+
+
+async def through(rival: Player) -> None:
+    """A match from its start to its end."""
+    await rival.begin()
+    await rival.play()
+
+
+async def choose(page: Page) -> bool:
+    """Make the person's last listed move as soon as it is their turn; whether the match goes on."""
+    turn = page.locator(".moves:not([hidden])")
+    over = page.locator(".ending h2")
+    await expect(over.or_(turn)).to_be_visible(timeout=1000 * WITHIN)
+    if await over.is_visible():
+        return False
+    if await turn.get_attribute("open") is None:
+        await turn.locator("summary").click()
+    await turn.get_by_role("button").last.click()
+    return True
+
+
+async def test_where_nothing_is_live_the_page_says_how_to_start_an_arena(visiting: Visits, library: str) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open("/play")
+        await expect(page.get_by_text("Nothing is live here: these pages")).to_be_visible()
+        await expect(page.get_by_text("arena serve --demo")).to_be_visible()
