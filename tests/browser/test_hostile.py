@@ -1,0 +1,147 @@
+"""What strangers try by way of a browser: names that are markup, pages of other origins, other names for this host."""
+
+from __future__ import annotations
+
+import http.client
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import Page, expect
+
+from arena.store.store import Store
+from bots.reference.random_bot import RandomBot
+from chromium import Visits
+from house import House
+from library import ANN, Entrant, Library
+from pages import showing
+from players import player
+from seasons import finish, result
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+MARKUP = "<img src=x onerror=alert(1)>"
+
+FOREIGN = """<!doctype html><title>foreign</title><iframe id="frame" src="{page}/play"></iframe><script>
+const KEY = "arena.identity";
+const socket = new Promise((done) => {{
+  const ws = new WebSocket("{url}", ["arena.v1.json"]);
+  ws.onopen = () => done("open");
+  ws.onerror = () => done("refused");
+}});
+const read = (address) => fetch("{page}" + address, {{ credentials: "include" }}).then(() => "read", () => "refused");
+const frame = new Promise((done) => {{
+  document.querySelector("#frame").onload = ({{ target }}) => {{
+    try {{
+      done(target.contentWindow.localStorage.getItem(KEY) ?? "nothing");
+    }} catch {{
+      done("refused");
+    }}
+  }};
+}});
+window.tried = Promise.all([socket, read("/play"), read("/connect"), frame, localStorage.getItem(KEY) ?? "nothing"]);
+</script>"""
+
+
+async def harmless(page: Page, address: str) -> None:
+    """Nothing of the markup became markup, on a page where it is shown."""
+    await page.goto(address)
+    assert await page.locator("img[src=x]").count() == 0, address
+
+
+async def test_a_stored_name_version_or_note_that_is_markup_is_harmless(visiting: Visits, tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        library = Library(store)
+        match = library.play("nim", [Entrant(MARKUP, RandomBot, MARKUP, note=MARKUP), ANN])
+        finish(store, result("m-hostile", (MARKUP, "bob"), version=MARKUP, reason=MARKUP, tournament=None))
+        tournament = library.tournament("nim", [ANN, ANN._replace(name="eve", version=MARKUP)], 1)
+    async with showing(tmp_path) as home, visiting(home) as visit:
+        page = await visit.open()
+        await expect(page.get_by_text(MARKUP).first).to_be_visible()
+        bot = "/bots/%3Cimg%20src=x%20onerror=alert(1)%3E"
+        for address in (
+            "/",
+            "/leaderboard/nim",
+            "/matches",
+            f"/tournaments/{tournament}",
+            bot,
+            f"/matches?bot={bot[6:]}",
+        ):
+            await harmless(page, home + address)
+        await harmless(page, f"{home}/matches/{match}")
+        await expect(page.locator(".viewer")).to_be_visible()
+        await expect(page.locator(".viewer").get_by_text(MARKUP).first).to_be_visible()
+        assert await page.locator("img[src=x]").count() == 0
+
+
+async def test_a_version_and_a_note_that_are_markup_are_harmless_over_the_wire(visiting: Visits, house: House) -> None:
+    async with (
+        player(house.url, "mallory", follow=True, version=MARKUP) as mallory,
+        player(house.url, "alice") as alice,
+        visiting(house.page) as visit,
+    ):
+        page = await visit.open("/matches")
+        for bot in (mallory, alice):
+            await bot.seek("nim", config={"preset": "classic"})
+        start = await mallory.begin()
+        await alice.begin()
+        await page.goto(f"{house.page}/matches/{start['match']}")
+        for _ in range(3):
+            turn = await mallory.expect("turn")
+            if "legal" in turn:
+                await mallory.move(turn, info={"note": MARKUP, "value": 1.0})
+            else:
+                await alice.move(await alice.expect("turn"))
+        await expect(page.locator(".viewer")).to_be_visible()
+        assert await page.locator("img[src=x]").count() == 0
+        await harmless(page, house.page + "/")
+        await harmless(page, house.page + "/play")
+        await expect(page.get_by_text("mallory").first).to_be_attached()
+        assert await page.locator("img[src=x]").count() == 0
+
+
+@pytest.fixture
+def foreign(house: House) -> Iterator[str]:
+    """A page of another origin on this host, which tries what it can; its URL."""
+    text = FOREIGN.format(url=house.url, page=house.page).encode()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+async def test_a_page_from_another_origin_neither_reads_nor_plays(visiting: Visits, house: House, foreign: str) -> None:
+    async with visiting(house.page) as visit:
+        own = await visit.open("/play")
+        await own.evaluate(
+            "localStorage.setItem('arena.identity', JSON.stringify({bot: 'paula', tokens: {paula: 'secret'}}))"
+        )
+        page = await visit.context.new_page()
+        await page.goto(foreign)
+        assert await page.evaluate("window.tried") == ["refused", "refused", "refused", "refused", "nothing"]
+        visit.complaints.clear()
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80"])
+async def test_another_name_for_this_host_gets_no_page(house: House, host: str) -> None:
+    place = urlsplit(house.page)
+    with closing(http.client.HTTPConnection(place.hostname or "", place.port)) as asked:
+        asked.request("GET", "/", headers={"Host": host})
+        answer = asked.getresponse()
+        assert answer.status == 421
+        assert b"<html" not in answer.read()

@@ -1,0 +1,73 @@
+"""What is under way, in a browser: watched to its end, and through a restart of the server."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from chromium import Visits, barriers
+from conftest import free_port
+from house import House, open_house
+from players import player
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visits, house: House) -> None:
+    async with (
+        player(house.url, "ann", follow=True) as ann,
+        player(house.url, "bob") as bob,
+        visiting(house.page) as visit,
+    ):
+        page = await visit.open("/matches")
+        for bot in (ann, bob):
+            await bot.seek("nim", config={"preset": "classic"})
+        start = await ann.begin()
+        await bob.begin()
+        await (
+            page.get_by_role("link", name="watch")
+            .or_(page.locator(f"a[href='/matches/{start['match']}']"))
+            .first.click()
+        )
+        await expect(page.locator(".board .counter")).to_have_count(15)
+        mover = {start["seat"]: ann, 1 - start["seat"]: bob}
+        left = 15
+        while (told := await ann.expect("turn", "end"))["type"] == "turn":
+            if told["to_move"] is None:
+                continue
+            left = sum(told["state"]["heaps"])
+            await expect(page.locator(".board .counter:not(.ghost)")).to_have_count(left)
+            turn = told if "legal" in told else await bob.expect("turn")
+            await mover[told["to_move"]].move(turn)
+        assert left > 0
+        await expect(page.get_by_text("nim, rated:")).to_contain_text("won")
+        await page.reload()
+        await expect(page.get_by_role("heading", name="Result")).to_be_visible()
+        assert await barriers(page) == ""
+
+
+async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visiting: Visits, tmp_path: Path) -> None:
+    ports = ("--port", str(free_port())), ("--web-port", str(free_port()))
+    options = [word for pair in ports for word in pair]
+    async with visiting(f"http://127.0.0.1:{ports[1][1]}") as visit:
+        async with open_house(tmp_path, *options) as house, player(house.url, "ann", follow=True) as ann:
+            await ann.seek("nim", open=True)
+            page = await visit.open("/play?game=nim&preset=classic&opponent=ann")
+            await page.locator("#bot").fill("paula")
+            await page.get_by_role("button", name="Play", exact=True).click()
+            start = await ann.begin()
+            turn = await ann.expect("turn")
+            house.served.process.send_signal(signal.SIGKILL)
+            await expect(page.locator("#connection")).to_be_visible()
+        async with open_house(tmp_path, *options) as house, player(house.url, "ann", follow=True) as ann:
+            again = await ann.begin()
+            assert again["match"] == start["match"]
+            assert (await ann.expect("turn"))["ply"] == turn["ply"]
+            await expect(page.locator("#connection")).to_be_hidden()
+            await expect(page.locator(".status")).to_contain_text(
+                "Your move." if turn["to_move"] != start["seat"] else "is to move."
+            )
+        visit.expects("WebSocket connection to|ERR_CONNECTION_REFUSED")
