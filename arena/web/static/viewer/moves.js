@@ -20,6 +20,8 @@ export class Moves {
     this.go = go;
     this.at = 0;
     this.height = USUAL_HEIGHT;
+    this.headHeight = USUAL_HEIGHT;
+    this.measured = false;
     /** @type {Map<number, object>} grades by ply and seat */
     this.grades = new Map();
     this.wrong = null;
@@ -30,7 +32,7 @@ export class Moves {
     this.table = el("table", {}, el("caption", { class: "quiet" }, "every ply of the match"), el("thead", {}, this.head), this.body);
     this.element = el("div", { class: "moves", tabindex: 0, role: "region", "aria-label": "moves", onscroll: () => this.#draw() }, this.table);
     this.body.addEventListener("click", (event) => this.#pressed(event));
-    new ResizeObserver(() => this.#draw()).observe(this.element);
+    new ResizeObserver(() => this.#resized()).observe(this.element);
     this.refresh();
   }
 
@@ -93,7 +95,7 @@ export class Moves {
 
   /** Scroll as little as brings a row into sight. */
   #reveal(at) {
-    const head = this.head.offsetHeight;
+    const head = this.headHeight;
     const top = (at - 1) * this.height;
     const { scrollTop, clientHeight } = this.element;
     if (top < scrollTop) this.element.scrollTop = top;
@@ -125,10 +127,22 @@ export class Moves {
       }
       next = this.rows.get(at);
     }
-    const height = this.rows.get(first)?.getBoundingClientRect().height;
-    if (height) this.height = height;
+    if (!this.measured) this.#measure(this.rows.get(first));
     this.above.firstChild.style.setProperty("height", `${(first - 1) * this.height}px`);
     this.below.firstChild.style.setProperty("height", `${Math.max(0, last - end) * this.height}px`);
+  }
+
+  #resized() {
+    this.measured = false;
+    this.#draw();
+  }
+
+  #measure(row) {
+    const height = row?.getBoundingClientRect().height;
+    if (!height) return;
+    this.measured = true;
+    this.height = height;
+    this.headHeight = this.head.offsetHeight;
   }
 
   #row(at) {

@@ -9,6 +9,7 @@ import { Plots } from "./plots.js";
 import { Timeline } from "./timeline.js";
 import { Verification } from "./verification.js";
 
+const RESTED = 300; // ms
 const OWN_KEYS = "input, select, textarea, [role=button]";
 
 export class Viewer {
@@ -90,10 +91,13 @@ export class Viewer {
     return fault ?? "The board of this ply is not known.";
   }
 
-  /** Keep the position in the address; the end of a match is where one is anyway. */
+  /** Keep the position in the address, when it has come to rest: browsers count how often an address is changed. */
   #keep(at) {
-    const name = at === this.match.last ? "" : `#ply=${this.match.named(at)}`;
-    if (location.hash !== name) history.replaceState(history.state, "", name || location.pathname + location.search);
+    clearTimeout(this.keeping);
+    this.keeping = setTimeout(() => {
+      const name = at === this.match.last ? "" : `#ply=${this.match.named(at)}`; // at its end one is anyway
+      if (location.hash !== name) history.replaceState(history.state, "", name || location.pathname + location.search);
+    }, RESTED);
   }
 
   #named() {
