@@ -107,6 +107,15 @@ WRONG_USAGE = [
     (("bot", "add", "a b"), "'a b' is no name for a bot: 1 to 32 letters, digits"),
     (("serve", "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
     (("serve", "--port", "70000"), "port is 70000: it is a port from 0 to 65535"),
+    (("serve", "--web-port", "-1"), "web_port is -1: it is a port from 0 to 65535"),
+    (
+        ("serve", "--socket-url", "https://arena.example.org"),
+        "socket_url is 'https://arena.example.org': it is where browsers find the arena, like wss://arena.example.org/",
+    ),
+    (
+        ("web", "--data", "nothing"),
+        "no arena data in nothing/arena.db: start `arena serve` or `arena tournament` first",
+    ),
     (("serve", "--registration", "maybe"), "registration is 'maybe': it is open or closed"),
     (("serve", "--durability", "eternal"), "durability is 'eternal': it is process or machine"),
     (("serve", "--max-connections", "0"), "max_connections is 0: it is a number from 1"),

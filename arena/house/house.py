@@ -95,12 +95,12 @@ class Household:
         while True:
             for bot in self._bots:
                 with contextlib.suppress(OSError):
-                    _bound(self._log(bot.name))
+                    begin_anew(self._log(bot.name))
             await asyncio.sleep(LOOK_EVERY)
 
 
-def _bound(file: Path) -> None:
-    """Begin a log anew that has grown too large. Who writes to it appends, and need not know."""
+def begin_anew(file: Path) -> None:
+    """Begin a log anew that has grown too large, and keep what it held. Who writes to it appends, and need not know."""
     if file.stat().st_size > LARGEST_LOG:
         file.with_suffix(".log.1").write_bytes(file.read_bytes())
         with file.open("r+b") as opened:

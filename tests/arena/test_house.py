@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from arena.house import house
 from arena.house.demo import demo_bots
+from arena.house.house import begin_anew
 from arena.house.tokens import tokens
 from arena.house.words import check, house_bots
 from arena.store.store import Store
@@ -90,3 +92,24 @@ def test_tokens_that_are_damaged_are_said(tmp_path: Path) -> None:
     file.write_text("[1")
     with pytest.raises(ArenaFault, match=r"tokens.json holds no tokens any more: move it away"):
         tokens(store, file, ["random"])
+
+
+def test_a_log_that_grows_too_large_is_begun_anew_under_whoever_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(house, "LARGEST_LOG", 10)
+    file = tmp_path / "my.bot.log"
+    with file.open("ab", buffering=0) as writer:
+        writer.write(b"0123456789")
+        begin_anew(file)
+        assert file.read_bytes() == b"0123456789"
+        writer.write(b"!")
+        begin_anew(file)
+        writer.write(b"new")
+    assert (file.read_bytes(), (tmp_path / "my.bot.log.1").read_bytes()) == (b"new", b"0123456789!")
+
+
+def test_more_bots_than_an_address_may_have_connections_are_refused(tmp_path: Path) -> None:
+    words = ("--house", "random,greedy", "--max-per-address", "1", "--data", str(tmp_path / "data"))
+    done = call("arena", "serve", "--no-web", "--port", "0", *words)
+    assert (done.code, done.err) == (2, "arena: max_per_address is 1: the house alone has 2 bots\n")

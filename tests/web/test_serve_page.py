@@ -115,3 +115,9 @@ async def test_a_proxy_that_is_trusted_may_ask_under_any_name(tmp_path: Path) ->
         answer = await get(await served.page(), Host="arena.example.org", X_Forwarded_Proto="https")
         assert 'data-socket="wss://arena.example.org/socket"' in answer.text
         assert "connect-src 'self' wss://arena.example.org/socket;" in answer.headers["content-security-policy"]
+
+
+def test_where_there_is_no_data_the_page_says_what_makes_some(tmp_path: Path) -> None:
+    done = call("arena", "web", "--data", str(tmp_path), "--web-port", "0")
+    says = f"no arena data in {tmp_path}/arena.db: start `arena serve` or `arena tournament` first"
+    assert (done.code, done.err) == (1, f"arena: {says}\n")
