@@ -90,13 +90,13 @@ def table(names: Sequence[str], results: Iterable[Result]) -> list[TableRow]:
 
 def rows_of(scores: Mapping[str, Score]) -> list[TableRow]:
     """The table of what each bot has won, best first; equal shares have equal ranks."""
-    rows = []
-    for name, score in sorted(scores.items(), key=lambda item: -item[1].share):
+    rows: list[TableRow] = []
+    for place, (name, score) in enumerate(sorted(scores.items(), key=lambda item: -item[1].share), 1):
         played = score.won + score.drawn + score.lost
         low, high = interval(score.share, played)
         rows.append(
             TableRow(
-                rank=1 + sum(other.share > score.share for other in scores.values()),
+                rank=rows[-1].rank if rows and rows[-1].score == score.share else place,
                 bot=name,
                 played=played,
                 won=score.won,

@@ -75,7 +75,7 @@ _SEATS = text(
 _POINTS = text("""
 SELECT seats.played, seats.mu_after, seats.sigma_after, matches.finished, matches.id
 FROM json_each(:points) AS point
-JOIN seats INDEXED BY seats_by_played
+CROSS JOIN seats INDEXED BY seats_by_played
     ON seats.bot = :bot AND seats.pool = :pool AND seats.played = point.value AND seats.played IS NOT NULL
 JOIN matches ON matches.number = seats.match
 ORDER BY seats.played

@@ -36,13 +36,19 @@ ORDER BY 1 DESC LIMIT :limit
 """
 _BOUNDS = text("""
 SELECT (SELECT min(first) FROM hours WHERE hour >= substr(:since, 1, 13)),
-    (SELECT max(last) FROM hours WHERE hour <= substr(:until, 1, 13))
+    (SELECT max(last) FROM hours WHERE hour <= substr(:until, 1, 13)),
+    (SELECT max(last) FROM hours WHERE hour || ':' < :since),
+    (SELECT min(first) FROM hours WHERE hour || ':~' > :until)
 """)
-_WITHIN = " AND (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number})"
+"""The numbers between which all matches of the time are; those up to which, and from which, some are of another."""
+_WITHIN = """ AND ({number} > :early AND {number} < :late
+    OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
 _TOGETHER = " AND EXISTS (SELECT 1 FROM seats AS other WHERE other.match = seats.match AND other.bot = :opponent)"
 _OF_THE_GAME = "(pool = :game OR substr(pool, 1, length(:game) + 1) = :game || '/')"
 _EVER = ("", "9999-12-31T23:59:59.999Z")
 _NEVER = 2**62
+_WINDOW, _SPARE = 1000, 4
+"""So many numbers are looked through at least, and so many times what should be needed."""
 
 
 class _Index(NamedTuple):
@@ -56,7 +62,10 @@ class _Index(NamedTuple):
 
 
 _SAME_SEAT = "bot = :bot AND pool = part.pool AND outcome = part.outcome AND reason = part.reason"
-_SAME_MATCH = "matches.pool IS nullif(part.pool, part.game || '/unrated') AND matches.reason = part.reason"
+_SAME_MATCH = (
+    "matches.game = part.game AND matches.pool IS nullif(part.pool, part.game || '/unrated')"
+    " AND matches.reason = part.reason"
+)
 _ALL = _Index("matches", "true", "matches.number")
 _EVERY_SEAT = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
 _BOT = _Index("seats INDEXED BY seats_by_ending", _SAME_SEAT)
@@ -64,7 +73,7 @@ _BOT_THERE = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scop
 _PAIR = _Index("encounters", f"opponent = :opponent AND {_SAME_SEAT}")
 _MATCHES = _Index(
     "matches INDEXED BY matches_by_ending",
-    f"matches.game = part.game AND {_SAME_MATCH}",
+    _SAME_MATCH,
     *("matches.number", "game, pool, reason", "counts"),
 )
 _TOURNAMENT = _Index(
@@ -85,23 +94,33 @@ def search(connection: Connection, wanted: Search, after: str | None, limit: int
     if given is None:
         return Page(rows=[], total=0)
     query, counting = _queries(wanted)
-    numbers = list(connection.execute(text(query), given | {"limit": limit + 1}).scalars())
+    total = None if counting is None else connection.execute(text(counting), given).scalar_one()
+    numbers = _newest(connection, query, given | {"limit": limit + 1}, total)
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers[:limit]))
     found = [result for _, result, _ in reading.with_seats(connection, chosen, newest_first=True)]
     further = cursor((numbers[limit - 1],)) if len(numbers) > limit else None
-    total = None
-    if counting is not None:
-        total = connection.execute(text(counting), given).scalar_one()
-    elif after is None and further is None:
-        total = len(found)
+    if wanted.since is not None or wanted.until is not None or (total is None and after is None and further is None):
+        total = len(found) if after is None and further is None else None
     return Page(rows=found, next=further, total=total)
+
+
+def _newest(connection: Connection, query: str, given: dict[str, Any], fitting: int | None) -> list[int]:
+    """The numbers. They are looked for among as many of the last matches as should do, and then among all."""
+    least = given["least"]
+    if fitting:
+        window = max(_WINDOW, _SPARE * given["limit"] * given["before"] // fitting)
+        given["least"] = max(least, given["before"] - window)
+    numbers = list(connection.execute(text(query), given).scalars())
+    if len(numbers) < given["limit"] and given["least"] > least:
+        numbers = list(connection.execute(text(query), given | {"least": least}).scalars())
+    return numbers
 
 
 def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any] | None:
     """What the statements are given; None where nothing fits, as a bot is unknown."""
     since = _EVER[0] if wanted.since is None else _time(wanted.since, "since", days=0)
     until = _EVER[1] if wanted.until is None else _time(wanted.until, "until", days=1)
-    least, last = connection.execute(_BOUNDS, {"since": since, "until": until}).one()
+    least, last, early, late = connection.execute(_BOUNDS, {"since": since, "until": until}).one()
     given = {
         **{name: getattr(wanted, name) for name in ("game", "pool", "reason", "outcome")},
         "scope": wanted.tournament or "",
@@ -109,6 +128,8 @@ def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any
         "until": until,
         "least": _NEVER if least is None else least,
         "before": min(before, (last or 0) + 1),
+        "early": early or 0,
+        "late": _NEVER if late is None else late,
     }
     for key in ("bot", "opponent"):
         if (name := getattr(wanted, key)) is not None:
@@ -134,7 +155,7 @@ def _queries(wanted: Search) -> tuple[str, str | None]:
     if plain:
         parts |= (_ALL if wanted.bot is None else _EVERY_SEAT)._asdict()
     query = (_PLAIN if plain else _NEWEST).format(**parts)
-    return query, counting if not further and wanted.opponent is None else None
+    return query, counting if wanted.opponent is None else None
 
 
 def _index(wanted: Search) -> tuple[_Index, str]:

@@ -25,7 +25,7 @@ from arena.store.finishing import Finished
 from arena.store.incidents import Incident
 from arena.store.presence import Presence
 from arena.store.reading import LeaderboardRow
-from arena.store.schema import REVISIONS, bots, matches, ratings, records, seats, tournament_id, tournaments
+from arena.store.schema import bots, matches, ratings, records, seats, tournament_id, tournaments
 from arena.store.times import utc
 from protocol.errors import UsageFault
 from protocol.names import folded
@@ -51,8 +51,11 @@ def upgrade(file: Path) -> tuple[str, str]:
 
     Raises `NoDatabase`, `ForeignDatabase`, `WrongSchema` or `StoreFailed`; then nothing has changed.
     """
-    before = database.revision_of(file)
-    return database.upgrade(file, audit.rebuild if before == REVISIONS[0] else summaries.rebuild)
+    return database.upgrade(file, _MADE_ANEW.get(database.revision_of(file), lambda connection: None))
+
+
+_MADE_ANEW: dict[str | None, Callable[[Connection], object]] = {"0001": audit.rebuild, "0002": summaries.rebuild}
+"""What follows from the results otherwise than in these schemas."""
 
 
 class Store:

@@ -67,14 +67,16 @@ class Season:
             for preset in game_class(game).presets
             for rules in [load(game, {"preset": preset})]
         ]
+        self._entrants: dict[str, list[int]] = {}
         self.tournaments = [self._tournament(number) for number in range(max(1, count // 5000))]
         self._places = itertools.count()
         self.standings: dict[tuple[int, str], Standing] = {}
 
     def _tournament(self, number: int) -> dict[str, Any]:
         pool = self._pools[number % len(self._pools)]
+        entrants = sorted(self._chance.sample(range(self.bots), min(self.bots, 24)))
         arguments = {
-            "bots": [f"bot-{bot}" for bot in sorted(self._chance.sample(range(self.bots), min(self.bots, 24)))],
+            "bots": [f"bot-{bot}" for bot in entrants],
             "game": pool.game,
             "config": json.loads(pool.config),
             "format": "round-robin",
@@ -82,6 +84,7 @@ class Season:
             "paired": False,
         }
         text = canonical(arguments).decode()
+        self._entrants[tournament_id(text, str(number))] = [1 + bot for bot in entrants]
         began = (BEGAN + timedelta(days=DAYS * number * 5000 / self._count)).isoformat(timespec="milliseconds")
         return {
             "id": tournament_id(text, str(number)),
@@ -128,7 +131,9 @@ class Season:
         self, number: int, pool: Pool, reason: str, tournament: str | None, *, rated: bool
     ) -> list[dict[str, Any]]:
         chance = self._chance
-        sat = [1] if chance.random() < HOUSE else []
+        sat = [1] if tournament is None and chance.random() < HOUSE / (1 - IN_TOURNAMENTS) else []
+        if tournament is not None:
+            sat = chance.sample(self._entrants[tournament], pool.seats)
         while len(sat) < pool.seats:
             bot = 2 + chance.choices(range(self.bots - 1), cum_weights=self._likely)[0]
             if bot not in sat:
