@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from arena.web.charts import curve
 from arena.web.faults import headers_of, sentence, status_of
 from arena.web.formats import query
 from arena.web.site import Site
+from arena.web.tags import knows, tag_of
 from protocol import VERSION
 from protocol.games import NAMES
 
@@ -38,8 +40,12 @@ def site_of(request: Request) -> Site:
 def page(
     request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> HTMLResponse:
-    """A page. The template knows `site`, `path` (that of the address) and the values."""
-    return HTMLResponse(rendered(template, site=site_of(request), path=request.url.path, **values), status, headers)
+    """A page, or that the browser has it already. The template knows `site`, `path` (of the address) and the values."""
+    text = rendered(template, site=site_of(request), path=request.url.path, **values)
+    told = {"etag": tag_of(text.encode()), "cache-control": "no-cache", **(headers or {})}
+    if status == HTTPStatus.OK and knows(request.headers.get("if-none-match"), told["etag"]):
+        return HTMLResponse(None, HTTPStatus.NOT_MODIFIED, told)
+    return HTMLResponse(text, status, told)
 
 
 def rendered(template: str, **values: Any) -> str:

@@ -19,6 +19,8 @@ ADDRESSES = (
     "/leaderboard/risk-duel/south-america",
     "/leaderboard/nim/classic?search=an&sort=played&order=asc",
     "/api",
+    "/bots/ann",
+    "/bots/ann?pool=nim/classic",
     "/tournaments",
     "/tournaments/{tournament}",
     "/matches",
@@ -28,17 +30,11 @@ ADDRESSES = (
     "/matches/{campaign}",
     "/play",
     "/connect",
-    "/api",
-    "/tournaments",
-    "/tournaments/{tournament}",
-    "/matches/{nim}",
     "/matches/{tictactoe}",
-    "/matches/{campaign}",
     "/connect?bot=ann",
-    "/play",
 )
 """`{nim}` stands for the id that the library has under that name."""
-MISSING = ("/nowhere", "/leaderboard/chess", "/matches/nothing")
+MISSING = ("/nowhere", "/leaderboard/chess", "/matches/nothing", "/bots/nobody", "/tournaments/none")
 
 
 async def test_every_page_is_looked_at() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seasons import finish, result
 from visitor import Visitor
 
 
@@ -13,6 +14,15 @@ def test_what_is_not_there_is_said_in_a_sentence(visitor: Visitor) -> None:
     answer = visitor.get("/leaderboard/chess")
     assert answer.status == 404
     assert "There is no game chess" in answer.text
+
+
+def test_a_page_that_did_not_change_is_not_sent_again(visitor: Visitor) -> None:
+    tag = visitor.get("/matches").headers["etag"]
+    again = visitor.get("/matches", if_none_match=tag)
+    assert (again.status, again.body) == (304, b"")
+    finish(visitor.store, result("m1"))
+    assert visitor.get("/matches", if_none_match=tag).status == 200
+    assert visitor.get("/nowhere", if_none_match="*").status == 404
 
 
 def test_every_page_says_what_a_browser_may_load(visitor: Visitor) -> None:

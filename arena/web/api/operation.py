@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
@@ -18,6 +17,7 @@ from starlette.routing import Route
 from arena.web.api.queries import Query
 from arena.web.rendering import site_of
 from arena.web.site import Site
+from arena.web.tags import knows, tag_of
 from protocol.errors import UsageFault
 from protocol.shown import among, shown
 
@@ -126,8 +126,8 @@ def written(request: Request, answer: Any, media: str = JSON) -> Response:
         following = getattr(answer, "next", None)
         if following is not None:
             headers["link"] = f'<{_next(request, following)}>; rel="next"'
-    headers["etag"] = f'W/"{hashlib.sha256(body).hexdigest()[:24]}"'
-    if _knows(request.headers.get("if-none-match"), headers["etag"]):
+    headers["etag"] = tag_of(body)
+    if knows(request.headers.get("if-none-match"), headers["etag"]):
         return Response(status_code=304, headers=headers)
     return Response(body, headers=headers, media_type=media)
 
@@ -135,12 +135,3 @@ def written(request: Request, answer: Any, media: str = JSON) -> Response:
 def _next(request: Request, cursor: str) -> str:
     query = {**request.query_params, "after": cursor}
     return f"{request.url.path}?{urlencode(query)}"
-
-
-def _knows(known: str | None, tag: str) -> bool:
-    """Whether `If-None-Match` names the tag."""
-    if known is None:
-        return False
-    return known.strip() == "*" or tag.removeprefix("W/") in (
-        each.strip().removeprefix("W/") for each in known.split(",")
-    )

@@ -53,6 +53,7 @@ def bot(request: Request) -> Response:
         profile=profile,
         pool=pool,
         asked=asked,
+        incidents=reader.incidents(profile.name),
         scale=scale([end for row in profile.standings for end in (row.score, row.mu + 3 * row.sigma)], BAR),
         **shown,
     )

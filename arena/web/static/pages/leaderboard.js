@@ -19,7 +19,7 @@ function mark(page) {
 }
 
 if (wire !== null) {
-  const refresh = refresher(["board", "caption"], mark);
+  const refresh = refresher(["board", "caption", "games"], mark);
   showConnection(wire);
   follow(wire, ({ bots }) => {
     here.clear();

@@ -6,7 +6,7 @@ import { theWire } from "../wire.js";
 import { follow } from "./presence.js";
 import { refresher } from "./refresh.js";
 
-const SHOWN = 24;
+const SHOWN = 6; // before one asks for all: what is below would move with every start and end
 
 const wire = theWire();
 const place = document.querySelector("#live-matches");
@@ -15,6 +15,7 @@ const more = document.querySelector("#more-live");
 const cards = new Map();
 let under = [];
 let left = 0;
+let all = false;
 
 /** One match as the listing has it. */
 function card(match) {
@@ -34,7 +35,7 @@ function card(match) {
 }
 
 function draw() {
-  const shown = under.slice(0, SHOWN);
+  const shown = all ? under : under.slice(0, SHOWN);
   const elements = shown.map(card);
   if (elements.length !== place.children.length || elements.some((element, at) => place.children[at] !== element)) {
     const focused = document.activeElement;
@@ -46,9 +47,8 @@ function draw() {
   place.hidden = under.length === 0;
   nothing.hidden = under.length > 0;
   say(nothing, "No match is being played at this moment.");
-  const rest = under.length - shown.length + left;
-  more.hidden = rest === 0;
-  say(more, `and ${rest} more`);
+  more.hidden = under.length <= SHOWN;
+  say(more, all ? "Show fewer" : `Show all ${under.length}${left > 0 ? ` of ${under.length + left}` : ""}`);
 }
 
 if (wire !== null) {
@@ -76,6 +76,10 @@ if (wire !== null) {
     left = 0;
     draw();
     say(nothing, "What is played now can't be seen: the arena does not answer.");
+  });
+  more.addEventListener("click", () => {
+    all = !all;
+    draw();
   });
   wire.watch("*");
   wire.start();

@@ -22,6 +22,10 @@ export function refresher(ids, prepare = () => {}) {
     try {
       const fresh = await fetched(location.href);
       prepare(fresh);
+      if (ids.some((id) => (document.getElementById(id) === null) !== (fresh.getElementById(id) === null))) {
+        location.reload(); // there is something to show at last, or nothing any more
+        return;
+      }
       for (const id of ids) replace(document.getElementById(id), fresh.getElementById(id));
       said();
     } catch {
