@@ -112,10 +112,6 @@ WRONG_USAGE = [
         ("serve", "--socket-url", "https://arena.example.org"),
         "socket_url is 'https://arena.example.org': it is where browsers find the arena, like wss://arena.example.org/",
     ),
-    (
-        ("web", "--data", "nothing"),
-        "no arena data in nothing/arena.db: start `arena serve` or `arena tournament` first",
-    ),
     (("serve", "--registration", "maybe"), "registration is 'maybe': it is open or closed"),
     (("serve", "--durability", "eternal"), "durability is 'eternal': it is process or machine"),
     (("serve", "--max-connections", "0"), "max_connections is 0: it is a number from 1"),
