@@ -21,6 +21,7 @@ ADDRESSES = (
     "/api",
     "/bots/ann",
     "/bots/ann?pool=nim/classic",
+    "/bots/perfect",
     "/tournaments",
     "/tournaments/{tournament}",
     "/matches",

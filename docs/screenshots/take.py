@@ -1,0 +1,172 @@
+"""Takes a picture of every page, light and dark, on a desktop and on a phone, for the README and the gallery.
+
+The matches are those of tests/library.py, the same each time; one more is held under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import sys
+import tempfile
+from contextlib import AsyncExitStack, closing
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.async_api import Browser, Page, expect
+
+from arena.store.store import Store
+from bots import Bot, Turn
+from bots.reference.alphabeta import AlphaBeta
+from bots.reference.greedy import Greedy
+from bots.reference.perfect import Perfect
+from bots.reference.random_bot import RandomBot
+from chromium import DESKTOP, PHONE, running, visit
+from house import House, open_house
+from library import Entrant, Library
+from players import Player, player
+
+HERE = Path(__file__).parent
+COLOURS = 64
+HELD_AT = 6
+"""The ply at which the matches under way are held."""
+
+
+class Careless(Bot):
+    """Plays perfectly, but for a share of its moves that it plays at random."""
+
+    def __init__(self, name: str, share: float) -> None:
+        super().__init__(name)
+        self._share = share
+        self._perfect, self._random = Perfect(name), RandomBot(name)
+
+    def choose(self, turn: Turn) -> Any:
+        return (self._random if turn.random.random() < self._share else self._perfect).choose(turn)
+
+
+def careless(share: float) -> Any:
+    return lambda name: Careless(name, share)
+
+
+CLASS = [
+    Entrant("perfect", Perfect, "0.1.0", 0.05),
+    Entrant("ada", careless(0.1), "3.2", 0.4),
+    Entrant("carl", careless(0.25), "1.4", 0.9),
+    Entrant("emmy", careless(0.4), "2.0", 0.2),
+    Entrant("blaise", careless(0.6), "1.1", 1.4),
+    Entrant("felix", careless(0.8), "0.3", 0.6),
+    Entrant("random", RandomBot, "0.1.0", 0.03),
+]
+GENERALS = [
+    Entrant("deep", lambda name: AlphaBeta(name, nodes=400), "0.1.0", 1.2),
+    Entrant("greedy", Greedy, "0.1.0", 0.2),
+    Entrant("random", RandomBot, "0.1.0", 0.03),
+    Entrant("ada", Greedy, "3.2", 0.4),
+    Entrant("emmy", RandomBot, "2.0", 0.2),
+    Entrant("felix", RandomBot, "0.3", 0.6),
+]
+
+
+def fill(store: Store) -> dict[str, str]:
+    """A term of a class; the ids of what is shown."""
+    library = Library(store)
+    for number in range(150):
+        one, other = CLASS[number % 7], CLASS[(number * 3 + number // 7 + 1) % 7]
+        if one is not other:
+            ends = {17: "sleep", 40: "cheat", 66: "leave", 90: "resign"}.get(number, "")
+            library.play("nim", [one, other._replace(ends=ends, at=3)])
+    for number in range(12):
+        one, other = GENERALS[number % 4], GENERALS[(number + 1 + number // 4) % 4]
+        if one is not other:
+            library.play("risk-duel", [one, other])
+    found = {"tournament": library.tournament("nim", CLASS, 2)}
+    found["campaign"] = library.play("risk-campaign", GENERALS, {"preset": "world", "max_rounds": 8})
+    found["duel"] = library.play("risk-duel", [GENERALS[0], GENERALS[1]], {"preset": "europe"})
+    found["nim"] = library.play("nim", [CLASS[0], CLASS[3]])
+    return found
+
+
+async def hold(house: House, stack: AsyncExitStack) -> tuple[str, Player]:
+    """A match under way, held at a ply, and a bot that plays whoever comes; the match's id and the bot."""
+    bots = [await stack.enter_async_context(player(house.url, name, version="1")) for name in ("turing", "lovelace")]
+    for bot in bots:
+        await bot.seek("risk-duel", config={"preset": "south-america"}, rated=False)
+    starts = [await bot.begin() for bot in bots]
+    seats = {start["seat"]: bot for start, bot in zip(starts, bots, strict=True)}
+    for ply in range(HELD_AT):
+        await seats[ply % 2].move(await seats[ply % 2].expect("turn"))
+    host = await stack.enter_async_context(player(house.url, "host", follow=True, version="1", slots=8))
+    await host.seek("nim", open=True)
+    return str(starts[0]["match"]), host
+
+
+async def pictures(browser: Browser, house: House, found: dict[str, str], live: str, host: Player) -> None:
+    """Every page in both themes and both sizes."""
+    addresses = {
+        "leaderboard": "/leaderboard/nim/classic",
+        "bot": "/bots/carl",
+        "matches": "/matches",
+        "match-nim": f"/matches/{found['nim']}#ply=4",
+        "match-duel": f"/matches/{found['duel']}#ply=20",
+        "match-campaign": f"/matches/{found['campaign']}#ply=60",
+        "match-live": f"/matches/{live}",
+        "tournaments": "/tournaments",
+        "tournament": f"/tournaments/{found['tournament']}",
+        "play": "/play",
+        "connect": "/connect",
+        "api": "/api",
+    }
+    for theme in ("light", "dark"):
+        for size_name, size in (("desktop", DESKTOP), ("phone", PHONE)):
+            async with visit(browser, house.page, size, theme, reduced_motion="reduce") as seen:
+                for name, address in addresses.items():
+                    page = await seen.open(address)
+                    await settle(page, name)
+                    await take(page, f"{name}-{size_name}-{theme}")
+                    await page.close()
+                page = await at_the_board(
+                    await seen.open(f"/play?game=nim&opponent={host.name}"), host, size_name, theme
+                )
+                await take(page, f"play-nim-{size_name}-{theme}")
+
+
+async def at_the_board(page: Page, host: Player, *words: str) -> Page:
+    """A person's page with a match of nim on it."""
+    await page.locator("#bot").fill("-".join(("paula", *words)))
+    await page.get_by_role("button", name="Play", exact=True).click()
+    start = await host.begin()
+    turn = await host.expect("turn")
+    if turn["to_move"] == start["seat"]:
+        await host.move(turn)
+    await expect(page.locator(".status")).to_contain_text("Your move.")
+    await host.seek("nim", open=True)
+    return page
+
+
+async def settle(page: Page, name: str) -> None:
+    """Wait until what is drawn by scripts is there."""
+    if name.startswith("match-"):
+        await expect(page.locator(".board")).to_be_visible()
+    if name == "matches":
+        await expect(page.get_by_text("turing").first).to_be_visible()
+    await page.wait_for_load_state("networkidle")
+
+
+async def take(page: Page, name: str) -> None:
+    """A picture in few colours."""
+    picture = Image.open(io.BytesIO(await page.screenshot(animations="disabled", caret="hide"))).convert("RGB")
+    reduced = picture.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    reduced.save(HERE / f"{name}.png", optimize=True)
+
+
+async def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        with closing(Store.open(Path(folder) / "arena.db")) as store:
+            found = fill(store)
+        async with running() as browser, open_house(Path(folder), "--clock", "600+5") as house, AsyncExitStack() as stack:
+            await pictures(browser, house, found, *await hold(house, stack))
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
