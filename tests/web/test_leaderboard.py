@@ -76,6 +76,15 @@ def test_what_is_none_is_said_in_a_sentence(visitor: Visitor, address: str) -> N
     assert "<h1>" in answer.text
 
 
+def test_the_start_page_says_which_leaderboard_it_shows_and_so_what_it_renews(visitor: Visitor) -> None:
+    finish(visitor.store, result("m1", pool="tictactoe/classic"))
+    shown = visitor.get("/").text
+    assert 'data-address="/leaderboard/tictactoe/classic"' in shown
+    finish(visitor.store, result("m2", pool="nim/classic"))
+    assert 'data-address="/leaderboard/nim/classic"' in visitor.get("/").text
+    assert "<h1>Leaderboard: tictactoe/classic</h1>" in visitor.get("/leaderboard/tictactoe/classic").text
+
+
 def test_a_game_that_nobody_played_is_no_error(visitor: Visitor) -> None:
     answer = visitor.get("/leaderboard/grundy")
     assert answer.status == 200

@@ -20,7 +20,9 @@ export function refresher(ids, prepare = () => {}) {
     wanted = false;
     const began = performance.now();
     try {
-      const fresh = await fetched(location.href);
+      // the start page may begin to mean another pool: this one goes on with what it shows
+      const address = document.getElementById(ids[0])?.dataset.address ?? location.pathname;
+      const fresh = await fetched(address + location.search);
       prepare(fresh);
       if (ids.some((id) => (document.getElementById(id) === null) !== (fresh.getElementById(id) === null))) {
         location.reload(); // there is something to show at last, or nothing any more
