@@ -13,6 +13,7 @@ from arena.ratings import ladder
 from arena.referee.result import Result
 from arena.store import boards, database, incidents, reading, searching, tournaments
 from arena.store.browsing import (
+    UNRATED,
     BoardRow,
     BotRow,
     Ending,
@@ -27,7 +28,8 @@ from arena.store.browsing import (
     VersionRow,
 )
 from arena.store.incidents import Incident
-from arena.store.schema import matches, ratings, records
+from arena.store.schema import counts, matches, records
+from arena.store.schema import tournaments as played_in
 from protocol.errors import UsageFault
 
 T = TypeVar("T")
@@ -69,8 +71,9 @@ class Reader:
     def pools(self, game: str | None = None) -> list[str]:
         """The pools with rated matches, or those of a game."""
         with self._reading() as connection:
-            found = connection.execute(select(ratings.c.pool).distinct().order_by(ratings.c.pool)).scalars()
-            return [pool for pool in found if game in (None, ladder.game_of(pool))]
+            query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
+            found = [pool for pool in connection.execute(query).scalars() if not pool.endswith(f"/{UNRATED}")]
+        return [pool for pool in found if game in (None, ladder.game_of(pool))]
 
     def board(
         self,
@@ -148,6 +151,11 @@ class Reader:
         _check(limit)
         with self._reading() as connection:
             return tournaments.tournaments(connection, after, limit)
+
+    def has_tournament(self, tournament: str) -> bool:
+        """Whether there is a tournament of this id."""
+        with self._reading() as connection:
+            return connection.execute(select(played_in.c.id).where(played_in.c.id == tournament)).first() is not None
 
     def tournament(self, tournament: str) -> TournamentTable | None:
         """A tournament with its table; None if there is none of this id."""

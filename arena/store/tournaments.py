@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from typing import Any
 
@@ -87,12 +88,18 @@ def tournament(connection: Connection, name: str) -> TournamentTable | None:
     return TournamentTable(**fields, table=rows_of(scores), head_to_head=cross)
 
 
+@functools.lru_cache(maxsize=1000)
+def _planned(arguments: str) -> int:
+    """How many matches a tournament has. The game is asked how many sit in one, which may take a while."""
+    read = msgspec.json.decode(arguments)
+    seats = load(read["game"], read["config"]).seats
+    return pairing.count(read["format"], len(read["bots"]), read["rounds"], seats=seats, paired=read["paired"])
+
+
 def _fields(row: Any) -> dict[str, Any]:
     try:
         arguments = msgspec.json.decode(row.arguments, type=dict[str, Any])
-        seats = load(arguments["game"], arguments["config"]).seats
-        bots, rounds = len(arguments["bots"]), arguments["rounds"]
-        planned = pairing.count(arguments["format"], bots, rounds, seats=seats, paired=arguments["paired"])
+        planned = _planned(row.arguments)
     except (BotFault, KeyError, TypeError, ValueError) as exc:
         raise StoreFailed(f"tournament {row.id} is damaged: its arguments can't be read") from exc
     return {

@@ -82,6 +82,8 @@ class Season:
             "format": "round-robin",
             "rounds": 5,
             "paired": False,
+            "settings": {},
+            "clock": "60+0.5",
         }
         text = canonical(arguments).decode()
         self._entrants[tournament_id(text, str(number))] = [1 + bot for bot in entrants]

@@ -88,7 +88,7 @@ def _strangers(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
         for name in ("bot", "opponent")
         if asked[name] and reader.profile(asked[name]) is None
     }
-    if asked["tournament"] and reader.tournament(asked["tournament"]) is None:
+    if asked["tournament"] and not reader.has_tournament(asked["tournament"]):
         unknown["tournament"] = f"there is no tournament {asked['tournament']}"
     return unknown
 
