@@ -164,7 +164,11 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         with closing(Store.open(Path(folder) / "arena.db")) as store:
             found = fill(store)
-        async with running() as browser, open_house(Path(folder), "--clock", "600+5") as house, AsyncExitStack() as stack:
+        async with (
+            running() as browser,
+            open_house(Path(folder), "--clock", "600+5") as house,
+            AsyncExitStack() as stack,
+        ):
             await pictures(browser, house, found, *await hold(house, stack))
 
 

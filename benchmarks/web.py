@@ -1,0 +1,29 @@
+"""The page measured, all of it: how fast it answers at a million matches, and what it costs those who play.
+
+Runs pages/answers.py and pages/referee.py, each with its own data; the options of each are told by itself.
+Usage: python benchmarks/web.py [--small]
+Exit status 1 if either fails.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAMS = ("answers", "referee")
+
+
+def main() -> None:
+    if sys.argv[1:] not in ([], ["--small"]):
+        raise SystemExit(__doc__)
+    failed = False
+    for program in PROGRAMS:
+        print(f"== {program}", flush=True)
+        file = Path(__file__).parent / "pages" / f"{program}.py"
+        failed |= subprocess.run([sys.executable, str(file), *sys.argv[1:]], check=False).returncode != 0
+    raise SystemExit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
