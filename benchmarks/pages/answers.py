@@ -48,12 +48,13 @@ def addresses(reader: Reader) -> Iterator[str]:
     tournament = reader.tournaments(limit=1).rows[0].tournament
     match = reader.search(Search(), limit=1).rows[0].match
     far = reader.search(Search(bot=BOT), limit=500).next
+    rare = reader.board(pool, sort="played", descending=False, limit=1).rows[0].bot
     filters = FILTERS | {"pool": pool, "tournament": tournament}
     yield "/"
     yield f"/leaderboard/{pool}?sort=played"
     yield f"/leaderboard/{pool}?search=bot-1"
     yield f"/bots/{BOT}"
-    yield "/bots/bot-500"
+    yield f"/bots/{rare}"
     yield f"/matches/{match}"
     yield "/tournaments"
     yield f"/tournaments/{tournament}"
