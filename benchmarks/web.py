@@ -1,8 +1,8 @@
-"""The page measured, all of it: how fast it answers at a million matches, and what it costs those who play.
+"""The page measured, all of it: how fast it answers at a million matches, what it costs those who play, what it weighs.
 
-Runs pages/answers.py and pages/referee.py, each with its own data; the options of each are told by itself.
+Runs pages/answers.py, pages/referee.py and pages/paint.py, each with its own data; the options of each are told by itself.
 Usage: python benchmarks/web.py [--small]
-Exit status 1 if either fails.
+Exit status 1 if one fails.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAMS = ("answers", "referee")
+PROGRAMS = ("answers", "referee", "paint")
 
 
 def main() -> None:
