@@ -72,7 +72,7 @@ class Server:
             sys.executable,
             *self.program,
             "serve",
-            "--no-web",
+            *(() if "--web-port" in self._options else ("--no-web",)),
             "--port",
             str(self.port),
             "--data",
