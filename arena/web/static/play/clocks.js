@@ -2,6 +2,7 @@
 
 import { seatSign } from "../board/armies.js";
 import { el, put, say } from "../dom.js";
+import { clockText } from "../viewer/document.js";
 
 const SHORT = 20000; // ms: a clock that has less is marked
 const WARN = [60000, 30000, 10000]; // ms at which a person is told
@@ -89,7 +90,7 @@ export class Clocks {
   #draw() {
     for (const [seat, { element, time }] of this.places.entries()) {
       const left = this.#now(seat);
-      say(time, clockFace(left));
+      say(time, clockText(left));
       put(element, "data-running", seat === this.#running);
       put(element, "data-short", left < SHORT && seat === this.#running);
     }
@@ -98,17 +99,4 @@ export class Clocks {
     if (mark !== undefined) this.#warn(`${mark / 1000} seconds left.`);
     this.#before = mine;
   }
-}
-
-/**
- * Time left as a clock shows it.
- * @param {number} ms
- */
-export function clockFace(ms) {
-  const tenths = Math.floor(ms / 100);
-  if (tenths < 200) return `${Math.floor(tenths / 10)}.${tenths % 10} s`;
-  const seconds = Math.floor(tenths / 10);
-  const minutes = Math.floor(seconds / 60);
-  const rest = `${minutes % 60}:${String(seconds % 60).padStart(2, "0")}`;
-  return minutes < 60 ? rest : `${Math.floor(minutes / 60)}:${rest.padStart(5, "0")}`;
 }
