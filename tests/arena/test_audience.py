@@ -69,7 +69,7 @@ async def test_few_watchers_are_told_at_once() -> None:
     assert [plies(watcher) for watcher in watchers] == [[1]] * PORTION
 
 
-async def test_who_plays_keeps_fifteen_sixteenths_of_the_time_however_long_a_portion_takes(
+async def test_the_rest_after_a_portion_is_many_times_as_long_as_it_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(audiences, "REST", 15)
