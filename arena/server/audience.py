@@ -13,8 +13,8 @@ from protocol.messages import End, FromServer, Start
 PORTION = 32
 """Watchers that are told in one turn of the event loop: half a millisecond, and as much again for the kernel."""
 BETWEEN = 0.003
-"""Seconds between two portions, and at least so many times as long as the first of them took: the kernel and the sockets'
-buffers take several times as much again, and who plays should keep nine tenths of the time, whoever watches."""
+"""Seconds between two portions, and at least so many times as long as the first of them took: the kernel takes
+several times as much again, and who plays should keep nine tenths of the time, whoever watches."""
 REST = 40
 
 log = logging.getLogger("arena.server.audience")
