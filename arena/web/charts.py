@@ -33,13 +33,17 @@ class Scale(NamedTuple):
 def scale(values: Iterable[float], size: float, *, ticks: int = 5, least: float = LEAST_SPAN) -> Scale:
     """A scale that holds all the values, from tick to tick, and spans `least` or more; 0 to `least` for none."""
     found = list(values) or [0.0, least]
-    low, high = min(found), max(found)
-    if high - low < least:
-        low, high = (low + high - least) / 2, (low + high + least) / 2
+    low, high = _spanning(min(found), max(found), least)
     step = _step((high - low) / ticks)
     first, last = math.floor(low / step), math.ceil(high / step)
     marks = tuple(round(at * step, 9) for at in range(first, last + 1))
     return Scale(marks[0], marks[-1], size, marks)
+
+
+def _spanning(low: float, high: float, least: float) -> tuple[float, float]:
+    """What spans `least` or more, with the same middle."""
+    lacking = max(0.0, least - (high - low)) / 2
+    return low - lacking, high + lacking
 
 
 def _step(least: float) -> float:
@@ -64,9 +68,9 @@ def line(points: Iterable[tuple[float, float]]) -> str:
 
 def curve(values: Sequence[float], width: float, height: float) -> str:
     """A small curve of some values, oldest left, with a margin of 2 units for its end."""
-    upright = scale(values, height - 4)
-    across = (width - 4) / max(1, len(values) - 1)
-    return line((round(2 + at * across, 1), 2 + upright.down(value)) for at, value in enumerate(values))
+    low, high = _spanning(min(values), max(values), LEAST_SPAN)
+    across, up, bottom = (width - 4) / max(1, len(values) - 1), (height - 4) / (high - low), height - 2
+    return " ".join(f"{2 + at * across:.1f},{bottom - (value - low) * up:.1f}" for at, value in enumerate(values))
 
 
 class RatingCurve(NamedTuple):

@@ -17,7 +17,7 @@ from arena.web.rendering import page, site_of
 BAR = 120
 CURVE = (1000, 220)
 """Width and height of the drawn rating; the width is stretched to the page's."""
-OPPONENTS = 50
+OPPONENTS = 25
 VERSIONS = 20
 RECENT = 10
 ROWS_OF_CURVE = 25
@@ -37,9 +37,10 @@ def bot(request: Request) -> Response:
     if pool is not None:
         rated = any(row.pool == pool for row in profile.standings)
         points = reader.history(profile.name, pool) if rated else []
+        curve = _curve(points)
         shown = {
-            "curve": _curve(points),
-            "labels": _labels(points),
+            "curve": curve,
+            "labels": _labels(points, curve),
             "points": _some(points),
             "opponents": reader.opponents(profile.name, pool, after=asked["after"] or None, limit=OPPONENTS),
             "seats": reader.by_seat(profile.name, pool),
@@ -78,9 +79,8 @@ def _curve(points: Sequence[HistoryPoint]) -> RatingCurve | None:
     return rating_curve([(point.played, point.mu, point.sigma) for point in points], *CURVE)
 
 
-def _labels(points: Sequence[HistoryPoint]) -> list[tuple[float, str, str]]:
+def _labels(points: Sequence[HistoryPoint], drawn: RatingCurve | None) -> list[tuple[float, str, str]]:
     """What stands under the drawn rating: how far right in percent, which match, and its day."""
-    drawn = _curve(points)
     if drawn is None:
         return []
     labels = []
