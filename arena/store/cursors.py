@@ -9,8 +9,10 @@ import msgspec
 
 from protocol.errors import UsageFault
 
-T = TypeVar("T")
+T = TypeVar("T", bound=tuple[str | float, ...])
 MOST_CHARACTERS = 500
+MOST_NUMBER = 2**63 - 1
+"""Larger ones SQLite does not take."""
 
 
 def cursor(place: tuple[str | float | None, ...]) -> str:
@@ -24,7 +26,10 @@ def place_of(word: str, kind: type[T]) -> T:
         if len(word) > MOST_CHARACTERS:
             raise ValueError
         text = base64.b64decode(word + "=" * (-len(word) % 4), altchars=b"-_", validate=True)
-        return msgspec.json.decode(text, type=kind)
+        place = msgspec.json.decode(text, type=kind)
+        if any(isinstance(part, int) and abs(part) > MOST_NUMBER for part in place):
+            raise ValueError
+        return place
     except (ValueError, msgspec.MsgspecError):
         shown = word if len(word) <= 40 else word[:40] + "…"
         raise UsageFault(

@@ -18,6 +18,7 @@ from arena.ratings.standings import head_to_head, table
 from arena.referee.result import Result
 from arena.store.boards import MOST_POINTS
 from arena.store.browsing import OUTCOMES, SORTS, Page, Search
+from arena.store.cursors import cursor
 from arena.store.finishing import Finished
 from arena.store.reader import Reader
 from arena.store.store import Store
@@ -203,6 +204,9 @@ def test_what_is_no_cursor_order_limit_or_time_is_said_in_a_line(reader: Reader)
             UsageFault, match=r"is no cursor of this list: take `next` from a page of it, or leave it o"
         ):
             reader.search(Search(), after=word)
+    for beyond in (-(2**63) - 1, 2**63):
+        with pytest.raises(UsageFault, match="is no cursor of this list"):
+            reader.search(Search(), after=cursor((beyond,)))
     with pytest.raises(UsageFault, match="no order 'luck' of a leaderboard: one of score, bot, mu"):
         reader.board("nim/classic", sort="luck")
     for limit in (0, 501):
