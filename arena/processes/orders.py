@@ -1,4 +1,4 @@
-"""What a arena and the keeper of a bot's process say to each other, over one socket.
+"""What an arena and the keeper of a bot's process say to each other, over one socket.
 
 The arena sends an `Order` as a line of JSON, later perhaps `TERMINATE`, and in the end closes its side. The keeper
 answers `STARTED`, or `FAILED` and the number of the system's error. From a sandbox comes `LISTENING` with a socket.

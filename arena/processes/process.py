@@ -1,4 +1,4 @@
-"""A bot's process, which connects to the arena's arena as any client does."""
+"""A bot's process, which connects to the arena as any client does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BotCrashed(ArenaFault):
 
 
 class BotProcess:
-    """One contestant's process, started again when it crashes. Its standard error goes to a file, appended.
+    """A bot's process, which may be started again when it has ended. What it writes goes to a file, appended.
 
     A keeper runs it, which ends as it does, and ends it when this process is gone. From its sandbox comes a socket, on
     which `listen` has the arena listen until what it returns is called.

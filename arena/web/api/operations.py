@@ -277,7 +277,7 @@ OPERATIONS = (
     Operation(
         path="/bots/{bot}/history",
         name="history",
-        summary="A bot's rating in a pool over time, at most some 500 points.",
+        summary="A bot's rating in a pool over time, at most some 300 points.",
         do=history,
         query=OfPool,
         answer=Rows[HistoryPoint],
