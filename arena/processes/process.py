@@ -78,7 +78,10 @@ class BotProcess:
 
     async def _run(self, errors: int) -> None:
         """Start a keeper and give it its order; then it is watched, unless it could not run the program."""
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as exc:
+            raise BotCrashed(f"{self.name} can't be started: {exc.strerror}") from exc
         ours.setblocking(False)
         self._line = ours
         with theirs:
@@ -118,7 +121,8 @@ class BotProcess:
 
     def last_words(self) -> str:
         """The end of what this run wrote to its standard output and error, indented."""
-        with self.log.open("rb") as file:
+        lines: list[str] = []
+        with contextlib.suppress(OSError), self.log.open("rb") as file:  # the log may be gone
             size = file.seek(0, os.SEEK_END)
             file.seek(max(self._begins, size - 4000))
             lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]

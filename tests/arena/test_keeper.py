@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 from arena.processes.environment import passed
 from arena.processes.orders import Order
-from arena.processes.process import BotProcess
+from arena.processes.process import BotCrashed, BotProcess
 from commands import REPOSITORY, children, descendants, ends
 from patience import WITHIN
 from protocol.errors import UsageFault
@@ -121,6 +123,31 @@ def test_a_bot_that_ignores_every_signal_and_hides_is_gone_with_a_tournament_tha
         holder.kill()
     assert set(deaf) < set(family)
     assert all(ends(pid) for pid in family)
+
+
+async def test_the_end_of_a_bot_is_told_although_its_log_was_deleted(tmp_path: Path) -> None:
+    order = Order(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
+    crashed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, what: crashed.set_result(what))
+    before = set(children(os.getpid()))
+    await bot.start()
+    (tmp_path / "log").unlink()
+    (keeper,) = set(children(os.getpid())) - before
+    os.kill(keeper, signal.SIGKILL)
+    said = await asyncio.wait_for(crashed, WITHIN)
+    assert said == f"mine was killed by signal 9; its last words, in {tmp_path}/log:\n  (nothing)"
+
+
+async def test_a_bot_for_which_no_descriptor_is_left_is_one_that_cannot_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted() -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    bot = BotProcess("mine", Order(command=("true",), environment={}, token=""), tmp_path / "log", lambda *_: None)
+    monkeypatch.setattr(socket, "socketpair", exhausted)
+    with pytest.raises(BotCrashed, match="mine can't be started: Too many open files"):
+        await bot.start()
 
 
 async def test_a_bot_is_gone_with_its_keeper(tmp_path: Path) -> None:
