@@ -60,6 +60,7 @@ class PageProcess:
             self._say(self._order.line())
             code = await process.wait()
         finally:
+            self._process = None
             await _ended(process)
         return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
 

@@ -109,6 +109,21 @@ async def test_a_page_is_encrypted_with_the_certificate_of_its_arena_and_reads_i
         assert (await get(url, other.certificate)).status == 200
 
 
+async def test_a_certificate_is_read_again_also_while_the_page_is_away(tmp_path: Path) -> None:
+    pair = make(tmp_path, "localhost")
+    words = ("--web-port", "0", "--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
+    async with serving(tmp_path, *words) as served:
+        url = await served.page()
+        assert (await get(url, pair.certificate)).status == 200
+        os.kill(page_process(served), signal.SIGKILL)
+        await served.says("the page was killed by signal 9;")
+        served.process.send_signal(signal.SIGHUP)
+        await served.says("the certificate was read again")
+        assert (await get(url, pair.certificate)).status == 200
+    assert served.process.returncode == 0
+    assert not [line for line in served.said if not line.startswith("arena: ")], served.said
+
+
 async def test_a_proxy_that_is_trusted_may_ask_under_any_name(tmp_path: Path) -> None:
     proxied = ("--trusted-proxy", "127.0.0.1", "--socket-url", "wss://arena.example.org/socket")
     async with serving(tmp_path, "--web-port", "0", *proxied) as served:
