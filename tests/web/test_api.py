@@ -6,23 +6,29 @@ import gzip
 import html
 import json
 import re
+import socket
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from openapi_spec_validator import validate
 
+from arena.replay.grading import Grades
 from arena.store.browsing import Search
 from arena.store.finishing import Finished
 from arena.store.reader import Reader
 from arena.store.store import Store
+from arena.web.api import operations
 from arena.web.api.operation import PREFIX
 from arena.web.api.operations import OPERATIONS
 from arena.web.api.queries import MatchesQuery
 from arena.web.site import Site
 from commands import call
 from library import Library, fill
+from patience import WITHIN
 from seasons import finish, result
 from visitor import Answer, Visitor, served
 
@@ -215,6 +221,33 @@ def test_what_is_wrong_is_said_in_a_sentence(api: Visitor, address: str, status:
     told = refused(api, address)
     assert told[0] == status
     assert told[1].startswith(message), told[1]
+
+
+def test_what_takes_long_is_done_for_nobody_who_has_gone(
+    api: Visitor, names: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graded: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def grade(body: bytes, name: str) -> Grades:
+        graded.append(name)
+        begun.set()
+        assert go_on.wait(WITHIN)
+        return Grades(match=name, game="nim", moves=[], seats=[])
+
+    monkeypatch.setattr(operations, "_graded", grade)
+    address = f"{PREFIX}/matches/{names['match']}/grades"
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(api.get, address)
+        assert begun.wait(WITHIN)
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", int(api.url.rpartition(":")[2]))) as leaving:
+                leaving.sendall(f"GET {address} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        last = pool.submit(api.get, address)
+        assert api.get("/healthz").status == 200  # by then it is known who has gone
+        go_on.set()
+        assert [asking.result(WITHIN).status for asking in (first, last)] == [200, 200]
+    assert len(graded) == 2
 
 
 def test_a_game_that_is_not_solved_has_no_grades(api: Visitor) -> None:

@@ -46,7 +46,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     """What can be asked under one address.
 
     `do` answers with a value of `answer`, or with a `File` of the type `media`. `example` is an address under `PREFIX`.
-    What is `slow` may take seconds; it is done one request after the other, beside all else.
+    What is `slow` may take seconds; it is done one request after the other, beside all else, for who still waits.
     """
 
     path: str
@@ -72,6 +72,8 @@ class Operation(Struct, frozen=True, kw_only=True):
 
         async def in_turn(request: Request) -> Response:
             async with turn:
+                if await request.is_disconnected():
+                    return Response()
                 return await run_in_threadpool(endpoint, request)
 
         return Route(PREFIX + self.path, in_turn if self.slow else endpoint, name=self.name)
