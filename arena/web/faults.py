@@ -57,7 +57,7 @@ def sentence(request: Request, exc: Exception) -> str:
     path = printable(request.url.path)
     match exc:
         case Fault():
-            return str(exc)
+            return printable(str(exc))
         case HTTPException(status_code=404):
             return f"there is nothing at {path}"
         case HTTPException(status_code=405):

@@ -174,6 +174,13 @@ def test_following_the_cursors_gives_every_match_once_in_order(api: Visitor, que
     assert len(set(found)) == len(found)
 
 
+def test_the_next_page_is_named_under_whatever_spelling_of_a_name_was_asked_for(visitor: Visitor) -> None:
+    finish(visitor.store, result("m1", ("kim", "ann")), result("m2", ("kim", "bob")))
+    first = visitor.get(f"{PREFIX}/bots/%E2%84%AAim/opponents?pool=nim/classic&limit=1")  # the sign of the kelvin
+    link = first.headers["link"].removeprefix("<").removesuffix('>; rel="next"')
+    assert [row["opponent"] for row in json.loads(visitor.get(link).body)["rows"]] == ["bob"]
+
+
 def test_matches_that_are_added_while_pages_are_read_neither_repeat_nor_hide_one(visitor: Visitor) -> None:
     finish(visitor.store, *(result(f"old-{number}") for number in range(9)))
     found: list[str] = []

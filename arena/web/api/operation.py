@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import anyio
 import msgspec
@@ -136,4 +136,4 @@ def written(request: Request, answer: Any, media: str = JSON) -> Response:
 
 def _next(request: Request, cursor: str) -> str:
     query = {**request.query_params, "after": cursor}
-    return f"{request.url.path}?{urlencode(query)}"
+    return f"{quote(request.url.path)}?{urlencode(query)}"
