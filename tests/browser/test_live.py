@@ -49,6 +49,31 @@ async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visit
         assert await barriers(page) == ""
 
 
+async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting: Visits, house: House) -> None:
+    async with player(house.url, "cas", follow=True) as cas, player(house.url, "dee") as dee:
+        for bot in (cas, dee):
+            await bot.seek("nim", config={"preset": "classic"})
+        start = await cas.begin()
+        await dee.begin()
+        mover = {start["seat"]: cas, 1 - start["seat"]: dee}
+
+        async def play(least: int) -> None:
+            """Play until the match is over, or so many moves have been made."""
+            while (told := await cas.expect("turn", "end"))["type"] == "turn":
+                turn = told if "legal" in told else await dee.expect("turn")
+                await mover[told["to_move"]].move(turn)
+                if told["ply"] >= least:
+                    return
+
+        await play(2)
+        async with visiting(house.page) as visit:
+            page = await visit.open(f"/matches/{start['match']}")
+            await expect(page.locator(".timeline-place")).to_contain_text("ply 2")
+            await play(99)
+            await page.get_by_role("button", name="Verify in this browser").click()
+            await expect(page.locator(".verdict")).to_contain_text("✓ Verified")
+
+
 async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visiting: Visits, tmp_path: Path) -> None:
     ports = ("--port", str(free_port())), ("--web-port", str(free_port()))
     options = [word for pair in ports for word in pair]

@@ -22,6 +22,7 @@ export class MatchDocument extends EventTarget {
     this.strikes = strikes;
     this.footer = footer ?? null;
     this.fault = fault ?? null;
+    this.recorded = true; // all of it is there, as the record has it
   }
 
   /** The last position. */

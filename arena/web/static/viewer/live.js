@@ -8,6 +8,7 @@ export class LiveDocument extends MatchDocument {
   constructor(start) {
     super({ header: start, plies: [], strikes: [] });
     this.live = true;
+    this.recorded = false;
     this.told = performance.now(); // when the last turn came
     this.whole = true; // the next turn has all events so far
     this.working = Promise.resolve();
@@ -35,7 +36,7 @@ export class LiveDocument extends MatchDocument {
 
   /** What is stored of the match knows more: thinking, strikes, notes. */
   become({ header, start, plies, strikes, footer, fault }) {
-    Object.assign(this, { header, start, plies, strikes, footer, fault: fault ?? null, live: false });
+    Object.assign(this, { header, start, plies, strikes, footer, fault: fault ?? null, live: false, recorded: true });
     this.grown();
   }
 

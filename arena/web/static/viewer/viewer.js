@@ -118,8 +118,9 @@ export class Viewer {
     this.timeline.key(event);
   }
 
+  /** A watcher is not told all digests and strikes: only a record can be verified. */
   #offerVerification() {
-    if (!this.match.footer || this.verification) return;
+    if (!this.match.footer || !this.match.recorded || this.verification) return;
     const { header, start, plies, strikes, footer } = this.match;
     this.verification = new Verification(
       { header, start, plies, strikes, footer },
