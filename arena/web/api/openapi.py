@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ _TAG = {"description": "names this answer; 304 answers an `If-None-Match` with i
 _LINK = {"description": 'the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
 
 
+@cache
 def openapi() -> dict[str, Any]:
     """The document."""
     types = [Wrong, *(each.answer for each in OPERATIONS if each.answer is not File)]
