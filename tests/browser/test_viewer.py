@@ -119,6 +119,18 @@ async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
         await expect(page.locator("tr[aria-current]")).to_contain_text("any stick will do")
 
 
+async def test_a_match_is_shown_though_its_grades_do_not_come(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open("/matches")
+        await page.route("**/grades", lambda route: route.abort())
+        await page.goto(f"{library}/matches/{kept['nim']}")
+        await expect(page.get_by_text("The grades of the moves did not come")).to_be_visible()
+        await expect(page.locator(".board")).to_be_visible()
+        visit.expects("/grades")
+
+
 @pytest.mark.parametrize("game", ["nim", "duel", "campaign"])
 async def test_a_true_record_is_verified(visiting: Visits, library: str, kept: dict[str, str], game: str) -> None:
     async with visiting(library) as visit:

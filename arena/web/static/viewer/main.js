@@ -12,9 +12,9 @@ const botAddress = (bot) => `/bots/${encodeURIComponent(bot)}`;
 
 /** JSON from the API. Throws what the API says is wrong. */
 async function asked(address) {
-  const answer = await fetch(address, { headers: { accept: "application/json" } });
-  const body = await answer.json();
-  if (!answer.ok) throw new Error(body.error?.message ?? `the page got no answer from ${address}`);
+  const answer = await fetch(address, { headers: { accept: "application/json" } }).catch(() => null);
+  const body = await answer?.json().catch(() => null); // something between us and the API may answer in its own words
+  if (!body || !answer.ok) throw new Error(body?.error?.message ?? `the page got no answer from ${address}`);
   return body;
 }
 
@@ -22,7 +22,12 @@ async function stored() {
   const found = await asked(api);
   const viewer = new Viewer(root, new MatchDocument(found), { botAddress });
   if (found.fault) root.prepend(el("p", { class: "banner lost" }, found.fault));
-  if ("graded" in root.dataset && !found.fault) viewer.grade(await asked(`${api}/grades`));
+  if (!("graded" in root.dataset) || found.fault) return;
+  try {
+    viewer.grade(await asked(`${api}/grades`));
+  } catch (error) {
+    root.append(el("p", { class: "banner warn", role: "status" }, `The grades of the moves did not come: ${error.message}`));
+  }
 }
 
 function say(error) {
