@@ -162,6 +162,19 @@ async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House) 
         assert (await play(page, rival, click_list))["reason"] in ("win", "draw")
 
 
+async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house: House) -> None:
+    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
+        await rival.seek("tictactoe", open=True)
+        page = await sit_down(visit, f"game=tictactoe&opponent={rival.name}")
+        await rival.begin()
+        await page.get_by_role("button", name="Resign", exact=True).click()
+        await page.get_by_role("dialog").get_by_role("button", name="Resign").click()
+        await page.get_by_role("button", name="Rematch").click()
+        await page.get_by_role("button", name="Give up waiting").click()
+        async with player(house.url, new("late")) as late:
+            await expect(page.locator(".opponent", has_text=late.name)).to_be_visible()
+
+
 async def test_a_page_that_is_loaded_again_goes_on_with_its_match(visiting: Visits, house: House) -> None:
     async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
         await rival.seek("nim", open=True)

@@ -54,6 +54,8 @@ function play(wire) {
   }
 
   function search(asked) {
+    table?.close();
+    table = null;
     wanted = asked;
     const { what, opponents } = asked;
     seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: false, slow: true, opponents };
