@@ -14,7 +14,7 @@ from alembic.config import Config
 
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
-from arena.store import audit, database
+from arena.store import database, store
 from arena.store.browsing import Search
 from arena.store.database import StoreFailed
 from arena.store.reader import Reader
@@ -90,7 +90,7 @@ def test_an_upgrade_that_fails_leaves_the_file_as_it_was(first: Path, monkeypatc
     def fail(connection: object) -> int:
         raise StoreFailed("no more room")
 
-    monkeypatch.setattr(audit, "rebuild", fail)
+    monkeypatch.setitem(store._MADE_ANEW, "0001", fail)
     with pytest.raises(StoreFailed, match="no more room"):
         upgrade(first)
     assert database.revision_of(first) == "0001"
@@ -110,7 +110,7 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
             *("seats_by_ending", "seats_by_tournament", "seats_by_played"),
         ):
             earlier.execute(f"DROP INDEX {index}")
-        for table in ("counts", "tallies", "opponents", "versions", "encounters", "hours"):
+        for table in ("counts", "tallies", "opponents", "versions", "encounters", "hours", "incidents"):
             earlier.execute(f"DROP TABLE {table}")
         for column in ("moves", "thought_ms", "pool", "outcome", "tournament", "played"):
             earlier.execute(f"ALTER TABLE seats DROP COLUMN {column}")

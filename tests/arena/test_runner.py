@@ -151,9 +151,8 @@ async def test_what_is_told_is_in_the_journal_before(tmp_path: Path) -> None:
 
 
 async def test_a_seat_that_does_not_answer_loses_when_its_bank_ends(tmp_path: Path) -> None:
-    room = Room(tmp_path, bank=0.05, increment=0).begin()
     began = asyncio.get_running_loop().time()
-    ends = await room.end()
+    ends = await Room(tmp_path, bank=0.05, increment=0).begin().end()
     assert [end.reason for end in ends] == ["timeout", "timeout"]
     assert [seat.reason for seat in ends[0].seats] == ["timeout", "win"]
     assert asyncio.get_running_loop().time() - began >= 0.05

@@ -465,7 +465,6 @@ def test_a_newer_schema_is_refused_saying_what_to_do(store: Store) -> None:
 
 def test_an_older_schema_is_refused_saying_what_to_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     newer = (*REVISIONS, "9999")
-    monkeypatch.setattr("arena.store.store.REVISIONS", newer)
     monkeypatch.setattr("arena.store.database.REVISIONS", newer)
     with pytest.raises(WrongSchema, match=f"schema {REVISIONS[-1]}, older .*: run `arena db upgrade`"):
         Store.open(store.file)
@@ -484,8 +483,7 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
         "def upgrade():\n    op.add_column('bots', sa.Column('nickname', sa.Text()))\n"
     )
     monkeypatch.setattr(database, "MIGRATIONS", later)
-    for module in ("store", "database"):
-        monkeypatch.setattr(f"arena.store.{module}.REVISIONS", (*REVISIONS, "9999"))
+    monkeypatch.setattr("arena.store.database.REVISIONS", (*REVISIONS, "9999"))
     assert upgrade(store.file) == (REVISIONS[-1], "9999")
     assert "nickname" in str(tables(store.file)["bots"])
     upgraded = Store.open(store.file)

@@ -28,6 +28,11 @@ from protocol.messages import (
     Hello,
     Info,
     Limits,
+    List,
+    ListedBot,
+    ListedMatch,
+    ListedSeek,
+    Listing,
     Move,
     Outcome,
     Player,
@@ -86,6 +91,9 @@ FROM_CLIENT: dict[type[FromClient], st.SearchStrategy[Any]] = {
         config=maps,
         rated=st.booleans(),
         opponent=st.none() | names,
+        opponents=st.lists(names, max_size=5),
+        open=st.booleans(),
+        slow=st.booleans(),
     ),
     Unseek: st.builds(Unseek, id=st.text("abc", min_size=1, max_size=64)),
     Ready: st.builds(Ready, match=matches, nonce=st.none() | nonces),
@@ -93,6 +101,7 @@ FROM_CLIENT: dict[type[FromClient], st.SearchStrategy[Any]] = {
     Resign: st.builds(Resign, match=matches),
     Watch: st.builds(Watch, match=matches | st.just("*")),
     Unwatch: st.builds(Unwatch, match=matches | st.just("*")),
+    List: st.builds(List),
 }
 FROM_SERVER: dict[type[FromServer], st.SearchStrategy[Any]] = {
     Welcome: st.builds(
@@ -154,6 +163,15 @@ FROM_SERVER: dict[type[FromServer], st.SearchStrategy[Any]] = {
         seed=st.none() | digests,
         nonces=st.lists(nonces, max_size=3),
         record=words,
+    ),
+    Listing: st.builds(
+        Listing,
+        bots=st.lists(st.builds(ListedBot, bot=names, seeks=st.lists(st.builds(ListedSeek, game=words))), max_size=3),
+        matches=st.lists(
+            st.builds(ListedMatch, match=matches, game=words, seats=st.lists(names), started=words), max_size=3
+        ),
+        more_bots=counts,
+        more_matches=counts,
     ),
     Error: st.builds(Error, code=words, message=words, ref=st.none() | words, fatal=st.booleans()),
 }
