@@ -18,9 +18,9 @@ BAR = 120
 CURVE = (1000, 220)
 """Width and height of the drawn rating; the width is stretched to the page's."""
 OPPONENTS = 25
-VERSIONS = 20
+VERSIONS = 10
 RECENT = 10
-ROWS_OF_CURVE = 25
+ROWS_OF_CURVE = 12
 """So many points of the drawn rating are in its table, too."""
 
 

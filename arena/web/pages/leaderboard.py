@@ -1,4 +1,4 @@
-"""The leaderboard of a pool: sorted, searched, in pages of a hundred."""
+"""The leaderboard of a pool: sorted, searched, in pages of fifty."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arena.web.faults import NotFound
 from arena.web.rendering import page, site_of
 from protocol.games import NAMES
 
-ROWS = 100
+ROWS = 50
 BAR = 180
 """The width of the rating scale, in CSS pixels."""
 
