@@ -2,6 +2,8 @@
 
 const SHORTEST = 2000; // ms between two fetches, and as much again by chance
 const BREATH = 10; // times as long as the last fetch took: a slow server is asked less
+const LONGEST = 60000; // ms, of that rest
+const PATIENCE = 30000; // ms for one fetch
 
 /**
  * Keeps parts of the page as the server would show them now.
@@ -11,12 +13,14 @@ const BREATH = 10; // times as long as the last fetch took: a slow server is ask
  */
 export function refresher(ids, prepare = () => {}) {
   let wanted = false;
-  let waiting = false;
+  let waiting = false; // for the next fetch, or for its answer
   let rest = SHORTEST;
 
   async function renew() {
-    waiting = false;
-    if (!wanted || document.hidden) return;
+    if (document.hidden) {
+      waiting = false;
+      return;
+    }
     wanted = false;
     const began = performance.now();
     try {
@@ -33,7 +37,8 @@ export function refresher(ids, prepare = () => {}) {
     } catch {
       // the server does not answer: the next news tries again
     }
-    rest = Math.max(SHORTEST, BREATH * (performance.now() - began));
+    rest = Math.min(LONGEST, Math.max(SHORTEST, BREATH * (performance.now() - began)));
+    waiting = false;
     schedule();
   }
 
@@ -57,7 +62,8 @@ function fetched(address) {
     request.responseType = "document";
     request.open("GET", address);
     request.onload = () => (request.status === 200 && request.response ? resolve(request.response) : reject(request));
-    request.onerror = reject;
+    request.onerror = request.ontimeout = reject;
+    request.timeout = PATIENCE;
     request.send();
   });
 }
