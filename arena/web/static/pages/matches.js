@@ -70,7 +70,10 @@ if (wire !== null) {
     draw();
     if (first) refresh();
   });
+  let lost = false;
   wire.on("state", ({ name }) => {
+    if (name === "open" && lost && first) refresh(); // what ended meanwhile was not told
+    lost = name !== "open" && (lost || name === "waiting");
     if (name !== "waiting" && name !== "stopped") return;
     under = [];
     left = 0;
