@@ -37,6 +37,11 @@ def ending_words(outcome: str, reason: str) -> str:
     return reason_words(reason)
 
 
+def seat_words(rank: int, reason: str) -> str:
+    """How a match ended for one of its seats, of which the match's own reason says more where it won."""
+    return "won" if rank == 1 and reason == reasons.WIN else ending_words(WON if rank == 1 else LOST, reason)
+
+
 def places(result: Result) -> list[list[SeatResult]]:
     """The seats, best first; those that tie together. All together, where the match was called off."""
     if result.reason == reasons.VOID:
@@ -62,6 +67,7 @@ def outcome_of(result: Result, seat: SeatResult) -> str:
 FILTERS = {
     "reason": reason_words,
     "ending": ending_words,
+    "of_seat": seat_words,
     "places": places,
     "seat_of": seat_of,
     "outcome_of": outcome_of,
