@@ -294,6 +294,14 @@ def test_a_match_that_goes_on_is_said_to_be_checked_at_its_end(check: Checking) 
     assert [(step["what"], step["ok"]) for step in steps] == [("scope", None)]
 
 
+def test_a_digest_that_is_missing_is_said_to_be(check: Checking) -> None:
+    document = json.loads(forged(lines_of("nim-dealt")))
+    del document["plies"][1]["digest"]
+    (steps,) = check([json.dumps(document).encode()])
+    (said,) = [step["text"] for step in steps if (step["index"], step["what"]) == (1, "digest")]
+    assert said.endswith("the record says nothing.")
+
+
 def test_of_a_game_without_rules_here_the_digests_are_checked(check: Checking) -> None:
     told = json.loads(forged(lines_of("nim-classic")))
     told["header"]["game"] = "hex"

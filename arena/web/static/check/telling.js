@@ -2,8 +2,9 @@
 
 import { canonical } from "./canonical.js";
 
-/** The beginning of a long hexadecimal number. */
+/** The beginning of a long hexadecimal number; what stands in its place where it is none. */
 export function short(hex) {
+  if (typeof hex !== "string") return shown(hex);
   return hex.length > 16 ? `${hex.slice(0, 16)}…` : hex;
 }
 
