@@ -18,7 +18,7 @@ export function makeEnding({ headline, why }, end, start, { rematch, leave }) {
   const other = el("button", { type: "button", onclick: leave }, "Another game");
   const look = el(
     "a",
-    { href: `/matches/${start.match}` },
+    { href: `/matches/${encodeURIComponent(start.match)}` },
     goesOn ? "See how the others go on" : "See it again, move by move",
   );
   return [...told, el("p", { class: "row" }, again, other, look)];

@@ -7,7 +7,7 @@ import { Viewer } from "./viewer.js";
 
 const root = document.getElementById("viewer");
 const id = root.dataset.match;
-const api = `/api/v1/matches/${id}`;
+const api = `/api/v1/matches/${encodeURIComponent(id)}`;
 const botAddress = (bot) => `/bots/${encodeURIComponent(bot)}`;
 
 /** JSON from the API. Throws what the API says is wrong. */
