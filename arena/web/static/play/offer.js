@@ -39,7 +39,7 @@ export class Offer {
       radio.addEventListener("change", () => this.#gameChanged());
     this.#field("preset").addEventListener("change", () => this.#presetChanged());
     this.#field("seats").addEventListener("change", () => this.#seatsChanged());
-    this.#field("own").addEventListener("input", () => this.#keepAddress());
+    this.#field("own").addEventListener("change", () => this.#keepAddress());
     this.#field("bot").addEventListener("input", () => this.wrong("bot", ""));
     this.#fromAddress(new URLSearchParams(location.search));
   }
