@@ -1,7 +1,7 @@
 /** A match in which a person plays: the board, both clocks, what happened, what may be done. */
 
 import { makeBoard } from "../board/index.js";
-import { inWords, notation } from "../board/words.js";
+import { inWords, notation, reasonInWords } from "../board/words.js";
 import { el, put, say } from "../dom.js";
 import { Clocks } from "./clocks.js";
 import { makeEnding } from "./ending.js";
@@ -129,7 +129,7 @@ export class Table {
     });
     this.ending = el("div", { class: "ending", hidden: true });
     this.title = `${start.game} against ${this.rivals.join(", ")}`;
-    this.page = el("a", { href: `/matches/${start.match}` }, "The page of this match, for others to watch");
+    this.page = el("a", { href: `/matches/${encodeURIComponent(start.match)}` }, "The page of this match, for others to watch");
     this.actions = el("p", { class: "row" }, this.skip, this.resign);
     const past = el("details", { class: "so-far", open: true }, el("summary", {}, "What happened"), this.log);
     this.element = el(
@@ -162,7 +162,7 @@ export class Table {
       this.#logged.add(key);
       this.log.prepend(el("li", { class: event.seat < 0 ? null : `seat-${event.seat}` }, this.#words(event)));
       if (this.log.childElementCount > MOST_LOGGED) this.log.lastElementChild.remove();
-      if (event.out !== undefined) this.clocks.note(event.seat, ` out: ${event.out.replaceAll("_", " ")}`);
+      if (event.out !== undefined) this.clocks.note(event.seat, ` out: ${reasonInWords(event.out)}`);
     }
     return events.at(-1);
   }

@@ -1,6 +1,7 @@
 /** The clocks of all seats; of a live match, that of the seat to move runs. */
 
 import { seatSign } from "../board/armies.js";
+import { reasonInWords } from "../board/words.js";
 import { el, put, say } from "../dom.js";
 import { clockText } from "./document.js";
 
@@ -25,6 +26,8 @@ export class Clocks {
   show(at) {
     this.at = at;
     const mover = this.match.state(at)?.to_move ?? null;
+    this.outs = new Map();
+    for (const { event } of this.match.plies.slice(0, at)) if (event.out) this.outs.set(event.seat, reasonInWords(event.out));
     const runs = this.match.live && at === this.match.last && mover !== null;
     if (runs && !this.timer) this.timer = setInterval(() => this.#draw(), TICK);
     if (!runs) {
@@ -38,13 +41,11 @@ export class Clocks {
     const { match, at } = this;
     const clock = match.clock(at);
     const mover = match.state(at)?.to_move ?? null;
-    const reached = match.plies.slice(0, at);
     for (const [seat, row] of this.rows.entries()) {
-      const passed = this.timer && seat === mover ? performance.now() - match.told : 0;
+      const passed = this.timer && seat === mover ? (match.cutAt ?? performance.now()) - match.told : 0;
       say(row.clock, clock ? clockText(clock[seat] - passed) : "–");
       row.element.classList.toggle("to-move", seat === mover);
-      const out = reached.find(({ event }) => event.seat === seat && event.out)?.event.out;
-      say(row.out, out ? ` ${out}` : "");
+      say(row.out, this.outs.has(seat) ? ` ${this.outs.get(seat)}` : "");
       const rank = match.footer && at === match.last ? match.footer.ranks[seat] : null;
       say(row.rank, rank === null ? "" : `rank ${rank}`);
       put(row.rank, "hidden", rank === null);

@@ -1,5 +1,6 @@
 /** A match under way, over the wire: its document grows with every turn. At its end the stored one takes its place. */
 
+import { reasonInWords } from "../board/words.js";
 import { showConnection } from "../connection.js";
 import { el, say } from "../dom.js";
 import { theWire } from "../wire.js";
@@ -47,6 +48,7 @@ export function follow(root, id, { botAddress, asked }) {
   wire.on("turn", ours((turn) => match?.turn(turn)));
   wire.on("end", ours((end) => match && finish(end)));
   wire.on("gone", ours(gone));
+  wire.on("state", ({ name }) => name === "waiting" && match?.cut());
   showConnection(wire);
   wire.watch(id);
   wire.start();
@@ -55,5 +57,7 @@ export function follow(root, id, { botAddress, asked }) {
 function ending({ header, footer }) {
   if (footer.reason === "void") return "void, called off by the arena";
   const first = header.seats.filter((_, seat) => footer.ranks[seat] === 1).map(({ bot }) => bot);
-  return `${first.join(" and ")} ${first.length === 1 ? "won" : "tied"}, ${footer.reason}`;
+  if (footer.reason === "draw") return "a draw";
+  const ended = `${first.join(" and ")} ${first.length === 1 ? "won" : "tied"}`;
+  return footer.reason === "win" ? ended : `${ended}, ${reasonInWords(footer.reason)}`;
 }

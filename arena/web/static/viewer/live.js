@@ -10,6 +10,7 @@ export class LiveDocument extends MatchDocument {
     this.live = true;
     this.recorded = false;
     this.told = performance.now(); // when the last turn came
+    this.cutAt = null; // when the connection was lost, until the next turn
     this.whole = true; // the next turn has all events so far
     this.working = Promise.resolve();
     this.inner = []; // states as the rules keep them, by position
@@ -23,6 +24,12 @@ export class LiveDocument extends MatchDocument {
   /** @param {{events: object[], state: object, clock: number[], digest: string}} turn */
   turn({ events, state, clock, digest }) {
     this.#take(events, state, clock, digest);
+  }
+
+  /** The connection is lost: what the clocks do from now on is not known. */
+  cut() {
+    this.cutAt ??= performance.now();
+    this.grown();
   }
 
   /** @param {object} end the message */
@@ -53,6 +60,7 @@ export class LiveDocument extends MatchDocument {
       if (line) Object.assign(line, { state, clock: clock ?? line.clock, digest });
       else this.start = state;
       this.told = told;
+      this.cutAt = null;
       this.grown();
     });
   }
