@@ -19,6 +19,7 @@ export class Board {
   onChoose = () => {};
   /** @type {(sentence: string) => void} called with what is wrong with what was pressed */
   onRefuse = () => {};
+  #focused = false; // when it could be played on last
 
   /**
    * @param {string} game
@@ -42,6 +43,7 @@ export class Board {
    * @param {View} [view]
    */
   show(state, view = {}) {
+    if (this.playable) this.#focused = this.element.contains(document.activeElement);
     this.state = state;
     this.view = view;
     put(this.element, "data-playable", this.playable);
@@ -49,6 +51,12 @@ export class Board {
     say(this.words, this.describe(state));
     this.#tell(view.event);
     this.draw();
+    if (this.playable && this.#focused && document.activeElement === document.body) this.#focus();
+  }
+
+  /** What had the focus could not be pressed for a while, or is gone: a person goes on with the keyboard. */
+  #focus() {
+    this.face.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
   }
 
   /** Say what happened last. */
