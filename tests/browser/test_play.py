@@ -16,6 +16,8 @@ from players import Map, Player, player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 Choose = Callable[[Page, Map], Awaitable[None]]
+AWAY_AND_BACK = """dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }));
+  dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))"""
 
 
 def new(kind: str) -> str:
@@ -116,6 +118,27 @@ async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, choo
         assert await barriers(page) == ""
 
 
+@pytest.mark.parametrize(("game", "part"), [("nim", "[tabindex='0']"), ("risk-duel", ".offered")])
+async def test_the_board_keeps_the_keyboard_between_turns(visiting: Visits, house: House, game: str, part: str) -> None:
+    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
+        await rival.seek(game, open=True)
+        page = await sit_down(visit, f"game={game}&opponent={rival.name}")
+        await rival.begin()
+
+        turns = 0
+
+        async def press(page: Page, turn: Map) -> None:
+            nonlocal turns
+            turns += 1
+            if turns > 1:
+                await expect(page.locator(".board :focus")).to_have_count(1)
+            await page.locator(f".board {part}").first.focus()
+            await page.keyboard.press("Enter")
+
+        await play(page, rival, press, turns=4)
+        assert turns > 1
+
+
 async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: House) -> None:
     async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page, PHONE) as visit:
         await rival.seek("risk-duel", open=True)
@@ -194,6 +217,7 @@ async def test_of_two_tabs_of_one_person_the_newer_one_plays(visiting: Visits, h
         second = await visit.open("/play")
         await expect(second.locator("#table")).to_be_visible()
         await expect(first.get_by_text("you play in another tab", exact=False)).to_be_visible()
+        await first.evaluate(AWAY_AND_BACK)
         await first.get_by_role("button", name="Play here instead").click()
         await expect(second.get_by_text("you play in another tab", exact=False)).to_be_visible()
         end = await play(first, rival, click_nim)

@@ -6,7 +6,7 @@
 const SUBPROTOCOL = "arena.v1.json";
 const SHORTEST_WAIT = 500; // ms until the next attempt; doubled with each, up to the longest
 const LONGEST_WAIT = 5000;
-const WAIT_TOO_MANY = 30000; // after 4004: too much came from this address
+const WAIT_TOO_MANY = 30000; // at least, and up to twice that, after 4004: too much came from this address
 const SILENCE = 20000; // ms after which the arena is asked whether it is there
 const ANSWER = 10000; // ms for that answer
 const WELCOME = 60000; // ms; an arena that has just started answers only when its matches are back
@@ -188,7 +188,7 @@ export class Wire {
       this.#tellState({ name: "stopped", reason, code: fatal?.code, closed: code });
       return;
     }
-    const wait = code === 4004 ? WAIT_TOO_MANY : this.#wait * (0.5 + Math.random() / 2);
+    const wait = code === 4004 ? WAIT_TOO_MANY * (1 + Math.random()) : this.#wait * (0.5 + Math.random() / 2);
     this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
     this.#timer = setTimeout(() => this.#connect(), wait);
     const reason = fatal?.message ?? (open ? "the connection to the arena is lost" : "no arena answers");
@@ -217,12 +217,13 @@ export class Wire {
 
   /** The browser may keep the page for the way back, but not with an open connection. */
   #away = () => {
+    if (this.state.name === "stopped") return;
     this.#leave();
     this.state = { name: "idle" };
   };
 
   #back = ({ persisted }) => {
-    if (persisted) this.#connect();
+    if (persisted && this.state.name === "idle") this.#connect();
   };
 
   #tellState(state) {
