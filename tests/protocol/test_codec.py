@@ -168,7 +168,17 @@ FROM_SERVER: dict[type[FromServer], st.SearchStrategy[Any]] = {
         Listing,
         bots=st.lists(st.builds(ListedBot, bot=names, seeks=st.lists(st.builds(ListedSeek, game=words))), max_size=3),
         matches=st.lists(
-            st.builds(ListedMatch, match=matches, game=words, seats=st.lists(names), started=words), max_size=3
+            st.builds(
+                ListedMatch,
+                match=matches,
+                game=words,
+                seats=st.lists(names),
+                ply=counts,
+                started=words,
+                rated=st.booleans(),
+                watchers=counts,
+            ),
+            max_size=3,
         ),
         more_bots=counts,
         more_matches=counts,
