@@ -192,7 +192,7 @@ def _end(record: Record) -> list[str]:
             line += f" ({footer.reasons[seat]})"
         if footer.ratings:
             rating = footer.ratings.seats[seat]
-            line += f"  {rating.mu_before:.1f} ± {rating.sigma_before:.1f} -> "
-            line += f"{rating.mu_after:.1f} ± {rating.sigma_after:.1f}"
+            line += f"  {rating.mu_before:.1f} ± {3 * rating.sigma_before:.1f} -> "
+            line += f"{rating.mu_after:.1f} ± {3 * rating.sigma_after:.1f}"
         lines.append(line)
     return lines

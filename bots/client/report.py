@@ -38,7 +38,7 @@ def ended(url: str, code: int, said: str) -> str:
 
 
 def result(start: Start, seat: int, end: End) -> str:
-    """`mine: won m-12 against random (win), rating 25.0 ± 8.3 -> 29.4 ± 7.2`; the ± is one sigma."""
+    """`mine: won m-12 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5`; ± is 3 sigma, as on the pages."""
     own = end.seats[seat]
     rivals = opponents(start.seats, seat)
     return f"{own.bot}: {_came(end, seat)} {start.match} against {rivals} ({_reason(end, seat)}){_rating(end, own)}"
@@ -69,7 +69,8 @@ def _rating(end: End, own: Outcome) -> str:
         return ", the others play on"
     if own.mu_before is None or own.sigma_before is None or own.mu_after is None or own.sigma_after is None:
         return ", unrated"
-    before, after = f"{own.mu_before:.1f} ± {own.sigma_before:.1f}", f"{own.mu_after:.1f} ± {own.sigma_after:.1f}"
+    before = f"{own.mu_before:.1f} ± {3 * own.sigma_before:.1f}"
+    after = f"{own.mu_after:.1f} ± {3 * own.sigma_after:.1f}"
     return f", rating {before} -> {after}"
 
 

@@ -275,9 +275,9 @@ def test_the_end_of_a_match_is_told_to_the_bot_after_its_last_thought(script: An
 @pytest.mark.parametrize(
     ("ranks", "reason", "line"),
     [
-        ((1, 2), "win", "mine: won m-1 against random (win), rating 25.0 ± 8.3 -> 29.4 ± 7.2"),
-        ((2, 1), "timeout", "mine: lost m-1 against random (timeout), rating 25.0 ± 8.3 -> 29.4 ± 7.2"),
-        ((1, 1), "draw", "mine: drew m-1 against random (draw), rating 25.0 ± 8.3 -> 29.4 ± 7.2"),
+        ((1, 2), "win", "mine: won m-1 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5"),
+        ((2, 1), "timeout", "mine: lost m-1 against random (timeout), rating 25.0 ± 25.0 -> 29.4 ± 21.5"),
+        ((1, 1), "draw", "mine: drew m-1 against random (draw), rating 25.0 ± 25.0 -> 29.4 ± 21.5"),
     ],
 )
 def test_every_result_is_one_line(talk: Talk, script: Any, ranks: tuple[int, int], reason: str, line: str) -> None:
