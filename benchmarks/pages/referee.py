@@ -80,7 +80,8 @@ class Pair:
         def seek() -> None:
             raw.send(type="seek", id="s", game="nim", config=CONFIG, rated=False, opponent=opponent)
 
-        seek()
+        if not raw.welcome["resumed"]:  # a match of an earlier run goes on where the data folder is kept
+            seek()
         while True:
             told = await raw.receive()
             match told["type"]:
