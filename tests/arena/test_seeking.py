@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -138,18 +139,23 @@ async def test_a_match_that_fails_to_begin_keeps_nobody_else_waiting(hall: Hall)
 
 
 def calls(function: Callable[[], object]) -> int:
-    """How many calls of Python functions it takes, beside those by which asyncio sorts its timers."""
+    """How many calls of Python functions it takes, beside those by which asyncio sorts its timers.
+
+    The garbage of earlier ones is not collected meanwhile: its weak references would call back.
+    """
     count = 0
 
     def note(frame: FrameType, event: str, argument: object) -> None:
         nonlocal count
         count += event == "call" and frame.f_code.co_name != "__lt__"
 
+    gc.disable()
     sys.setprofile(note)
     try:
         function()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return count
 
 
