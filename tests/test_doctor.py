@@ -76,16 +76,16 @@ def test_a_bot_that_forgets_who_it_is_is_found_out(tmp_path: Path) -> None:
 
 
 def test_what_came_of_a_case_is_told_within_80_columns(tmp_path: Path) -> None:
-    bot = (sys.executable, str(FAULTY), "stillborn")
-    done = run("arena", "doctor", "--log", str(tmp_path / "log"), "--only", "match", "--", *bot)
+    bot = (sys.executable, str(FAULTY), "forgetful")
+    done = run("arena", "doctor", "--log", str(tmp_path / "log"), "--only", "unknown", "--", *bot)
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
     assert lines[1] == f"what it says goes to {tmp_path / 'log'}"
-    assert lines[3].startswith("must    a match (match, ")
+    assert lines[3].startswith("must    fields and messages it does not know (unknown, ")
     assert lines[4:] == [
         "        did:    ended: its process ended with exit code 1",
-        "        should: be ready, and answer each turn with a legal move",
-        "        see:    docs/protocol.md#a-match",
+        "        should: ignore them",
+        "        see:    docs/protocol.md#connection",
         "",
         "0 of 1 well, 0 should be better, 1 must be mended",
     ]
@@ -104,6 +104,14 @@ def test_what_cannot_be_examined_is_one_line(words: tuple[str, ...], says: str) 
     done = call("arena", "doctor", "--only", "match", *words)
     assert done.err.startswith(says)
     assert done.err.count("\n") == 1
+
+
+def test_a_program_that_never_connects_is_told_once_with_its_last_words(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = call("arena", "doctor", "--log", str(log), "--", sys.executable, "nowhere.py")
+    first, last = done.err.splitlines()
+    assert first == f"arena: the bot ended with exit code 2 before it was welcomed; its last words, in {log}:"
+    assert "can't open file" in last
 
 
 def test_every_place_that_the_doctor_names_is_in_the_document() -> None:

@@ -15,6 +15,7 @@ from arena.doctor.examination import Examination, Failed
 from arena.doctor.patient import Patient
 from arena.doctor.premises import Premises
 from arena.doctor.relay import Relay
+from arena.processes.process import BotCrashed
 
 
 class Examined(NamedTuple):
@@ -26,7 +27,7 @@ class Examined(NamedTuple):
 
 
 async def examine(command: Sequence[str], game: str, log: Path, cases: Sequence[Case]) -> AsyncIterator[Examined]:
-    """Play the cases to a bot. Raises `ArenaFault` where it can't be started, or there is no room for it."""
+    """Play the cases to a bot. Raises `ArenaFault` where it can't be started or never connects, or has no room."""
     async with contextlib.AsyncExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
         premises = Premises(Path(data))
@@ -43,6 +44,8 @@ async def examine(command: Sequence[str], game: str, log: Path, cases: Sequence[
         for case in cases:
             begun = time.monotonic()
             finding = await _examine(exam, case)
+            if patient.ended is not None and not exam.was_welcomed:
+                raise BotCrashed(f"the bot {patient.ended} before it was welcomed; {patient.last_words}")
             yield Examined(case, finding, time.monotonic() - begun)
 
 

@@ -53,7 +53,8 @@ class Examination:
         """Whether the bot seeks matches by itself."""
         self.slowest_move = 0.0
         self._game = game
-        self._warm = False
+        self.was_welcomed = False
+        """Whether the bot came in, in any of its runs."""
         self._holds = False
         self._run = 0
         """The mark at which the bot's process began."""
@@ -67,10 +68,10 @@ class Examination:
         """Have the bot run, connected and welcomed."""
         if self.patient.ended is not None:
             await self.renew()
-        within = WELCOME_WITHIN if self._warm else WARM_WITHIN
+        within = WELCOME_WITHIN if self.was_welcomed else WARM_WITHIN
         if await self._until(self._welcomed, within) is None:
             raise Failed(f"was not welcomed within {within:g} s: it has to connect and say hello")
-        self._warm = True
+        self.was_welcomed = True
 
     async def renew(self) -> None:
         """Run the bot anew, when nothing of an earlier run is under way any more."""

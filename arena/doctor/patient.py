@@ -24,6 +24,8 @@ class Patient:
     def __init__(self, command: Sequence[str], port: int, game: str, log: Path, happened: Callable[[], None]) -> None:
         self.ended: str | None = None
         """How the process ended, if it did by itself."""
+        self.last_words = ""
+        """What it wrote by then, and where the log of it is."""
         self.log = log
         self._command = tuple(command)
         self._url = f"ws://{HOST}:{port}"
@@ -62,5 +64,6 @@ class Patient:
 
     def _crashed(self, process: BotProcess, what: str) -> None:
         if process is self._process:
-            self.ended = what.partition(";")[0].removeprefix(f"{process.name} ")
+            ended, _, self.last_words = what.removeprefix(f"{process.name} ").partition("; ")
+            self.ended = ended
             self._happened()
