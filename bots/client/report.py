@@ -85,7 +85,7 @@ def rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
 def error(bot: str, problem: Error) -> str:
     """An `error` of the arena, in its own words, with what the author can do about it."""
     advice = {
-        error_codes.NAME_TAKEN: "; choose another name, or give its token with --token",
+        error_codes.NAME_TAKEN: "; --name gives another name, --token its token",
         error_codes.AUTH_FAILED: "; if the bot is another's, choose another name with --name; "
         "else bring its token, with --token or ARENA_TOKEN",
     }.get(problem.code, "")

@@ -393,7 +393,7 @@ def test_a_refused_name_stops_the_bot_with_advice(talk: Talk) -> None:
     error = messages.Error(code="name_taken", message="the name mine is taken", fatal=True)
     assert talk.hears(error) == [
         Say(
-            "mine: the name mine is taken (name_taken); choose another name, or give its token with --token",
+            "mine: the name mine is taken (name_taken); --name gives another name, --token its token",
             trouble=True,
         ),
         Stop(1),
