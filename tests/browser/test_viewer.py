@@ -12,12 +12,12 @@ from chromium import PHONE, Visits
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-FORGED = """async ([id, at, change]) => {
+FORGED = """async ([id, changes]) => {
   const script = document.querySelector("script[type=module]").src;
   const { MatchDocument } = await import(script.replace("main.js", "document.js"));
   const { Viewer } = await import(script.replace("main.js", "viewer.js"));
   const found = await (await fetch(`/api/v1/matches/${id}`)).json();
-  Object.assign(found.plies[at], change);
+  for (const [at, change] of Object.entries(changes)) Object.assign(found.plies[at], change);
   new Viewer(document.querySelector("#viewer"), new MatchDocument(found));
 }"""
 
@@ -119,6 +119,22 @@ async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
         await expect(page.locator("tr[aria-current]")).to_contain_text("any stick will do")
 
 
+async def test_each_seat_has_a_scale_of_its_own_for_what_it_says(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept['tictactoe']}"))
+        values = [562_000, 100, -281_000, -50]
+        await page.evaluate(
+            FORGED, [kept["tictactoe"], {at: {"info": {"value": value}} for at, value in enumerate(values)}]
+        )
+        plot = page.get_by_role("img", name="what the bots say of their positions")
+        await expect(plot.locator(".line.seat-0")).to_have_attribute("d", re.compile("^M1 4.0L3 73.0"))
+        await expect(plot.locator(".line.seat-1")).to_have_attribute("d", re.compile("^M2 4.0L4 73.0"))
+        caption = page.locator("figcaption", has_text="what the bots say of their positions")
+        await expect(caption).to_contain_text(re.compile("each on a scale of its own: .* ± 562K.* ± 100"))
+
+
 async def test_a_match_is_shown_though_its_grades_do_not_come(
     visiting: Visits, library: str, kept: dict[str, str]
 ) -> None:
@@ -149,7 +165,7 @@ async def test_a_forged_record_is_red_at_the_ply_that_is_wrong(
 ) -> None:
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}"))
-        await page.evaluate(FORGED, [kept["nim"], 2, change])
+        await page.evaluate(FORGED, [kept["nim"], {2: change}])
         await page.get_by_role("button", name="Verify in this browser").click()
         await expect(page.locator(".verdict.bad")).to_contain_text("✗ Wrong at ply 2")
         await expect(page.locator(".wrong-ply")).to_have_count(1)

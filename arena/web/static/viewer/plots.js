@@ -1,5 +1,6 @@
 /** What bots said of their positions and how long they thought, by ply, with a cursor. */
 
+import { seatSign } from "../board/armies.js";
 import { el, put, say, svg } from "../dom.js";
 import { durationText, shortValue } from "./document.js";
 
@@ -27,10 +28,10 @@ export class Plots {
       put(plot.picture, "viewBox", `0 0 ${Math.max(1, match.last)} ${HEIGHT}`);
       plot.last = Math.max(1, match.last);
     }
-    const { paths, most } = valuePaths(match);
-    drawPlot(this.values, paths, "line");
-    put(this.values.element, "hidden", most === null);
-    if (most !== null) say(this.values.scale, `up to ± ${shortValue(most)}`);
+    const values = valuePaths(match);
+    drawPlot(this.values, values.map(({ d }) => d), "line");
+    put(this.values.element, "hidden", values.every(({ d }) => !d));
+    this.values.scale.replaceChildren("each on a scale of its own: ", ...values.flatMap(({ d, most }, seat) => (d ? [scaleOf(match, seat, most)] : [])));
     const times = timePaths(match);
     drawPlot(this.times, times.paths, "bars");
     put(this.times.element, "hidden", times.most === 0);
@@ -64,17 +65,19 @@ function drawPlot(plot, paths, kind) {
   plot.lines.replaceChildren(...paths.map((d, seat) => svg("path", { class: `${kind} seat-${seat}`, d })));
 }
 
-/** A line for each seat, zero in the middle. */
+/** A line for each seat, zero in the middle: what two bots mean by a number has nothing in common. */
 function valuePaths({ header, plies }) {
-  const said = plies.map(({ event, info }, index) => [index + 1, event.seat, info?.value]).filter(([, , value]) => Number.isFinite(value));
-  if (!said.length) return { paths: [], most: null };
-  const most = said.reduce((so, [, , value]) => Math.max(so, Math.abs(value)), 0) || 1;
-  const paths = header.seats.map(() => "");
-  for (const [at, seat, value] of said) {
-    const y = HEIGHT / 2 - ((value / most) * (HEIGHT - 8)) / 2;
-    paths[seat] += `${paths[seat] ? "L" : "M"}${at} ${y.toFixed(1)}`;
-  }
-  return { paths, most };
+  const said = header.seats.map(() => []);
+  for (const [index, { event, info }] of plies.entries()) if (Number.isFinite(info?.value)) said[event.seat].push([index + 1, info.value]);
+  return said.map((points) => {
+    const most = points.reduce((so, [, value]) => Math.max(so, Math.abs(value)), 0);
+    const drawn = points.map(([at, value]) => `${at} ${(HEIGHT / 2 - ((value / (most || 1)) * (HEIGHT - 8)) / 2).toFixed(1)}`);
+    return { d: drawn.length ? `M${drawn.join("L")}` : "", most };
+  });
+}
+
+function scaleOf({ header }, seat, most) {
+  return el("span", { class: "plot-scale" }, seatSign(seat), `${header.seats[seat].bot} ± ${shortValue(most)}`);
 }
 
 function timePaths(match) {
