@@ -1,7 +1,7 @@
 /** All that is known of the ply that is shown: thinking, value, note, refused moves, the grade, what was verified. */
 
 import { el } from "../dom.js";
-import { durationText, valueText } from "./document.js";
+import { clockText, durationText, valueText } from "./document.js";
 
 export class Now {
   /**
@@ -36,7 +36,7 @@ export class Now {
     const thought = match.thought(at);
     if (thought !== null) {
       const back = given ? `, ${durationText(given)} given back` : "";
-      facts.push(["thought", `${durationText(thought)}, ${durationText(match.clock(at)[event.seat])} left${back}`]);
+      facts.push(["thought", `${durationText(thought)}${back}; ${clockText(match.clock(at)[event.seat])} on the clock`]);
     }
     const searched = [
       Number.isFinite(info.value) ? `value ${valueText(info.value)}` : "",
