@@ -205,6 +205,8 @@ def test_matches_that_are_added_while_pages_are_read_neither_repeat_nor_hide_one
         ("/tournaments/t0", 404, "there is no tournament 't0'"),
         ("/leaderboard/nim/odd", 404, "nothing was rated in 'nim/odd': there is "),
         ("/matches?game=chess", 400, "there is no game 'chess': one of nim, grundy"),
+        ("/matches?pool=nim", 400, "there is no pool 'nim': one of "),
+        ("/matches?pool=nim/foo&game=nim", 400, "there is no pool 'nim/foo': one of "),
         ("/pools?game=chess", 400, "there is no game 'chess': one of nim, grundy"),
         ("/matches?bot=nobody", 400, "there is no bot called 'nobody'"),
         ("/matches?bot=ann&opponent=nobody", 400, "there is no bot called 'nobody'"),
@@ -228,6 +230,14 @@ def test_what_is_wrong_is_said_in_a_sentence(api: Visitor, address: str, status:
     told = refused(api, address)
     assert told[0] == status
     assert told[1].startswith(message), told[1]
+
+
+@pytest.mark.parametrize("of", ["history", "opponents", "seats", "versions", "endings"])
+def test_a_pool_that_is_none_is_refused_and_one_without_matches_is_empty(api: Visitor, of: str) -> None:
+    status, message = refused(api, f"/bots/ann/{of}?pool=nim/foo")
+    assert (status, message[:35]) == (400, "there is no pool 'nim/foo': one of ")
+    for pool in ("risk-campaign/world", "risk-duel/unrated"):
+        assert asked(api, f"/bots/ann/{of}?pool={pool}")["rows"] == []
 
 
 def test_what_takes_long_is_done_for_nobody_who_has_gone(

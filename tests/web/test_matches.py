@@ -63,7 +63,7 @@ def test_what_is_searched_for_is_said_and_stands_in_the_form(played: Visitor) ->
     ("query", "field", "sentence"),
     [
         ("game=chess", "game", "There is no game chess"),
-        ("pool=nim/none", "pool", "There is no pool nim/none"),
+        ("pool=nim/none", "pool", "There is no pool &#39;nim/none&#39;: one of "),
         ("reason=luck", "reason", "There is no reason luck"),
         ("since=yesterday", "since", "Yesterday is no date"),
         ("opponent=bob", "opponent", "Of which bot?"),

@@ -33,6 +33,7 @@ from arena.web.api.operation import File, Inquiry, Operation
 from arena.web.api.queries import BoardQuery, BotsQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
 from arena.web.faults import NotFound
 from arena.web.offline import offline_page
+from arena.web.pools import unknown_pool
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
 from protocol.shown import shown
@@ -94,6 +95,12 @@ def _check_bot(asked: Inquiry[Any], rows: object) -> None:
         bot(asked)
 
 
+def _check_pool(asked: Inquiry[Any], rows: object) -> None:
+    """Of a pool of which nothing is told, whether there is one. Raises `UsageFault`."""
+    if not rows and asked.query.pool is not None and (wrong := unknown_pool(asked.site.reader, asked.query.pool)):
+        raise UsageFault(wrong)
+
+
 def incidents(asked: Inquiry[Query]) -> Rows[Incident]:
     """What went wrong with a bot."""
     rows = asked.site.reader.incidents(asked.path["bot"])
@@ -105,6 +112,7 @@ def history(asked: Inquiry[OfPool]) -> Rows[HistoryPoint]:
     """A bot's rating over time."""
     rows = asked.site.reader.history(asked.path["bot"], asked.query.pool)
     _check_bot(asked, rows)
+    _check_pool(asked, rows)
     return Rows(rows=rows)
 
 
@@ -113,6 +121,7 @@ def opponents(asked: Inquiry[PagedOfPool]) -> Page[OpponentRow]:
     query = asked.query
     page = asked.site.reader.opponents(asked.path["bot"], query.pool, after=query.after, limit=query.limit)
     _check_bot(asked, page.rows)
+    _check_pool(asked, page.rows)
     return page
 
 
@@ -120,6 +129,7 @@ def seats(asked: Inquiry[OfPool]) -> Rows[SeatRow]:
     """How a bot fared in each seat."""
     rows = asked.site.reader.by_seat(asked.path["bot"], asked.query.pool)
     _check_bot(asked, rows)
+    _check_pool(asked, rows)
     return Rows(rows=rows)
 
 
@@ -128,6 +138,7 @@ def versions(asked: Inquiry[PagedOfPool]) -> Page[VersionRow]:
     query = asked.query
     page = asked.site.reader.by_version(asked.path["bot"], query.pool, after=query.after, limit=query.limit)
     _check_bot(asked, page.rows)
+    _check_pool(asked, page.rows)
     return page
 
 
@@ -135,6 +146,7 @@ def endings(asked: Inquiry[OfPool]) -> Rows[Ending]:
     """How a bot's matches ended for it."""
     rows = asked.site.reader.endings(asked.path["bot"], asked.query.pool)
     _check_bot(asked, rows)
+    _check_pool(asked, rows)
     return Rows(rows=rows)
 
 
@@ -145,6 +157,7 @@ def matches(asked: Inquiry[MatchesQuery]) -> Page[Result]:
         game_class(query.game)
     wanted = Search(**{name: getattr(query, name) for name in Search.__struct_fields__})
     page = reader.search(wanted, after=query.after, limit=query.limit)
+    _check_pool(asked, page.rows)
     for name in (query.bot, query.opponent):
         if not page.rows and name is not None and reader.profile(name) is None:
             raise UsageFault(f"there is no bot called {shown(name)}")

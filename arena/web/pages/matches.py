@@ -9,8 +9,9 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.browsing import OUTCOMES, UNRATED, Page, Search
+from arena.store.browsing import OUTCOMES, Page, Search
 from arena.store.reader import Reader
+from arena.web.pools import known_pools, unknown_pool
 from arena.web.rendering import page, site_of
 from arena.web.results import OUTCOME_WORDS, WORDS
 from protocol.errors import UsageFault
@@ -26,8 +27,7 @@ def matches(request: Request) -> Response:
     reader = site_of(request).reader
     asked = {name: request.query_params.get(name, "").strip() for name in FIELDS}
     after = request.query_params.get("after") or None
-    pools = [*reader.pools(), *(f"{game}/{UNRATED}" for game in NAMES)]
-    wrong = _wrong(asked, pools)
+    wrong = _wrong(reader, asked)
     found = None
     if not wrong:
         try:
@@ -47,21 +47,23 @@ def matches(request: Request) -> Response:
         words=_words(asked),
         wrong=wrong,
         found=found or Page(rows=[], total=0),
-        pools=pools,
+        pools=known_pools(reader),
         reasons=WORDS,
         outcomes=OUTCOME_WORDS,
         filtered=any(asked.values()),
     )
 
 
-def _wrong(asked: Mapping[str, str], pools: list[str]) -> dict[str, str]:
+def _wrong(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
     """What is wrong with the fields, by their names."""
-    known = {"game": NAMES, "pool": pools, "reason": list(WORDS), "outcome": OUTCOMES}
+    known = {"game": NAMES, "reason": list(WORDS), "outcome": OUTCOMES}
     wrong = {
         name: f"there is no {name} {asked[name]}: one of {', '.join(values)}"
         for name, values in known.items()
         if asked[name] and asked[name] not in values
     }
+    if asked["pool"] and (unknown := unknown_pool(reader, asked["pool"])):
+        wrong["pool"] = unknown
     for name in ("opponent", "outcome"):
         if asked[name] and not asked["bot"] and name not in wrong:
             wrong[name] = "of which bot? Name one above"
