@@ -85,6 +85,11 @@ def test_the_start_page_says_which_leaderboard_it_shows_and_so_what_it_renews(vi
     assert "<h1>Leaderboard: tictactoe/classic</h1>" in visitor.get("/leaderboard/tictactoe/classic").text
 
 
+def test_the_leaderboard_of_no_game_is_the_start_page(visitor: Visitor) -> None:
+    season(visitor.store)
+    assert visitor.get("/leaderboard").text == visitor.get("/").text
+
+
 def test_a_game_that_nobody_played_is_no_error(visitor: Visitor) -> None:
     answer = visitor.get("/leaderboard/grundy")
     assert answer.status == 200

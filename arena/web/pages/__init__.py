@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
 from arena.web.pages.api import api
@@ -15,6 +16,7 @@ from arena.web.pages.tournaments import tournament, tournaments
 
 ROUTES = [
     Route("/", leaderboard),
+    Route("/leaderboard", lambda _: RedirectResponse("/")),
     Route("/leaderboard/{game}", leaderboard),
     Route("/leaderboard/{game}/{preset}", leaderboard),
     Route("/bots/{name}", bot),
