@@ -48,6 +48,18 @@ function answer(turn, move = choose(turn)) {
   send({ type: "move", match: turn.match, ply: turn.ply, move });
 }
 
+function result({ match, ranks, reason, seats }, seat) {
+  const rank = ranks[seat];
+  const why = rank === 1 ? reason : seats[seat].reason;
+  return `${reason === "void" ? "had no result in" : came(rank, ranks)} ${match} (${why})`;
+}
+
+function came(rank, ranks) {
+  if (ranks.every((other) => other === rank)) return "drew";
+  if (rank === 1) return ranks.filter((other) => other === 1).length === 1 ? "won" : "shared first place in";
+  return ranks.length === 2 ? "lost" : `came ${rank}${{ 2: "nd", 3: "rd" }[rank] ?? "th"} of ${ranks.length} in`;
+}
+
 const on = {
   welcome(message) {
     wait = 100;
@@ -66,8 +78,9 @@ const on = {
     console.error(`${bot}: move rejected at ply ${ply} of ${match}: ${message}`);
     if (strikes_left > 0) answer(answers.get(match).turn);
   },
-  end({ match, ranks, reason }) {
-    console.log(`${bot}: ${ranks[seats.get(match)] === 1 ? "won" : "did not win"} ${match} (${reason})`);
+  end(message) {
+    const { match } = message;
+    console.log(`${bot}: ${result(message, seats.get(match))}`);
     seats.delete(match);
     answers.delete(match);
     matchesLeft -= 1;

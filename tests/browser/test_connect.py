@@ -18,6 +18,7 @@ async def test_a_name_is_registered_once_and_its_token_lets_a_program_in(visitin
     async with serving(tmp_path / "data", "--web-port", "0") as arena, visiting(await arena.page(), PHONE) as visit:
         page = await visit.open("/connect?bot=zoe")
         await expect(page.locator("#address")).to_have_text(arena.url)
+        await expect(page.locator("#javascript-run")).to_have_text("node my_bot.mjs")
         await page.get_by_role("button", name="Register it").click()
         await expect(page.get_by_text("zoe is yours.")).to_be_visible()
         token = await page.locator("#token").inner_text()

@@ -19,6 +19,7 @@ from arena.web.pages.connect import address
 from arena.web.site import Site
 from node import Node, node_in
 from patience import WITHIN
+from players import player
 from processes import Served, play, serving
 from visitor import Visitor, served
 
@@ -48,12 +49,21 @@ def code(page: str, name: str) -> str:
     return html.unescape(re.sub(r"<[^>]*>", "", found[1]))
 
 
-async def played_against_random(arena: Served, *command: str, folder: Path) -> str:
-    """What a bot says that is run by a command, once it has played two matches."""
-    environ = {**os.environ, "XDG_CONFIG_HOME": str(folder), "PYTHONUNBUFFERED": "1", "ARENA_TOKEN": "t" * 16}
-    bot = await asyncio.create_subprocess_exec(
-        *command, cwd=folder, env=environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+async def started(*command: str, folder: Path, **environ: str) -> asyncio.subprocess.Process:
+    """A bot that is run by a command, of whose tokens only the folder knows."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+    return await asyncio.create_subprocess_exec(
+        *command,
+        cwd=folder,
+        env={**inherited, "XDG_CONFIG_HOME": str(folder), "PYTHONUNBUFFERED": "1", **environ},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
     )
+
+
+async def played_against_random(arena: Served, *command: str, folder: Path, **environ: str) -> str:
+    """What a bot says that is run by a command, and plays two matches."""
+    bot = await started(*command, folder=folder, **environ)
     try:
         await play(arena, "random", 2)
     finally:
@@ -77,14 +87,35 @@ async def test_the_python_on_the_page_plays_on_this_arena(tmp_path: Path) -> Non
     assert code(page, "python") == example.replace('Mine("mine")', f'Mine("ann"), url="{arena.url}"')
 
 
-async def test_the_javascript_on_the_page_plays_on_this_arena(tmp_path: Path, node: Node) -> None:
+async def test_the_javascript_on_the_page_plays_on_this_arena_and_keeps_its_name(tmp_path: Path, node: Node) -> None:
     async with serving(tmp_path / "data") as arena:
         with beside(arena) as visitor:
             page = visitor.get("/connect").text
-        (node.folder / "my_bot.mjs").write_text(code(page, "javascript"))
-        said = await played_against_random(arena, node.program, "my_bot.mjs", folder=node.folder)
-    assert re.fullmatch(r"(\S+ win\n)+(closed: .*\n)?", said)
-    assert code(page, "javascript-run") == "ARENA_TOKEN=choose-a-long-secret node my_bot.mjs"
+            (node.folder / "my_bot.mjs").write_text(code(page, "javascript"))
+            run, *words = code(page, "javascript-run").split()
+            assert (run, words) == ("node", ["my_bot.mjs"])
+            for _ in range(2):
+                said = await played_against_random(arena, node.program, *words, folder=node.folder)
+                results = re.findall(r"mine: (won|lost) (\S+) \(win\)\n", said)
+                assert results and re.fullmatch(r"(mine: .*\n)+(closed: .*\n)?", said)
+            winners = {
+                result.match: seat.bot for result in visitor.store.matches() for seat in result.seats if seat.rank == 1
+            }
+            assert all((how == "won") == (winners[match] == "mine") for how, match in results)
+    assert (node.folder / ".arena-token-mine").stat().st_mode & 0o777 == 0o600
+
+
+async def test_the_javascript_on_the_page_comes_in_only_with_the_token_of_its_name(tmp_path: Path, node: Node) -> None:
+    async with serving(tmp_path / "data") as arena, player(arena.url, "mine"):
+        with beside(arena) as visitor:
+            (node.folder / "my_bot.mjs").write_text(code(visitor.get("/connect").text, "javascript"))
+        bot = await started(node.program, "my_bot.mjs", folder=node.folder)
+        out, _ = await asyncio.wait_for(bot.communicate(), WITHIN)
+        assert out.decode().startswith("that is not the token of mine\nclosed: 4001")
+        assert bot.returncode == 1
+        token = f"{'mine':*>16}"
+        said = await played_against_random(arena, node.program, "my_bot.mjs", folder=node.folder, ARENA_TOKEN=token)
+    assert re.match(r"mine: (won|lost) ", said)
 
 
 async def test_a_bot_is_told_which_matches_it_lost(tmp_path: Path) -> None:

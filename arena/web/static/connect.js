@@ -117,7 +117,7 @@ function shown(bot, token) {
   const code = el("code", { id: "token", "data-what": "the token" }, token);
   const pre = el("pre", { class: "token", tabindex: "0" }, code);
   const inCommand = document.getElementById("token-in-command");
-  if (bot === place.dataset.coded) inCommand.textContent = token;
+  if (bot === place.dataset.coded) inCommand.textContent = `ARENA_TOKEN=${token} `;
   const nodes = [
     el("p", {}, el("strong", {}, `${bot} is yours.`), " This is its token. It is shown once and kept nowhere: save it now."),
     el("div", {}, pre),
