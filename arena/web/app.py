@@ -23,6 +23,7 @@ from arena.web.hosts import OwnNames
 from arena.web.pages import ROUTES
 from arena.web.rendering import as_page, site_of
 from arena.web.site import STATIC, Site
+from arena.web.upgrades import NoWebSocket
 from protocol.errors import Fault
 
 LEAST_ZIPPED = 1000
@@ -44,6 +45,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             Middleware(GZipMiddleware, LEAST_ZIPPED, 6),
             Middleware(OwnNames, proxies=Proxies(proxies)),
             Middleware(ProxyHeadersMiddleware, trusted_hosts=[str(network) for network in proxies]),
+            Middleware(NoWebSocket, socket=site.socket),
             Middleware(api.ReadableAnywhere),
             Middleware(Unforeseen, answer=_told),
         ],

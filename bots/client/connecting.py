@@ -71,7 +71,8 @@ def _not_upgraded(url: str, response: Response) -> Fault:
     """An answer in HTTP: of those that blame the request only some pass by themselves."""
     status = response.status_code
     body = (response.body or b"").decode(errors="replace").strip().split("\n")[0][:200]
-    why = f"{url} answered HTTP {status}" + (f": {body}" if body else "")
+    said = " with a web page" if body.startswith("<") else f": {body}" if body else ""
+    why = f"{url} answered HTTP {status}{said}"
     if 400 <= status < 500 and status not in _PASSING:
         return Refused(why)
     return Away(why, _asked(response.headers.get("Retry-After", ""), datetime.now(UTC)))

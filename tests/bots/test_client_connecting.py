@@ -67,10 +67,10 @@ async def says_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
     writer.close()
 
 
-def answers(head: str) -> Serve:
+def answers(head: str, body: str = "") -> Serve:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(REQUEST)
-        writer.write(f"HTTP/1.1 {head}\r\nContent-Length: 0\r\n\r\n".encode())
+        writer.write(f"HTTP/1.1 {head}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
         writer.close()
 
     return serve
@@ -161,6 +161,20 @@ async def test_a_refused_handshake_is_quoted() -> None:
         async with serving(answers(status)) as url:
             with pytest.raises(Refused, match=f"{url} answered HTTP {status[:3]}"):
                 await connect(url)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("bots connect elsewhere\n", ": bots connect elsewhere"),
+        ("<!doctype html>\n<title>Shop</title>", " with a web page"),
+    ],
+)
+async def test_of_an_answer_a_sentence_is_quoted_and_a_web_page_is_not(body: str, says: str) -> None:
+    async with serving(answers("404 Not Found", body)) as url:
+        with pytest.raises(Refused) as refused:
+            await connect(url)
+    assert str(refused.value) == f"{url} answered HTTP 404{says}"
 
 
 async def test_a_host_that_can_be_none_is_refused() -> None:

@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 
 from certificates import make
 from commands import call, children, ends
-from processes import Served, serving
+from processes import Served, run, serving
 from visitor import Answer
 
 
@@ -49,6 +49,14 @@ async def test_a_server_brings_up_a_page_that_knows_where_it_listens(tmp_path: P
         assert f"people look at {await served.page()}/" in (await get(f"http://127.0.0.1:{port}/")).text
     assert served.process.returncode == 0
     assert len(served.said) == 2, served.said
+
+
+async def test_a_bot_that_comes_to_the_page_is_told_where_bots_connect_and_ends(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--web-port", "0") as served:
+        wrong = (await served.page()).replace("http", "ws")
+        code, _, err = await run("arena-bot", "run", "random", "--game", "nim", "--url", wrong, folder=tmp_path)
+    says = f"this is the arena's page for browsers; bots connect to {served.url}"
+    assert (code, err) == (1, f"random: {wrong} answered HTTP 404: {says}\n")
 
 
 async def test_its_own_page_may_connect_and_no_other_port_of_the_host(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
 
 from arena.network.addresses import networks
 from arena.network.places import Bounds
@@ -54,6 +56,14 @@ async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
     writer.write(ASK)
     async with asyncio.timeout(WITHIN):
         return (await reader.readline()).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_bot_is_told_that_it_can_connect_to_no_stored_arena(port: int) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        await connect(f"ws://127.0.0.1:{port}/socket")
+    answer = refused.value.response
+    assert answer.status_code == 404
+    assert answer.body.startswith(b"these are the pages of a stored arena, to which nothing can connect")
 
 
 async def test_the_oldest_connection_of_an_address_makes_room_for_its_third(port: int) -> None:
