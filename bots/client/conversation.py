@@ -12,7 +12,7 @@ import msgspec
 
 from bots.client import report
 from bots.client.bot import Bot
-from bots.client.effects import Effect, Say, SeekLater, Stop, WarmUp
+from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop, WarmUp
 from bots.client.seat import Seat
 from bots.client.settings import Settings
 from bots.client.thinking import Thought
@@ -30,6 +30,8 @@ PASSING = (UNAVAILABLE, NO_SLOTS)
 """Answers to a seek that may be another one in a while."""
 SEEK_AGAIN, SEEK_AGAIN_AT_LAST = 2.0, 60.0
 """Seconds until the next try, twice as long each time, until a match begins."""
+LOOK_AFTER = 5.0
+"""Seconds of a first seek after which the author is told whom it waits for."""
 HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
 """Fatal errors after which coming back would not help."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
@@ -62,6 +64,8 @@ class Conversation:
         self._seeks_made = 0
         self._holding = self._met = False
         self._next_try = SEEK_AGAIN
+        self._alone = True
+        """Whether nobody was met yet, and the author was not told so."""
         self._parting = ""
         """Why the arena is about to close the connection."""
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
@@ -98,6 +102,8 @@ class Conversation:
             case messages.Unseeked():
                 self._forget(message.id)
                 return self._go_on()
+            case messages.Listing():
+                return self._listed(message)
         return []
 
     def thought(self, thought: Thought) -> list[Effect]:
@@ -115,6 +121,10 @@ class Conversation:
         """The time of a `SeekLater` has come."""
         self._holding = False
         return self._go_on()
+
+    def look(self) -> list[Effect]:
+        """The time of a `LookLater` has come: ask who is here, if nobody was met."""
+        return [messages.List()] if self._alone and self._seeks else []
 
     def warmed(self, game: str, fault: str | None) -> list[Effect]:
         """What a `WarmUp` came to: the game can be played, or not, for this reason."""
@@ -162,6 +172,7 @@ class Conversation:
     def _started(self, start: messages.Start) -> list[Effect]:
         self._awaited.discard(start.match)
         self._next_try = SEEK_AGAIN
+        self._alone = False
         if start.seek is not None:
             self._forget(start.seek)
         known = self._seats.get(start.match)
@@ -192,6 +203,14 @@ class Conversation:
         if seat is None:
             return [Say(report.rejection(self._bot.name, rejected, None), trouble=True)]
         return seat.rejected(rejected, now)
+
+    def _listed(self, listing: messages.Listing) -> list[Effect]:
+        """Say what the first match waits for, once."""
+        if not (self._alone and self._seeks):
+            return []
+        self._alone = False
+        game = next(iter(self._seeks.values()))
+        return [Say(report.waiting(self._bot.name, game, self._settings.opponent, listing))]
 
     def _erred(self, error: messages.Error) -> list[Effect]:
         line = Say(report.error(self._bot.name, error), trouble=True)
@@ -237,7 +256,8 @@ class Conversation:
             return [messages.Seek(id=self._new_seek(game), game=game, open=True) for game in free[:count]]
         config, rated, opponent = dict(self._settings.config), self._settings.rated, self._settings.opponent
         names = [self._new_seek(games[0]) for _ in range(count)]
-        return [messages.Seek(id=name, game=games[0], config=config, rated=rated, opponent=opponent) for name in names]
+        seeks = [messages.Seek(id=name, game=games[0], config=config, rated=rated, opponent=opponent) for name in names]
+        return [*seeks, LookLater(LOOK_AFTER)] if self._alone else [*seeks]
 
     def _withdraw(self) -> list[Effect]:
         """Take all seeks back: there is enough to play."""

@@ -1,4 +1,4 @@
-"""What the client's core asks its shell to do, in order: send, think, warm up, say a line, seek later, stop."""
+"""What the client's core asks its shell to do, in order: send, think, warm up, say a line, seek or look later, stop."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ class SeekLater:
 
 
 @dataclass(frozen=True, slots=True)
+class LookLater:
+    """Call `Conversation.look` after so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class WarmUp:
     """Have the bot warm up for a game while it plays others, then call `Conversation.warmed`."""
 
@@ -37,4 +44,4 @@ class Stop:
     code: int
 
 
-Effect = FromClient | Work | Say | SeekLater | WarmUp | Stop
+Effect = FromClient | Work | Say | SeekLater | LookLater | WarmUp | Stop

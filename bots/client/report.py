@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from protocol import close_codes, error_codes
-from protocol.messages import End, Error, Move, Outcome, Player, Rejected, Start
+from protocol.messages import End, Error, ListedBot, ListedSeek, Listing, Move, Outcome, Player, Rejected, Start
+from protocol.names import folded
 from protocol.reasons import VOID
 
 STOPPING: Mapping[int, str] = {
@@ -22,6 +23,8 @@ PASSING: Mapping[int, str] = {
     close_codes.TOO_MANY: "takes no more for now",
 }
 """Close codes that say more than that the connection ended."""
+MOST_NAMED = 3
+"""Others who are named in a line."""
 
 
 def welcomed(bot: str, url: str, resumed: Sequence[str]) -> str:
@@ -35,6 +38,42 @@ def ended(url: str, code: int, said: str) -> str:
     if said:
         return f"the arena at {url} says: {said}"
     return f"the arena at {url} {PASSING[code]}" if code in PASSING else f"the connection to {url} ended ({code})"
+
+
+def waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
+    """`mine: waiting for bob at nim, who is not here`: what a seek waits for, as far as a listing tells."""
+    others = {folded(other.bot): other for other in listing.bots if folded(other.bot) != folded(bot)}
+    if opponent is not None:
+        found = others.get(folded(opponent))
+        absent = "" if listing.more_bots else ", who is not here"
+        return f"{bot}: waiting for {opponent} at {game}{_doing(found, game) if found else absent}"
+    told = [f"{other.bot} seeks it {ways}" for other in others.values() if (ways := _ways(other, game))]
+    more = [f"so do {len(told) - MOST_NAMED} more"] if len(told) > MOST_NAMED else []
+    nobody = [] if told or listing.more_bots else ["nobody else seeks it"]
+    seeking = "; ".join(told[:MOST_NAMED] + more + nobody)
+    return f"{bot}: waiting for an opponent at {game}" + (f": {seeking}" if seeking else "")
+
+
+def _doing(other: ListedBot, game: str) -> str:
+    """What somebody does who is named as an opponent."""
+    seeks = [seek for seek in other.seeks if seek.game == game]
+    if not seeks:
+        return ", who is playing now" if other.playing else ", who is here but does not seek it"
+    if all(seek.rated for seek in seeks):
+        return ", who seeks it rated: whoever names an opponent seeks unrated"
+    return f", who seeks it {_ways(other, game)}"
+
+
+def _ways(other: ListedBot, game: str) -> str:
+    return ", ".join(_way(seek) for seek in other.seeks if seek.game == game)
+
+
+def _way(seek: ListedSeek) -> str:
+    """`rated (classic)`: what has to be the same for a match."""
+    if seek.open:
+        return "openly"
+    named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
+    return f"{'rated' if seek.rated else 'unrated'}{named} ({seek.preset or 'a config of its own'})"
 
 
 def result(start: Start, seat: int, end: End) -> str:

@@ -20,7 +20,7 @@ from bots.client.backoff import Backoff
 from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
 from bots.client.conversation import Conversation
-from bots.client.effects import Effect, Say, SeekLater, Stop, WarmUp
+from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop, WarmUp
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
 from bots.client.thinking import Choose, Conclude, Prepare, Thinkers, Thought
 from bots.client.tokens import default_path, handed, token_for
@@ -230,6 +230,8 @@ class Client:
                 print(printable(effect.line, lines=True), file=sys.stderr if effect.trouble else sys.stdout, flush=True)
             elif isinstance(effect, SeekLater):
                 self._running.call_later(effect.seconds, self._seek)
+            elif isinstance(effect, LookLater):
+                self._running.call_later(effect.seconds, self._look)
             elif isinstance(effect, WarmUp):
                 threading.Thread(target=self._warm_up_in_thread, args=(effect.game,), daemon=True).start()
             elif isinstance(effect, Stop):
@@ -242,6 +244,9 @@ class Client:
 
     def _seek(self) -> None:
         self._perform(self._conversation.seek())
+
+    def _look(self) -> None:
+        self._perform(self._conversation.look())
 
     def _warm_up_in_thread(self, game: str) -> None:
         fault = None

@@ -24,7 +24,7 @@ from bots.client.run import Client
 from bots.client.settings import Settings
 from patience import WITHIN
 from protocol.errors import UsageFault
-from protocol.messages import Error, Hello, Seek
+from protocol.messages import Error, Hello, List, Listing, Ready, Seek
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 REQUEST = b"\r\n\r\n"
@@ -293,6 +293,21 @@ async def test_a_peer_that_never_welcomes_is_left(
     for _ in range(3):
         await (await peer.line()).expect(Hello)
     assert "said no welcome" in capsys.readouterr().err
+
+
+async def test_a_bot_that_waits_asks_who_is_here_and_says_it(
+    peer: Any, script: Any, playing: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr("bots.client.conversation.LOOK_AFTER", 0.01)
+    playing(peer.url, opponent="nobody")
+    line = await peer.line()
+    await line.expect(Hello)
+    await line.say(script.welcome())
+    await line.expect(Seek)
+    await line.expect(List)
+    await line.say(Listing(bots=[], matches=[]), script.start(seek="s1"))
+    await line.expect(Ready)
+    assert capsys.readouterr().out.endswith("\nmine: waiting for nobody at nim, who is not here\n")
 
 
 async def test_a_connection_that_fell_silent_is_noticed(

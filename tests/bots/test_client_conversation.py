@@ -11,7 +11,7 @@ import pytest
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
 from bots.client.conversation import Conversation
-from bots.client.effects import Effect, Say, SeekLater, Stop
+from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop
 from bots.client.settings import Settings
 from bots.client.thinking import Choose, Conclude, Prepare, think
 from protocol import messages
@@ -447,3 +447,81 @@ def test_a_game_that_this_version_does_not_know_is_resigned(talk: Talk, script: 
 
 def test_messages_of_types_unknown_to_this_version_are_ignored(talk: Talk) -> None:
     assert talk.conversation.receive(None, 0.0) == []
+
+
+def listing(*bots: messages.ListedBot, more: int = 0) -> messages.Listing:
+    return messages.Listing(bots=[messages.ListedBot(bot="MINE"), *bots], matches=[], more_bots=more)
+
+
+def bob(*seeks: messages.ListedSeek, playing: int = 0) -> messages.ListedBot:
+    return messages.ListedBot(bot="Bob", seeks=list(seeks), playing=playing)
+
+
+RATED = messages.ListedSeek(game="nim", preset="classic", rated=True)
+UNRATED = messages.ListedSeek(game="nim")
+OTHER_GAME = messages.ListedSeek(game="grundy", open=True)
+
+
+@pytest.mark.parametrize(
+    ("opponent", "told", "says"),
+    [
+        (None, listing(), "an opponent at nim: nobody else seeks it"),
+        (None, listing(bob(OTHER_GAME)), "an opponent at nim: nobody else seeks it"),
+        (None, listing(more=1), "an opponent at nim"),
+        (
+            None,
+            listing(bob(RATED, messages.ListedSeek(game="nim", opponents=["ann"]))),
+            "an opponent at nim: Bob seeks it rated (classic), unrated against ann (a config of its own)",
+        ),
+        (
+            None,
+            listing(*(messages.ListedBot(bot=f"b{n}", seeks=[RATED]) for n in range(5))),
+            "an opponent at nim: b0 seeks it rated (classic); b1 seeks it rated (classic); b2 seeks it rated (classic)"
+            "; so do 2 more",
+        ),
+        ("bob", listing(), "bob at nim, who is not here"),
+        ("bob", listing(more=1), "bob at nim"),
+        ("bob", listing(bob(OTHER_GAME)), "bob at nim, who is here but does not seek it"),
+        ("bob", listing(bob(OTHER_GAME, playing=1)), "bob at nim, who is playing now"),
+        ("bob", listing(bob(RATED)), "bob at nim, who seeks it rated: whoever names an opponent seeks unrated"),
+        (
+            "bob",
+            listing(bob(RATED, UNRATED)),
+            "bob at nim, who seeks it rated (classic), unrated (a config of its own)",
+        ),
+    ],
+)
+def test_an_author_is_told_once_whom_the_first_match_waits_for(
+    script: Any, opponent: str | None, told: messages.Listing, says: str
+) -> None:
+    talk = Talk(First("mine"), game="nim", opponent=opponent)
+    assert of(LookLater, talk.hears(script.welcome())) == [LookLater(5.0)]
+    assert talk.conversation.look() == [messages.List()]
+    assert talk.hears(told) == [Say(f"mine: waiting for {says}")]
+    assert talk.hears(told) == talk.conversation.look() == []
+    talk.conversation.lost(1006)
+    assert of(LookLater, talk.hears(script.welcome())) == []
+
+
+def test_nothing_is_said_of_waiting_once_somebody_was_met(script: Any) -> None:
+    talk = Talk(First("mine"), game="nim")
+    talk.hears(script.welcome())
+    talk.conversation.look()
+    talk.hears(script.start(seek="s1"))
+    assert talk.hears(listing()) == []
+    assert of(LookLater, talk.hears(script.end())) == []
+    assert talk.conversation.look() == []
+
+
+def test_who_waits_is_looked_up_again_after_a_connection_was_lost(script: Any) -> None:
+    talk = Talk(First("mine"), game="nim")
+    talk.hears(script.welcome())
+    talk.conversation.lost(1006)
+    assert talk.conversation.look() == []
+    assert of(LookLater, talk.hears(script.welcome())) == [LookLater(5.0)]
+    assert talk.conversation.look() == [messages.List()]
+
+
+@pytest.mark.parametrize("settings", [{"open": True}, {"assigned": True}])
+def test_who_seeks_nobody_looks_for_nobody(script: Any, settings: Any) -> None:
+    assert of(LookLater, Talk(First("mine"), **settings).hears(script.welcome())) == []
