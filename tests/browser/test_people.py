@@ -51,6 +51,34 @@ async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visit
             await expect(page.locator(".players .time").first).to_have_text(re.compile("^(9:5.|10:00)$"))
 
 
+async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) -> None:
+    async with arena(tmp_path) as (served, home), visiting(home) as visit, player(served.url, "rival") as rival:
+        page = await sit_down(visit, "ann", "game=tictactoe")
+        await start_playing(page)
+        why = page.locator("#absent")
+        await expect(why).to_have_text(
+            "Nobody else here wants to play tictactoe now: the match begins when somebody does."
+        )
+        assert await barriers(page) == ""
+        await page.get_by_role("button", name="Give up waiting").click()
+        await page.get_by_role("radio", name="rival").check()
+        await start_playing(page)
+        says = "rival is here, but does not want to play tictactoe with you now: the match begins when it does."
+        await expect(why).to_have_text(says)
+        await rival.seek("tictactoe", open=True)
+        await expect(page.get_by_role("heading", name="tictactoe against rival")).to_be_visible()
+
+
+async def test_nothing_is_said_of_waiting_where_somebody_wants_the_game(visiting: Visits, tmp_path: Path) -> None:
+    async with arena(tmp_path) as (served, home), visiting(home) as visit, player(served.url, "rival") as rival:
+        page = await sit_down(visit, "ann", "game=nim&preset=classic")
+        await start_playing(page)
+        why = page.locator("#absent")
+        await expect(why).to_contain_text("Nobody else here wants to play nim now")
+        await rival.seek("nim", rated=False, config={"preset": "sticks"})
+        await expect(why).to_have_text("")
+
+
 async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
     visiting: Visits, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ import { say } from "../dom.js";
 import { goBy, goByNone, identity } from "../identity.js";
 import { theWire } from "../wire.js";
 import { Offer } from "./offer.js";
+import { hindrance } from "./opponents.js";
 import { Table } from "./table.js";
 import { listed, sentence } from "./words.js";
 
@@ -119,15 +120,7 @@ function play(wire) {
   });
   wire.on("listing", (listing) => {
     offer.here(listing);
-    if (seek === null) return;
-    const here = new Set(listing.bots.map(({ bot }) => bot.toLowerCase()));
-    const away = wanted.opponents.filter((name) => !here.has(name.toLowerCase()));
-    say(
-      part("absent"),
-      away.length === 0
-        ? ""
-        : `${listed(away)} ${away.length === 1 ? "is" : "are"} not here now: the match begins when ${away.length === 1 ? "it comes" : "they come"}.`,
-    );
+    if (seek !== null) say(part("absent"), hindrance(wanted, listing));
   });
   wire.on("state", ({ name, reason, code, closed }) => {
     const replaced = closed === 4003;

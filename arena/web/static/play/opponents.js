@@ -1,6 +1,7 @@
 /** Who is here, and whom of them a person wants to meet. */
 
 import { el, put, say } from "../dom.js";
+import { listed } from "./words.js";
 
 const PERSON = "bot-arena/browser";
 
@@ -180,6 +181,35 @@ function readiness({ seeks = [], client, playing = 0 }, game, me) {
   if (person)
     return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
   return { how: "here, but not for this: you wait until they want it", order: 5 };
+}
+
+/**
+ * What keeps somebody waiting, in a sentence; empty where nothing does that a listing tells.
+ * @param {import("./offer.js").Wanted} wanted
+ * @param {{bots: object[], more_bots?: number}} listing
+ */
+export function hindrance({ bot, what: { game }, opponents }, { bots, more_bots = 0 }) {
+  if (more_bots > 0) return ""; // who is not listed may be here
+  const me = bot.toLowerCase();
+  const here = new Map(bots.map((other) => [other.bot.toLowerCase(), wants(other, game, me)]));
+  here.delete(me);
+  const away = opponents.filter((name) => !here.has(name.toLowerCase()));
+  if (away.length > 0)
+    return `${listed(away)} ${away.length === 1 ? "is" : "are"} not here now: the match begins when ${away.length === 1 ? "it comes" : "they come"}.`;
+  const others = opponents.filter((name) => !here.get(name.toLowerCase()));
+  if (others.length > 0)
+    return `${listed(others)} ${others.length === 1 ? "is here, but does" : "are here, but do"} not want to play ${game} with you now: the match begins when ${others.length === 1 ? "it does" : "they do"}.`;
+  if (opponents.length === 0 && ![...here.values()].includes(true))
+    return `Nobody else here wants to play ${game} now: the match begins when somebody does.`;
+  return "";
+}
+
+/** Whether somebody seeks a game in a way in which a person may meet them. */
+function wants({ seeks = [] }, game, me) {
+  return seeks.some(
+    (seek) =>
+      seek.game === game && (seek.open || asks(seek, me) || (!seek.rated && (seek.opponents ?? []).length === 0)),
+  );
 }
 
 /**
