@@ -22,7 +22,7 @@ class NoWebSocket:
         """Serve, or say where bots connect."""
         if scope["type"] == "http":
             request = Request(scope)
-            if request.headers.get("upgrade", "").lower() == "websocket":
+            if "sec-websocket-key" in request.headers:  # a proxy passes it on, unlike `Upgrade`
                 await PlainTextResponse(f"{self._sentence(request)}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
                 return
         await self._app(scope, receive, send)

@@ -142,6 +142,12 @@ def test_a_stored_arena_says_that_nothing_connects_to_it(visitor: Visitor) -> No
     assert 'id="python"' not in told
 
 
+def test_who_asks_for_a_websocket_through_a_proxy_is_told_that_there_is_none(visitor: Visitor) -> None:
+    answer = visitor.get("/", Sec_WebSocket_Key="dGhlIHNhbXBsZSBub25jZQ==")
+    assert answer.status == 404
+    assert "to which nothing can connect" in answer.text
+
+
 async def test_where_registration_is_closed_no_name_is_registered(tmp_path: Path) -> None:
     async with serving(tmp_path / "data") as arena:
         with beside(arena) as visitor:
