@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
+from arena.referee.result import SeatResult
 from arena.replay.document import Document
 from arena.replay.grading import Grades
 from arena.web import bundle
 from arena.web.rendering import rendered
+from arena.web.results import sentence
 from arena.web.site import STATIC
 
 ENTRY = "viewer/offline.js"
@@ -18,6 +20,7 @@ def offline_page(match: Document, grades: Grades | None) -> bytes:
     """The file. The nonce that lets its scripts and styles in follows from the rest: the same match, the same bytes."""
     values = {
         "match": match,
+        "told": _told(match),
         "grades": grades,
         "entry": ENTRY,
         "modules": {"imports": bundle.modules(STATIC, ENTRY)},
@@ -26,3 +29,12 @@ def offline_page(match: Document, grades: Grades | None) -> bytes:
     }
     nonce = hashlib.sha256(repr(values).encode()).hexdigest()[:32]
     return rendered("offline.html", nonce=nonce, **values).encode()
+
+
+def _told(match: Document) -> str:
+    footer = match.footer
+    seats = [
+        SeatResult(bot=seat.bot, version=seat.version, rank=rank, reason=reason)
+        for seat, rank, reason in zip(match.header.seats, footer.ranks, footer.reasons, strict=True)
+    ]
+    return sentence(footer.reason, footer.plies, seats)

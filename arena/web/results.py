@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 
 from arena.referee.result import Result, SeatResult
 from arena.store.browsing import DRAWN, LOST, VOIDED, WON, group_of
+from arena.web.formats import plural
 from protocol import reasons
 from protocol.names import folded
 
@@ -22,6 +24,14 @@ WORDS = {
     reasons.VOID: "called off",
 }
 """Why matches and seats end, for people."""
+_LEFT = {
+    reasons.RESIGNED: "resigned",
+    reasons.TIMEOUT: "ran out of time",
+    reasons.ILLEGAL: "made three illegal moves",
+    reasons.DISCONNECTED: "lost its connection",
+    reasons.NO_SHOW: "never came",
+}
+"""What a seat did that left before the end."""
 OUTCOME_WORDS = {WON: "won", DRAWN: "drawn", LOST: "lost", VOIDED: "called off"}
 
 
@@ -40,6 +50,17 @@ def ending_words(outcome: str, reason: str) -> str:
 def seat_words(rank: int, reason: str) -> str:
     """How a match ended for one of its seats, of which the match's own reason says more where it won."""
     return "won" if rank == 1 and reason == reasons.WIN else ending_words(WON if rank == 1 else LOST, reason)
+
+
+def sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str:
+    """How a match ended, for people: `ann won after 9 plies: bob ran out of time`."""
+    if reason == reasons.VOID:
+        return "called off by the arena, void"
+    first = [seat.bot for seat in seats if seat.rank == 1]
+    ended = f"{' and '.join(first)} {'won' if len(first) == 1 else 'tied'}" if reason != reasons.DRAW else "a draw"
+    left = ", ".join(f"{seat.bot} {_LEFT[seat.reason]}" for seat in seats if seat.reason in _LEFT)
+    limit = f" by the {WORDS[reason]}" if reason in (reasons.PLY_LIMIT, reasons.ROUND_LIMIT) else ""
+    return f"{ended} after {plural(plies, 'ply', 'plies')}{limit}" + (f": {left}" if left else "")
 
 
 def places(result: Result) -> list[list[SeatResult]]:

@@ -13,7 +13,7 @@ import pytest
 
 from arena.store.reader import Reader
 from arena.store.store import Store
-from arena.web.pages.match import sentence
+from arena.web.results import sentence
 from arena.web.site import Site
 from library import ANN, PERFECT, Library
 from visitor import Visitor, served
@@ -82,7 +82,7 @@ def test_every_end_has_its_words(visitor: Visitor, tmp_path: Path) -> None:
         for ends in ("sleep", "leave", "cheat"):
             found = reader.match(library.play("nim", [PERFECT, ANN._replace(ends=ends, at=2)]))
             assert found is not None
-            said[ends] = sentence(found)
+            said[ends] = sentence(found.reason, found.plies, found.seats)
     assert said == {
         "sleep": "perfect won after 3 plies: ann ran out of time",
         "leave": "perfect won after 3 plies: ann lost its connection",

@@ -17,6 +17,8 @@ from arena.web.offline import ENTRY, SHEETS
 from arena.web.site import STATIC
 from commands import call
 from golden import make
+from library import ANN, PERFECT, Library
+from visitor import Visitor
 
 GOLDEN = make.HERE / "duel-south-america.jsonl"
 
@@ -43,6 +45,13 @@ def held(page: str, name: str) -> Any:
 def test_the_match_is_in_it_as_the_api_tells_it_with_its_grades(page: str) -> None:
     assert held(page, "match-document") == json.loads(call("arena", "replay", "show", str(GOLDEN), "--json").out)
     assert held(page, "match-grades") == json.loads(call("arena", "replay", "grade", str(GOLDEN), "--json").out)
+
+
+def test_it_says_how_the_match_ended_as_its_page_does(visitor: Visitor) -> None:
+    match = Library(visitor.store).play("nim", [PERFECT, ANN._replace(ends="resign", at=2)])
+    for address in (f"/matches/{match}", f"/api/v1/matches/{match}/match.html"):
+        (lead,) = re.findall('<p class="lead">(.*)</p>', visitor.get(address).text)
+        assert lead.endswith(": perfect won after 3 plies: ann resigned."), address
 
 
 def test_every_module_that_is_imported_is_in_it_and_no_other_address(page: str) -> None:

@@ -10,24 +10,14 @@ from starlette.responses import Response
 
 from arena.referee import reading
 from arena.referee.record import Record
-from arena.referee.result import Result
 from arena.web.faults import NotFound
-from arena.web.formats import plural
 from arena.web.rendering import page, site_of
+from arena.web.results import sentence
 from machine.exact.judging import has_judge
 from protocol.errors import BadRecord, Fault
 from protocol.games import load
 from protocol.names import MATCH_PATTERN
-from protocol.reasons import DISCONNECTED, DRAW, ILLEGAL, NO_SHOW, PLY_LIMIT, RESIGNED, ROUND_LIMIT, TIMEOUT, VOID
 
-_LEFT = {
-    RESIGNED: "resigned",
-    TIMEOUT: "ran out of time",
-    ILLEGAL: "made three illegal moves",
-    DISCONNECTED: "lost its connection",
-    NO_SHOW: "never came",
-}
-"""What a seat did that left before the end."""
 _is_id = re.compile(MATCH_PATTERN).match
 
 
@@ -45,7 +35,7 @@ def match(request: Request) -> Response:
         request,
         "match.html",
         result=result,
-        told=sentence(result),
+        told=sentence(result.reason, result.plies, result.seats),
         config=config,
         record=record,
         damage=damage,
@@ -58,17 +48,6 @@ def _is_graded(record: Record) -> bool:
         return has_judge(load(record.header.game, record.header.config))
     except Fault:  # a game or a config of another version
         return False
-
-
-def sentence(result: Result) -> str:
-    """How a match ended, for people: `ann won after 9 plies, as bob ran out of time`."""
-    if result.reason == VOID:
-        return "called off by the arena, void"
-    first = [seat.bot for seat in result.seats if seat.rank == 1]
-    ended = f"{' and '.join(first)} {'won' if len(first) == 1 else 'tied'}" if result.reason != DRAW else "a draw"
-    left = ", ".join(f"{seat.bot} {_LEFT[seat.reason]}" for seat in result.seats if seat.reason in _LEFT)
-    limit = f" by the {result.reason.replace('_', ' ')}" if result.reason in (PLY_LIMIT, ROUND_LIMIT) else ""
-    return f"{ended} after {plural(result.plies, 'ply', 'plies')}{limit}" + (f": {left}" if left else "")
 
 
 def _record(body: bytes | None, name: str) -> tuple[Record | None, str | None]:
