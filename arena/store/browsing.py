@@ -42,7 +42,9 @@ class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
 
 
 class PoolStanding(Struct, frozen=True, kw_only=True):
-    """A bot in a pool: `rank` by score among the `bots` there; the mean thinking time of a move, None if unknown."""
+    """A bot in a pool: `rank` by score among the `bots` there; `ms_per_move` is the mean time of a move by the clock, a
+    bot's pauses included, None if unknown.
+    """
 
     pool: str
     game: str

@@ -21,6 +21,11 @@ def test_a_bot_is_shown_in_the_pool_where_it_played_most(visitor: Visitor) -> No
     assert re.search(r"\d of 4", section(page, "standings"))
 
 
+def test_thinking_is_said_to_hold_the_pauses_of_a_bot(visitor: Visitor) -> None:
+    season(visitor.store)
+    assert "what a bot waits for those who watch" in section(visitor.get("/bots/ann").text, "standings")
+
+
 def test_another_pool_has_an_address_of_its_own(visitor: Visitor) -> None:
     season(visitor.store)
     assert "In tictactoe/classic" in visitor.get("/bots/ann?pool=tictactoe/classic").text
