@@ -114,8 +114,29 @@ async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, choo
         assert not start["rated"]
         end = await play(page, rival, choose)
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
+        await expect(page.locator(".status, .terms").filter(visible=True)).to_have_count(0)
         assert end["ranks"][start["seat"]] == 2
         assert await barriers(page) == ""
+
+
+@pytest.mark.parametrize(
+    ("game", "manner"),
+    [
+        ("nim&preset=sticks", "Press a counter: it is taken with all above it, 1, 2 or 3 in all."),
+        ("grundy", "Press a counter: its heap is split after it, into two of different sizes."),
+        ("tictactoe", "Press a free cell to put your mark there."),
+        ("risk-duel", ""),
+    ],
+)
+async def test_a_person_is_told_how_a_move_is_made_and_by_which_clock(
+    visiting: Visits, house: House, game: str, manner: str
+) -> None:
+    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
+        await rival.seek(game.partition("&")[0], open=True)
+        page = await sit_down(visit, f"game={game}&opponent={rival.name}")
+        clock = (await rival.begin())["clock"]
+        assert clock == {"bank_ms": 600_000, "increment_ms": 10_000}
+        await expect(page.locator(".terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
 
 
 @pytest.mark.parametrize(("game", "part"), [("nim", "[tabindex='0']"), ("risk-duel", ".offered")])

@@ -71,6 +71,11 @@ export class Board {
     }
   }
 
+  /** How a person moves here, in a sentence; empty where the board says it turn by turn. */
+  get manner() {
+    return "";
+  }
+
   /** What the dice of an event look like, if it has any. */
   dice() {
     return null;

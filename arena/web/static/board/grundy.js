@@ -29,6 +29,10 @@ export class GrundyBoard extends Board {
     this.#point(null);
   }
 
+  get manner() {
+    return "Press a counter: its heap is split after it, into two of different sizes.";
+  }
+
   describe(state) {
     return `Heaps of ${state.heaps.join(", ")}. ${super.describe(state)}`;
   }

@@ -27,6 +27,11 @@ export class NimBoard extends Board {
     this.#point(null);
   }
 
+  get manner() {
+    const { take } = this.config;
+    return `Press a counter: it is taken with all above it${take === null ? "" : `, ${either(take)} in all`}.`;
+  }
+
   describe(state) {
     const heaps = state.heaps.map((size, heap) => `heap ${heap} holds ${size}`).join(", ");
     return `${heaps[0].toUpperCase()}${heaps.slice(1)}. ${super.describe(state)}`;

@@ -31,6 +31,10 @@ export class TicTacToeBoard extends Board {
     this.roving.offer(this.playable ? this.cells.map((part, cell) => [part, this.#named(cells, cell)]) : []);
   }
 
+  get manner() {
+    return "Press a free cell to put your mark there.";
+  }
+
   describe(state) {
     const held = (mark) => PLACES.filter((_, cell) => state.cells[cell] === mark).join(", ") || "nothing";
     return `${this.player(0)} holds ${held(1)}; ${this.player(1)} holds ${held(2)}. ${super.describe(state)}`;

@@ -6,7 +6,7 @@ import { el, put, say } from "../dom.js";
 import { Clocks } from "./clocks.js";
 import { makeEnding } from "./ending.js";
 import { Pace } from "./pace.js";
-import { result, sentence } from "./words.js";
+import { clockInWords, result, sentence } from "./words.js";
 
 const MOST_LISTED = 60; // legal moves as buttons
 const MOST_LOGGED = 300;
@@ -101,6 +101,7 @@ export class Table {
   #build() {
     const { start } = this;
     this.status = el("p", { class: "status", "aria-live": "polite" });
+    this.terms = el("p", { class: "small faint terms" }, `${this.board.manner} Each has ${clockInWords(start.clock)}.`.trim());
     this.alarm = el("p", { class: "alarm", role: "status" });
     this.wrong = el("p", { class: "wrong", role: "alert" });
     this.skip = el("button", { type: "button", onclick: () => this.pace.hurry(), hidden: true }, "Show all at once");
@@ -138,6 +139,7 @@ export class Table {
       this.clocks.element,
       this.ending,
       this.status,
+      this.terms,
       this.wrong,
       this.alarm,
       el(
@@ -237,7 +239,8 @@ export class Table {
     this.asking.close();
     this.#list([]);
     this.#explain("");
-    this.#say("");
+    this.status.hidden = true;
+    this.terms.hidden = true;
     say(this.alarm, "");
     this.resign.hidden = true;
     this.page.hidden = true;

@@ -81,6 +81,20 @@ export function ordinal(number) {
 }
 
 /**
+ * A clock as one says it: "10 min + 10 s a move".
+ * @param {{bank_ms: number, increment_ms: number}} clock
+ */
+export function clockInWords({ bank_ms: bank, increment_ms: increment }) {
+  return increment === 0 ? `${timeInWords(bank)} for all moves` : `${timeInWords(bank)} + ${timeInWords(increment)} a move`;
+}
+
+function timeInWords(ms) {
+  const minutes = Math.floor(ms / 60_000);
+  const seconds = (ms % 60_000) / 1000;
+  return [minutes && `${minutes} min`, (seconds || !minutes) && `${seconds} s`].filter(Boolean).join(" ");
+}
+
+/**
  * Names as one says them: "ann, bob and cas".
  * @param {string[]} names
  */
