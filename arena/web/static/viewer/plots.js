@@ -35,7 +35,7 @@ export class Plots {
     const times = timePaths(match);
     drawPlot(this.times, times.paths, "bars");
     put(this.times.element, "hidden", times.most === 0);
-    say(this.times.scale, `up to ${durationText(times.most)} by the clock: what a bot waits for those who watch counts, too`);
+    say(this.times.scale, `up to ${durationText(times.most)}, a bot's pauses included`);
   }
 
   /**
