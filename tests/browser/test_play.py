@@ -114,7 +114,7 @@ async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, choo
         assert not start["rated"]
         end = await play(page, rival, choose)
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
-        await expect(page.locator(".status, .terms").filter(visible=True)).to_have_count(0)
+        await expect(page.locator(".asked")).to_be_hidden()
         assert end["ranks"][start["seat"]] == 2
         assert await barriers(page) == ""
 
@@ -136,7 +136,7 @@ async def test_a_person_is_told_how_a_move_is_made_and_by_which_clock(
         page = await sit_down(visit, f"game={game}&opponent={rival.name}")
         clock = (await rival.begin())["clock"]
         assert clock == {"bank_ms": 600_000, "increment_ms": 10_000}
-        await expect(page.locator(".terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
+        await expect(page.locator(".asked .faint")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
 
 
 @pytest.mark.parametrize(("game", "part"), [("nim", "[tabindex='0']"), ("risk-duel", ".offered")])

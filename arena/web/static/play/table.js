@@ -101,7 +101,8 @@ export class Table {
   #build() {
     const { start } = this;
     this.status = el("p", { class: "status", "aria-live": "polite" });
-    this.terms = el("p", { class: "small faint terms" }, `${this.board.manner} Each has ${clockInWords(start.clock)}.`.trim());
+    const terms = `${this.board.manner} Each has ${clockInWords(start.clock)}.`.trim();
+    this.asked = el("div", { class: "row asked" }, this.status, el("p", { class: "small faint" }, terms));
     this.alarm = el("p", { class: "alarm", role: "status" });
     this.wrong = el("p", { class: "wrong", role: "alert" });
     this.skip = el("button", { type: "button", onclick: () => this.pace.hurry(), hidden: true }, "Show all at once");
@@ -138,8 +139,7 @@ export class Table {
       { class: "table", "aria-label": `match ${start.match}` },
       this.clocks.element,
       this.ending,
-      this.status,
-      this.terms,
+      this.asked,
       this.wrong,
       this.alarm,
       el(
@@ -239,8 +239,7 @@ export class Table {
     this.asking.close();
     this.#list([]);
     this.#explain("");
-    this.status.hidden = true;
-    this.terms.hidden = true;
+    this.asked.hidden = true;
     say(this.alarm, "");
     this.resign.hidden = true;
     this.page.hidden = true;
