@@ -223,11 +223,15 @@ class Unseeked(FromServer, frozen=True, kw_only=True):
 
 
 class Start(FromServer, frozen=True, kw_only=True):
-    """A match begins, or is told again after a reconnect (`resumed`). Answer `ready` within 10 s."""
+    """A match begins, or is told again after a reconnect (`resumed`). Answer `ready` within 10 s.
+
+    `preset` is there where the config is one.
+    """
 
     match: str
     seek: str | None = None
     game: str
+    preset: str | None = None
     config: dict[str, Any]
     seat: int | None = None
     seats: list[Player]

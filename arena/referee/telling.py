@@ -35,6 +35,7 @@ def start(
         match=header.match,
         seek=seek,
         game=game.name,
+        preset=game.preset,
         config=game.config,
         seat=seat,
         seats=players,

@@ -24,6 +24,7 @@ def test_a_start_says_what_is_played_by_whom_and_on_what_terms(seat: int | None)
         match="m-1",
         seek=None,
         game="nim",
+        preset="classic",
         config=table.match.game.config,
         seat=seat,
         seats=SEATS,
