@@ -21,7 +21,7 @@ from arena.store.browsing import Search
 from arena.store.finishing import Finished
 from arena.store.reader import Reader
 from arena.store.store import Store
-from arena.web.api import operations
+from arena.web.api import one_match
 from arena.web.api.operation import PREFIX
 from arena.web.api.operations import OPERATIONS
 from arena.web.api.queries import MatchesQuery
@@ -252,7 +252,7 @@ def test_what_takes_long_is_done_for_nobody_who_has_gone(
         assert go_on.wait(WITHIN)
         return Grades(match=name, game="nim", moves=[], seats=[])
 
-    monkeypatch.setattr(operations, "_graded", grade)
+    monkeypatch.setattr(one_match, "_graded", grade)
     address = f"{PREFIX}/matches/{names['match']}/grades"
     with ThreadPoolExecutor() as pool:
         first = pool.submit(api.get, address)
