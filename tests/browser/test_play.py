@@ -42,7 +42,7 @@ async def play(page: Page, rival: Player, choose: Choose, *, turns: int = 1000) 
         if "legal" in told:
             await rival.move(told, kind(told))
         else:
-            await expect(page.locator(".status")).to_contain_text("Your move.")
+            await page.locator(".status", has_text="Your move.").wait_for()  # looks more often than `expect`
             await choose(page, told)
     return told
 
@@ -163,7 +163,8 @@ async def test_the_board_keeps_the_keyboard_between_turns(visiting: Visits, hous
 async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: House) -> None:
     async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page, PHONE) as visit:
         await rival.seek("risk-duel", open=True)
-        page = await sit_down(visit, f"game=risk-duel&preset=south-america&opponent={rival.name}")
+        config = '{"map":"south-america","max_plies":40}'
+        page = await sit_down(visit, f"game=risk-duel&config={config}&opponent={rival.name}")
         await rival.begin()
         await play(page, rival, click_list, turns=4)
         assert await barriers(page) == ""

@@ -1,6 +1,6 @@
 /** Frames shown one after the other, slowly enough to be seen: bots answer within milliseconds. */
 
-const STEP = 900; // ms for which a move of somebody else stands before the next is shown
+const STEP = 600; // ms for which a move of somebody else stands before the next is shown
 const QUICKEST = 150;
 const CATCH_UP = 4000; // ms in which all that wait are shown
 
