@@ -25,7 +25,8 @@ from arena.store.browsing import (
     UnratedStanding,
     VersionRow,
 )
-from arena.store.cursors import cursor, place_of
+from arena.store.cursors import paged, place_of
+from arena.store.reading import standing_of
 from protocol.errors import UsageFault
 from protocol.names import folded
 
@@ -124,8 +125,7 @@ def bots(connection: Connection, search: str | None, after: str | None, limit: i
     shown = [
         BotRow(bot=row.name, created=row.created, seen=row.seen, approved=bool(row.approved)) for row in rows[:limit]
     ]
-    further = cursor((rows[limit - 1].key,)) if len(rows) > limit else None
-    return Page(rows=shown, next=further, total=rows[0].total if rows else 0)
+    return paged(shown, rows, lambda row: (row.key,))
 
 
 def board(
@@ -140,26 +140,10 @@ def board(
     given = {"pool": pool, "search": folded(search or ""), "curve": CURVE, "limit": limit + 1}
     rows = connection.execute(query, given | {"start": after is None, "value": value, "key": key}).all()
     shown = [
-        BoardRow(
-            bot=row.name,
-            mu=row.mu,
-            sigma=row.sigma,
-            score=row.score,
-            played=row.matches,
-            wins=row.wins,
-            draws=row.draws,
-            losses=row.losses,
-            few=row.matches < ladder.FEW,
-            version=row.version,
-            rank=row.rank,
-            curve=msgspec.json.decode(row.curve),
-        )
+        BoardRow(bot=row.name, rank=row.rank, curve=msgspec.json.decode(row.curve), **standing_of(row))
         for row in rows[:limit]
     ]
-    last = rows[limit - 1] if len(rows) > limit else None
-    return Page(
-        rows=shown, next=None if last is None else cursor((last.value, last.key)), total=rows[0].total if rows else 0
-    )
+    return paged(shown, rows, lambda row: (row.value, row.key))
 
 
 def profile(connection: Connection, name: str) -> Profile | None:
@@ -182,15 +166,7 @@ def profile(connection: Connection, name: str) -> Profile | None:
                 game=ladder.game_of(row.pool),
                 rank=row.rank,
                 bots=row.bots,
-                mu=row.mu,
-                sigma=row.sigma,
-                score=ladder.conservative(row.mu, row.sigma),
-                played=row.matches,
-                wins=row.wins,
-                draws=row.draws,
-                losses=row.losses,
-                few=row.matches < ladder.FEW,
-                version=row.version,
+                **standing_of(row),
                 ms_per_move=_thinking(played[row.pool]),
             )
             for row in connection.execute(_STANDINGS, {"bot": bot.id})
@@ -248,10 +224,7 @@ def opponents(connection: Connection, bot: int, pool: str, after: str | None, li
         )
         for row in rows[:limit]
     ]
-    last = rows[limit - 1] if len(rows) > limit else None
-    return Page(
-        rows=shown, next=None if last is None else cursor((last.played, last.key)), total=rows[0].total if rows else 0
-    )
+    return paged(shown, rows, lambda row: (row.played, row.key))
 
 
 def by_seat(connection: Connection, bot: int, pool: str) -> list[SeatRow]:
@@ -268,8 +241,7 @@ def by_version(connection: Connection, bot: int, pool: str, after: str | None, l
     shown = [
         VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row)) for row in rows[:limit]
     ]
-    further = cursor((rows[limit - 1].last,)) if len(rows) > limit else None
-    return Page(rows=shown, next=further, total=rows[0].total if rows else 0)
+    return paged(shown, rows, lambda row: (row.last,))
 
 
 def endings(connection: Connection, bot: int, pool: str) -> list[Ending]:

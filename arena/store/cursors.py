@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
+from arena.store.browsing import Page
 from protocol.errors import UsageFault
 
 T = TypeVar("T", bound=tuple[str | float, ...])
+R = TypeVar("R")
 MOST_CHARACTERS = 500
 MOST_NUMBER = 2**63 - 1
 """Larger ones SQLite does not take."""
@@ -18,6 +21,12 @@ MOST_NUMBER = 2**63 - 1
 def cursor(place: tuple[str | float | None, ...]) -> str:
     """The word for a place in an order."""
     return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
+
+
+def paged(shown: list[R], found: Sequence[Any], place: Callable[[Any], tuple[str | float | None, ...]]) -> Page[R]:
+    """A page of the rows that are shown, of those found, each with the `total`: one more where there are more."""
+    further = cursor(place(found[len(shown) - 1])) if len(found) > len(shown) else None
+    return Page(rows=shown, next=further, total=found[0].total if found else 0)
 
 
 def place_of(word: str, kind: type[T]) -> T:

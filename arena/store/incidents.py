@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, Select, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from arena.store.schema import bots, incidents
@@ -24,8 +24,7 @@ class Incident(Struct, frozen=True, kw_only=True):
 
 def note(connection: Connection, bot: str, incident: Incident) -> None:
     """Keep an incident of a bot that is known, and no more than the last of it."""
-    owner = select(bots.c.id).where(bots.c.key == folded(bot)).scalar_subquery()
-    number = connection.execute(select(owner)).scalar_one()
+    number = connection.execute(_owner(bot)).scalar_one_or_none()
     if number is None:
         return
     row = {"bot": number, "at": incident.at, "code": incident.code, "text": incident.text[:MOST_TEXT]}
@@ -38,12 +37,15 @@ def note(connection: Connection, bot: str, incident: Incident) -> None:
 
 def forget(connection: Connection, bot: str) -> None:
     """Keep nothing of a bot: its name is somebody else's now."""
-    owner = select(bots.c.id).where(bots.c.key == folded(bot)).scalar_subquery()
-    connection.execute(delete(incidents).where(incidents.c.bot == owner))
+    connection.execute(delete(incidents).where(incidents.c.bot == _owner(bot).scalar_subquery()))
 
 
 def latest(connection: Connection, bot: str) -> list[Incident]:
     """Those of a bot that are kept, the newest first."""
-    owner = select(bots.c.id).where(bots.c.key == folded(bot)).scalar_subquery()
-    query = select(incidents).where(incidents.c.bot == owner).order_by(incidents.c.id.desc())
+    query = select(incidents).where(incidents.c.bot == _owner(bot).scalar_subquery()).order_by(incidents.c.id.desc())
     return [Incident(at=row.at, code=row.code, text=row.text) for row in connection.execute(query)]
+
+
+def _owner(bot: str) -> Select[tuple[int]]:
+    """The number of a bot, if there is one of this name."""
+    return select(bots.c.id).where(bots.c.key == folded(bot))

@@ -49,22 +49,23 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
 def leaderboard(connection: Connection, pool: str) -> list[LeaderboardRow]:
     """The rated bots of a pool, best first."""
     query = select(bots.c.name, ratings).join(bots, bots.c.id == ratings.c.bot).where(ratings.c.pool == pool)
-    rows = [
-        LeaderboardRow(
-            bot=row.name,
-            mu=row.mu,
-            sigma=row.sigma,
-            score=ladder.conservative(row.mu, row.sigma),
-            played=row.matches,
-            wins=row.wins,
-            draws=row.draws,
-            losses=row.losses,
-            few=row.matches < ladder.FEW,
-            version=row.version,
-        )
-        for row in connection.execute(query)
-    ]
+    rows = [LeaderboardRow(bot=row.name, **standing_of(row)) for row in connection.execute(query)]
     return sorted(rows, key=lambda row: (-row.score, folded(row.bot)))
+
+
+def standing_of(row: Any) -> dict[str, Any]:
+    """Where a bot stands in a pool, from a row of `ratings`: the fields that every answer about it has."""
+    return {
+        "mu": row.mu,
+        "sigma": row.sigma,
+        "score": ladder.conservative(row.mu, row.sigma),
+        "played": row.matches,
+        "wins": row.wins,
+        "draws": row.draws,
+        "losses": row.losses,
+        "few": row.matches < ladder.FEW,
+        "version": row.version,
+    }
 
 
 def chosen(bot: str | None, game: str | None, tournament: str | None, limit: int | None) -> Select[tuple[int]]:

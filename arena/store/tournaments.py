@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from arena.ratings import pairing
 from arena.ratings.standings import Score, rows_of
 from arena.store.browsing import DRAWN, LOST, VOIDED, WON, Page, TournamentRow, TournamentTable
-from arena.store.cursors import cursor, place_of
+from arena.store.cursors import paged, place_of
 from arena.store.database import StoreFailed
 from protocol.errors import BotFault
 from protocol.games import load
@@ -44,9 +44,8 @@ def tournaments(connection: Connection, after: str | None, limit: int) -> Page[T
     started, name = ("", "") if after is None else place_of(after, tuple[str, str])
     given = {"start": after is None, "started": started, "id": name, "limit": limit + 1}
     rows = connection.execute(_NEXT, given).all()
-    further = cursor((rows[limit - 1].started, rows[limit - 1].id)) if len(rows) > limit else None
     shown = [TournamentRow(**_fields(row)) for row in rows[:limit]]
-    return Page(rows=shown, next=further, total=rows[0].total if rows else 0)
+    return paged(shown, rows, lambda row: (row.started, row.id))
 
 
 def tournament(connection: Connection, name: str) -> TournamentTable | None:

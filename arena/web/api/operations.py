@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -33,6 +34,8 @@ from arena.web.pools import unknown_pool
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
 from protocol.shown import shown
+
+R = TypeVar("R")
 
 
 def games(asked: Inquiry[Query]) -> Rows[GameRow]:
@@ -77,73 +80,67 @@ def bot(asked: Inquiry[Query]) -> Profile:
     """What is known of a bot."""
     profile = asked.site.reader.profile(asked.path["bot"])
     if profile is None:
-        raise _no_bot(asked.path["bot"])
+        raise NotFound(f"there is no bot called {shown(asked.path['bot'])}")
     return profile
 
 
-def _no_bot(name: str) -> NotFound:
-    return NotFound(f"there is no bot called {shown(name)}")
+def _of_bot(asked: Inquiry[OfPool], ask: Callable[[str, str], list[R]]) -> Rows[R]:
+    """What is told of a bot in a pool. Raises `NotFound` and `UsageFault` where there is none of these names."""
+    rows = ask(asked.path["bot"], asked.query.pool)
+    _check_known(asked, rows)
+    return Rows(rows=rows)
 
 
-def _check_bot(asked: Inquiry[Any], rows: object) -> None:
-    """Of a bot of which nothing is told, whether there is one. Raises `NotFound`."""
+def _page_of_bot(asked: Inquiry[PagedOfPool], ask: Callable[..., Page[R]]) -> Page[R]:
+    """The same, a page of it."""
+    page = ask(asked.path["bot"], asked.query.pool, after=asked.query.after, limit=asked.query.limit)
+    _check_known(asked, page.rows)
+    return page
+
+
+def _check_known(asked: Inquiry[Any], rows: Sequence[object]) -> None:
     if not rows:
         bot(asked)
+        _check_pool(asked)
 
 
-def _check_pool(asked: Inquiry[Any], rows: object) -> None:
+def _check_pool(asked: Inquiry[Any]) -> None:
     """Of a pool of which nothing is told, whether there is one. Raises `UsageFault`."""
-    if not rows and asked.query.pool is not None and (wrong := unknown_pool(asked.site.reader, asked.query.pool)):
+    if asked.query.pool is not None and (wrong := unknown_pool(asked.site.reader, asked.query.pool)):
         raise UsageFault(wrong)
 
 
 def incidents(asked: Inquiry[Query]) -> Rows[Incident]:
     """What went wrong with a bot."""
     rows = asked.site.reader.incidents(asked.path["bot"])
-    _check_bot(asked, rows)
+    if not rows:
+        bot(asked)
     return Rows(rows=rows)
 
 
 def history(asked: Inquiry[OfPool]) -> Rows[HistoryPoint]:
     """A bot's rating over time."""
-    rows = asked.site.reader.history(asked.path["bot"], asked.query.pool)
-    _check_bot(asked, rows)
-    _check_pool(asked, rows)
-    return Rows(rows=rows)
+    return _of_bot(asked, asked.site.reader.history)
 
 
 def opponents(asked: Inquiry[PagedOfPool]) -> Page[OpponentRow]:
     """How a bot fared against others."""
-    query = asked.query
-    page = asked.site.reader.opponents(asked.path["bot"], query.pool, after=query.after, limit=query.limit)
-    _check_bot(asked, page.rows)
-    _check_pool(asked, page.rows)
-    return page
+    return _page_of_bot(asked, asked.site.reader.opponents)
 
 
 def seats(asked: Inquiry[OfPool]) -> Rows[SeatRow]:
     """How a bot fared in each seat."""
-    rows = asked.site.reader.by_seat(asked.path["bot"], asked.query.pool)
-    _check_bot(asked, rows)
-    _check_pool(asked, rows)
-    return Rows(rows=rows)
+    return _of_bot(asked, asked.site.reader.by_seat)
 
 
 def versions(asked: Inquiry[PagedOfPool]) -> Page[VersionRow]:
     """How each version of a bot fared."""
-    query = asked.query
-    page = asked.site.reader.by_version(asked.path["bot"], query.pool, after=query.after, limit=query.limit)
-    _check_bot(asked, page.rows)
-    _check_pool(asked, page.rows)
-    return page
+    return _page_of_bot(asked, asked.site.reader.by_version)
 
 
 def endings(asked: Inquiry[OfPool]) -> Rows[Ending]:
     """How a bot's matches ended for it."""
-    rows = asked.site.reader.endings(asked.path["bot"], asked.query.pool)
-    _check_bot(asked, rows)
-    _check_pool(asked, rows)
-    return Rows(rows=rows)
+    return _of_bot(asked, asked.site.reader.endings)
 
 
 def matches(asked: Inquiry[MatchesQuery]) -> Page[Result]:
@@ -153,10 +150,11 @@ def matches(asked: Inquiry[MatchesQuery]) -> Page[Result]:
         game_class(query.game)
     wanted = Search(**{name: getattr(query, name) for name in Search.__struct_fields__})
     page = reader.search(wanted, after=query.after, limit=query.limit)
-    _check_pool(asked, page.rows)
-    for name in (query.bot, query.opponent):
-        if not page.rows and name is not None and reader.profile(name) is None:
-            raise UsageFault(f"there is no bot called {shown(name)}")
+    if not page.rows:
+        _check_pool(asked)
+        for name in (query.bot, query.opponent):
+            if name is not None and reader.profile(name) is None:
+                raise UsageFault(f"there is no bot called {shown(name)}")
     return page
 
 
