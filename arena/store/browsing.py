@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from arena.ratings.standings import TableRow
-from arena.referee.result import Result
+from arena.referee.result import Result, SeatResult
 from arena.store.reading import LeaderboardRow
 from protocol.reasons import VOID
 
@@ -203,9 +203,10 @@ def group_of(result: Result) -> str:
     return result.pool or f"{result.game}/{UNRATED}"
 
 
-def outcome_of(result: Result, seat: int) -> str:
-    """What a match was for a seat, one of `OUTCOMES`."""
+def outcome_of(result: Result, seat: SeatResult) -> str:
+    """What a match was for one of its seats, one of `OUTCOMES`."""
     if result.reason == VOID:
         return VOIDED
-    ranks = [other.rank for other in result.seats]
-    return LOST if ranks[seat] != 1 else WON if ranks.count(1) == 1 else DRAWN
+    if seat.rank != 1:
+        return LOST
+    return WON if [other.rank for other in result.seats].count(1) == 1 else DRAWN

@@ -201,7 +201,7 @@ def _seat_rows(stored: _Stored, rows: dict[str, int]) -> list[dict[str, Any]]:
             "moves": seat.moves,
             "thought_ms": seat.thought_ms,
             "pool": group_of(result),
-            "outcome": outcome_of(result, place),
+            "outcome": outcome_of(result, seat),
             "tournament": result.tournament,
             "played": played,
         }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from arena.referee.result import Result, SeatResult
-from arena.store.browsing import DRAWN, LOST, VOIDED, WON, group_of
+from arena.store.browsing import DRAWN, LOST, VOIDED, WON, group_of, outcome_of
 from arena.web.formats import plural
 from protocol import reasons
 from protocol.names import folded
@@ -74,15 +74,6 @@ def places(result: Result) -> list[list[SeatResult]]:
 def seat_of(result: Result, bot: str) -> SeatResult | None:
     """The seat of a bot, named in any case."""
     return next((seat for seat in result.seats if folded(seat.bot) == folded(bot)), None)
-
-
-def outcome_of(result: Result, seat: SeatResult) -> str:
-    """What a match was for a seat: first alone, first with others, not first; or it was called off."""
-    if result.reason == reasons.VOID:
-        return VOIDED
-    if seat.rank != 1:
-        return LOST
-    return WON if [other.rank for other in result.seats].count(1) == 1 else DRAWN
 
 
 FILTERS = {
