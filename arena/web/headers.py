@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
-"""A host name or address as it may stand in a policy, without its port."""
+from arena.web.site import HOST
 
 
 def policy(host: str, socket: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import cached_property
 from pathlib import Path
 
 from arena.store.reader import Reader
 
 STATIC = Path(__file__).parent / "static"
+HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
+"""A host name or address as it may stand in a URL or a policy, without its port."""
 
 
 class Site:
@@ -34,3 +37,11 @@ class Site:
     def static(self, path: str) -> str:
         """The address of a static file."""
         return f"/static/{self.edition}/{path}"
+
+
+def address(socket: str, host: str, *, encrypted: bool) -> str:
+    """The arena's URL for who reached the page as `host`; `socket` is that of `Site`."""
+    if not socket.isdecimal():
+        return socket
+    name = HOST.match(host)
+    return f"{'wss' if encrypted else 'ws'}://{name[0] if name else 'localhost'}:{socket}"

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from arena.web.pages.connect import address
+from arena.web.site import address
 
 
 class NoWebSocket:

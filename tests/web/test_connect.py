@@ -15,8 +15,7 @@ import pytest
 
 from arena.store.reader import Reader
 from arena.store.store import Store
-from arena.web.pages.connect import address
-from arena.web.site import Site
+from arena.web.site import Site, address
 from node import Node, node_in
 from patience import WITHIN
 from players import player

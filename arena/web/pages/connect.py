@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.store.browsing import LOST, Search
-from arena.web.headers import HOST
 from arena.web.rendering import page, site_of
+from arena.web.site import address
 from protocol.names import is_bot_name
 
 LATEST = 10
@@ -38,11 +38,3 @@ def connect(request: Request) -> Response:
         incidents=[] if known is None else site.reader.incidents(bot),
         lost=lost,
     )
-
-
-def address(socket: str, host: str, *, encrypted: bool) -> str:
-    """The arena's URL for who reached the page as `host`; `socket` is that of `Site`."""
-    if not socket.isdecimal():
-        return socket
-    name = HOST.match(host)
-    return f"{'wss' if encrypted else 'ws'}://{name[0] if name else 'localhost'}:{socket}"
