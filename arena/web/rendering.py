@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import Response
 
 from arena.web import formats, results
 from arena.web.charts import curve
 from arena.web.faults import headers_of, sentence, status_of
-from arena.web.formats import query
 from arena.web.site import Site
-from arena.web.tags import knows, tag_of
+from arena.web.tags import tagged
 from protocol import VERSION
 from protocol.games import NAMES
 
@@ -27,7 +25,7 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.globals.update(version=VERSION, games=NAMES, query=query, curve=curve)
+_templates.globals.update(version=VERSION, games=NAMES, query=formats.query, curve=curve)
 _templates.filters.update({**formats.FILTERS, **results.FILTERS})
 
 
@@ -39,13 +37,10 @@ def site_of(request: Request) -> Site:
 
 def page(
     request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
-) -> HTMLResponse:
+) -> Response:
     """A page, or that the browser has it already. The template knows `site`, `path` (of the address) and the values."""
     text = rendered(template, site=site_of(request), path=request.url.path, **values)
-    told = {"etag": tag_of(text.encode()), "cache-control": "no-cache", **(headers or {})}
-    if status == HTTPStatus.OK and knows(request.headers.get("if-none-match"), told["etag"]):
-        return HTMLResponse(None, HTTPStatus.NOT_MODIFIED, told)
-    return HTMLResponse(text, status, told)
+    return tagged(request, text.encode(), "text/html", headers or {}, status)
 
 
 def rendered(template: str, **values: Any) -> str:
@@ -53,8 +48,8 @@ def rendered(template: str, **values: Any) -> str:
     return _templates.get_template(template).render(**values)
 
 
-def as_page(request: Request, exc: Exception) -> HTMLResponse:
+def as_page(request: Request, exc: Exception) -> Response:
     """The page that says what is wrong."""
     status = status_of(exc)
     values = {"title": status.phrase, "sentence": sentence(request, exc)}
-    return page(request, "fault.html", status.value, headers_of(exc), **values)
+    return page(request, "fault.html", status, headers_of(exc), **values)

@@ -1,16 +1,31 @@
-"""Entity tags: what saves a browser what it has already. Pure."""
+"""Entity tags: what saves a browser what it has already."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 
-def tag_of(body: bytes) -> str:
-    """The weak tag of an answer: the same for the same bytes, however they are packed on their way."""
+def tagged(
+    request: Request, body: bytes, media: str, headers: Mapping[str, str], status: int = HTTPStatus.OK
+) -> Response:
+    """An answer with its tag; nothing of it, where the request says that it is known."""
+    told = {"etag": _tag_of(body), "cache-control": "no-cache", **headers}
+    if status == HTTPStatus.OK and _knows(request.headers.get("if-none-match"), told["etag"]):
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=told)
+    return Response(body, status, told, media)
+
+
+def _tag_of(body: bytes) -> str:
+    """A weak tag: the same for the same bytes, however they are packed on their way."""
     return f'W/"{hashlib.sha256(body).hexdigest()[:24]}"'
 
 
-def knows(known: str | None, tag: str) -> bool:
+def _knows(known: str | None, tag: str) -> bool:
     """Whether `If-None-Match` names the tag."""
     if known is None:
         return False

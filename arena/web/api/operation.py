@@ -17,7 +17,7 @@ from starlette.routing import Route
 from arena.web.api.queries import Query
 from arena.web.rendering import site_of
 from arena.web.site import Site
-from arena.web.tags import knows, tag_of
+from arena.web.tags import tagged
 from protocol.errors import UsageFault
 from protocol.shown import among, shown
 
@@ -119,7 +119,7 @@ def _right(kind: msgspec.inspect.Type) -> str:
 
 def written(request: Request, answer: Any, media: str = JSON) -> Response:
     """An answer as it travels; nothing of it where the request says that it is known."""
-    headers = {"cache-control": "no-cache"}
+    headers = {}
     if isinstance(answer, File):
         body = answer.data
         headers["content-disposition"] = f'attachment; filename="{answer.name}"'
@@ -128,10 +128,7 @@ def written(request: Request, answer: Any, media: str = JSON) -> Response:
         following = getattr(answer, "next", None)
         if following is not None:
             headers["link"] = f'<{_next(request, following)}>; rel="next"'
-    headers["etag"] = tag_of(body)
-    if knows(request.headers.get("if-none-match"), headers["etag"]):
-        return Response(status_code=304, headers=headers)
-    return Response(body, headers=headers, media_type=media)
+    return tagged(request, body, media, headers)
 
 
 def _next(request: Request, cursor: str) -> str:

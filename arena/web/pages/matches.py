@@ -42,7 +42,7 @@ def matches(request: Request) -> Response:
     return page(
         request,
         "matches.html",
-        status=status.value,
+        status=status,
         asked={**asked, "after": after or ""},
         words=_words(asked),
         wrong=wrong,
