@@ -20,7 +20,13 @@ PATIENCE = "ARENA_PATIENCE"
 ASSIGNED = "ARENA_ASSIGNED"
 
 
+def parted(word: str) -> tuple[str | None, str]:
+    """The name that a word of a command line gives a bot, if it gives one, and the bot: `NAME=BOT:KEY=VALUE,…`."""
+    name, equals, bot = word.partition("=")
+    return (name, bot) if equals and ":" not in name else (None, word)
+
+
 def name_in(word: str) -> str:
-    """The name under which a word of a command line has a bot play: of `BOT`, `NAME=BOT`, `NAME=BOT:KEY=VALUE,…`."""
-    name, equals, _ = word.partition("=")
-    return name if equals and ":" not in name else word.partition(":")[0]
+    """The name under which a word of a command line has a bot play: that which it gives, or the bot's own."""
+    name, bot = parted(word)
+    return bot.partition(":")[0] if name is None else name

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from arena.processes.reference import BOT_SETTINGS, known_bots, reference_command
 from protocol.errors import UsageFault
-from protocol.launch import name_in
+from protocol.launch import name_in, parted
 from protocol.names import folded, is_bot_name
 
 RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE"
@@ -59,15 +59,13 @@ def check(bots: Sequence[HouseBot]) -> None:
 
 def _begins(part: str, known: Sequence[str]) -> bool:
     """Whether a part is a bot, and no more of the settings of the bot before it."""
-    name, equals, what = part.partition("=")
-    if not equals or ":" in name:
-        return name.partition(":")[0] in known
-    return what.partition(":")[0] in known and name not in BOT_SETTINGS
+    name, bot = parted(part)
+    return bot.partition(":")[0] in known and name not in BOT_SETTINGS
 
 
 def _bot(word: str, known: Sequence[str]) -> HouseBot:
+    bot, _, settings = parted(word)[1].partition(":")
     name = name_in(word)
-    bot, _, settings = word.removeprefix(f"{name}=").partition(":")
     if bot not in known or bot == "human":
         there = ", ".join(one for one in known if one != "human")
         raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from arena.processes.reference import known_bots, reference_command
 from protocol.errors import UsageFault
-from protocol.launch import name_in
+from protocol.launch import parted
 from protocol.names import folded, is_bot_name
 
 
@@ -39,23 +39,21 @@ def contestants(words: Sequence[str], defaults: Mapping[str, str]) -> list[Conte
 
 
 def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str]) -> Contestant:
-    name = name_in(word)
-    equals, what = word.startswith(f"{name}="), name
-    if not equals and len(word) > len(name) + 1:
+    given, what = parted(word)
+    bot, _, settings = what.partition(":")
+    name = bot if given is None else given
+    if given is None and settings:
         raise UsageFault(f"{word!r} needs a name of its own: {name}-2={word}")
-    if equals:
-        what = word[len(name) + 1 :]
     if not is_bot_name(name):
         raise UsageFault(f"{name!r} is no bot name: letters, digits, dot, dash and underscore, at most 32")
-    bot, _, settings = what.partition(":")
     if bot in known:
         return Contestant(name, reference_command(bot, name, settings, defaults), reference=True)
     try:
         command = shlex.split(what)
     except ValueError as exc:
         raise UsageFault(f"{name}: {what!r} is no command line: {str(exc).lower()}") from exc
-    if equals and command and shutil.which(command[0]):
+    if given is not None and command and shutil.which(command[0]):
         return Contestant(name, tuple(command))
-    if equals and (" " in what or "/" in what):
+    if given is not None and (" " in what or "/" in what):
         raise UsageFault(f"{name}: there is no program {command[0] if command else what!r} to run")
     raise UsageFault(f"there is no bot {bot!r}: one of {', '.join(known)}, or NAME=COMMAND LINE for your own")
