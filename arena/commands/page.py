@@ -7,16 +7,16 @@ import contextlib
 import logging
 import socket
 import sys
-import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Iterator
 
 from arena.commands.config import ServerSettings
 from arena.network.binding import bound, port_of, url_of
+from arena.processes.restarting import ending, keep_running
 from arena.web.orders import RELOAD, PageOrder
 
-FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
-"""Seconds until the process is started again: twice as many each time, until it has stood as long as the longest."""
+FIRST_WAIT = 0.5
+"""Seconds until the process is started again, at first."""
 LEAVE_WITHIN = 3.0
 OTHERWISE = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
 _CHILD = (sys.executable, "-P", "-m", "arena.web.child")
@@ -37,15 +37,7 @@ class PageProcess:
 
     async def keep(self) -> None:
         """Keep a process running until this is cancelled, and end it then."""
-        wait = FIRST_WAIT
-        while True:
-            began = time.monotonic()
-            how = await self._run()
-            if time.monotonic() - began >= LONGEST_WAIT:
-                wait = FIRST_WAIT
-            log.warning("the page %s; it is started again in %g s", how, wait)
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, LONGEST_WAIT)
+        await keep_running(self._run, FIRST_WAIT, log, "the page")
 
     async def _run(self) -> str:
         """One process from its start to its end, in words."""
@@ -62,7 +54,7 @@ class PageProcess:
         finally:
             self._process = None
             await _ended(process)
-        return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        return ending(code)
 
     def _say(self, line: bytes) -> None:
         if self._process is not None and self._process.stdin is not None:

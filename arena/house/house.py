@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from arena.house.words import HouseBot
 from arena.processes.orders import Order
 from arena.processes.process import BotProcess
+from arena.processes.restarting import keep_running
 from protocol import launch
 from protocol.errors import ArenaFault
 
-FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
-"""Seconds until a bot is started again: twice as many each time, until it has run as long as the longest."""
+FIRST_WAIT = 1.0
+"""Seconds until a bot is started again, at first."""
 NICE = 10
 """The referee goes first, then the page."""
 LARGEST_LOG = 1024 * 1024
@@ -58,19 +59,9 @@ class Household:
         async with asyncio.TaskGroup() as group:
             for bot in self._bots:
                 order = Order(command=bot.command, environment=environment, token=self._tokens[bot.name], nice=NICE)
-                group.create_task(self._keep(bot.name, order))
+                run = partial(self._run, bot.name, order)
+                group.create_task(keep_running(run, FIRST_WAIT, log, "the house's bot"))
             group.create_task(self._bound_logs())
-
-    async def _keep(self, name: str, order: Order) -> None:
-        wait = FIRST_WAIT
-        while True:
-            began = time.monotonic()
-            how = await self._run(name, order)
-            if time.monotonic() - began >= LONGEST_WAIT:
-                wait = FIRST_WAIT
-            log.warning("the house's bot %s; it is started again in %g s", how, wait)
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, LONGEST_WAIT)
 
     async def _run(self, name: str, order: Order) -> str:
         """One process from its start to its end, in words."""

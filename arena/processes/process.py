@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from arena.processes.orders import FAILED, LISTENING, STARTED, TERMINATE, Order
+from arena.processes.restarting import ending
 from protocol.errors import ArenaFault
 
 LAST_LINES = 8
@@ -115,8 +116,7 @@ class BotProcess:
         self._hang_up()
         if not self._stopping:
             self._crashes += 1
-            how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-            how, self._ended_for = self._ended_for or how, None
+            how, self._ended_for = self._ended_for or ending(code), None
             self._crashed(self, f"{self.name} {how}; its last words, in {self.log}:\n{self.last_words()}")
 
     def last_words(self) -> str:
