@@ -19,12 +19,11 @@ class HouseBot(Struct, frozen=True, kw_only=True):
     """A reference bot under its name here, and the command that starts it."""
 
     name: str
-    bot: str
     command: tuple[str, ...]
 
     def with_options(self, *options: str) -> HouseBot:
         """The same bot, started with these options as well."""
-        return HouseBot(name=self.name, bot=self.bot, command=(*self.command, *options))
+        return HouseBot(name=self.name, command=(*self.command, *options))
 
 
 def house_bots(text: str) -> list[HouseBot]:
@@ -71,4 +70,4 @@ def _bot(word: str, known: Sequence[str]) -> HouseBot:
         raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")
     if not is_bot_name(name):
         raise UsageFault(f"{name!r} is no bot name: letters, digits, dot, dash and underscore, at most 32")
-    return HouseBot(name=name, bot=bot, command=reference_command(bot, name, settings, {}))
+    return HouseBot(name=name, command=reference_command(bot, name, settings, {}))

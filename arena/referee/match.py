@@ -117,9 +117,9 @@ class Match:
         seek = None if seat is None or resumed else self._seeks[seat]
         return telling.start(self.header, self.game, self.players, seat, seek=seek, resumed=resumed)
 
-    def listed(self) -> ListedMatch:
+    def listed(self, watchers: int) -> ListedMatch:
         """Where it stands, for a listing."""
-        return telling.listed(self.header, self.game, self.standing)
+        return telling.listed(self.header, self.game, self.standing, watchers)
 
     def view(self, now: float) -> Turn | None:
         """The current turn for a watcher that comes in now, with all events so far."""

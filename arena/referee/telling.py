@@ -46,8 +46,8 @@ def start(
     )
 
 
-def listed(header: Header, game: Game[Any, Any], standing: MatchStanding) -> ListedMatch:
-    """The match in a listing, without its watchers."""
+def listed(header: Header, game: Game[Any, Any], standing: MatchStanding, watchers: int) -> ListedMatch:
+    """The match in a listing."""
     return ListedMatch(
         match=header.match,
         game=game.name,
@@ -56,6 +56,7 @@ def listed(header: Header, game: Game[Any, Any], standing: MatchStanding) -> Lis
         ply=0 if standing.course is None else standing.course.ply,
         started=header.started,
         rated=header.rated,
+        watchers=watchers,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -42,13 +43,10 @@ def document(record: Record) -> Document:
                 states.append(course.wire)
     except BadRecord as exc:
         fault = str(exc)
-    known: list[dict[str, Any] | None] = [*states]
-    lines = list(record.plies)
-    known += [None] * (len(lines) - len(known))
     return Document(
         header=record.header,
         start=start,
-        plies=[_stated(line, state) for line, state in zip(lines, known, strict=True)],
+        plies=[_stated(line, state) for line, state in zip_longest(record.plies, states)],
         strikes=[line for line in record.lines if isinstance(line, Strike)],
         footer=record.footer,
         fault=fault,

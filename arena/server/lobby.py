@@ -193,7 +193,7 @@ class Lobby:
         session = self._sessions.get(name)
         if session is None:
             return 0
-        return session.slots - self.seeks.count(name) - len(self._playing.get(name, ()))
+        return session.slots - len(self.seeks.of(name)) - len(self._playing.get(name, ()))
 
     def forfeit(self, bot: str) -> None:
         """A bot is gone for good: its matches under way are lost at once."""

@@ -6,8 +6,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from msgspec.structs import replace
-
 from arena.referee.effects import (
     Deadline,
     Effect,
@@ -182,7 +180,7 @@ class Runner:
 
     def listed(self) -> ListedMatch:
         """Where the match stands and how many watch it, for a listing."""
-        return replace(self._match.listed(), watchers=self._audience.watching)
+        return self._match.listed(self._audience.watching)
 
     def farewell(self, ratings: Ratings | None) -> None:
         """Tell everyone the end who was not told before."""

@@ -112,10 +112,6 @@ class Seeks:
         """Whether a bot's seek is in force."""
         return self._waiting.find(bot, seek) is not None
 
-    def count(self, bot: str) -> int:
-        """How many seeks of a bot are in force."""
-        return len(self._waiting.of(bot))
-
     def withdraw(self, bot: str, seek: str) -> None:
         """Take a seek back, if it is in force."""
         sought = self._waiting.find(bot, seek)

@@ -49,6 +49,7 @@ class Conversation:
         self._seed = settings.seed or os.urandom(16).hex()
         self._slots = settings.slots
         self._games: list[str] = []
+        """Those that the arena plays; none before the first welcome."""
         self._seats: dict[str, Seat] = {}
         self._waits = type(bot).ended is not Bot.ended
         self._finishing: dict[str, Seat] = {}
@@ -62,7 +63,7 @@ class Conversation:
         self._cold = list(self._wanted) if settings.open and type(bot).warm_up is not Bot.warm_up else []
         """Those of them that the bot has yet to warm up for; the first is being seen to."""
         self._seeks_made = 0
-        self._holding = self._met = False
+        self._holding = False
         self._next_try = SEEK_AGAIN
         self._alone = True
         """Whether nobody was met yet, and the author was not told so."""
@@ -153,7 +154,7 @@ class Conversation:
         return report.ended(self._settings.url, code, self._parting)
 
     def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
-        first, self._met = not self._met, True
+        first = not self._games
         self.connected = True
         self._games = welcome.games
         self._slots = min(self._settings.slots, welcome.limits.slots)

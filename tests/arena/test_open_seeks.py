@@ -48,7 +48,7 @@ async def test_an_open_seek_takes_the_config_and_the_ratedness_of_the_other(hall
     hall.add("bob", Seek(id="s", game="nim", config={"preset": "classic"}))
     assert (await hall.until(2))[1] == ("bob", "house")
     assert [(config["heaps"], rated) for config, rated in hall.played] == [([4, 5], False), ([3, 5, 7], True)]
-    assert hall.seeks.count("house") == 0
+    assert not hall.seeks.of("house")
 
 
 async def test_two_open_seeks_never_meet_nor_does_one_of_another_game(hall: Hall) -> None:

@@ -54,10 +54,11 @@ async def test_a_seek_that_was_taken_back_is_not_found_by_who_names_it(hall: Hal
     hall.seek("ann", "second")
     hall.seeks.withdraw("ann", "first")
     hall.seeks.withdraw("ann", "never made")
-    assert (hall.seeks.count("ann"), hall.seeks.holds("ann", "first")) == (1, False)
+    assert (len(hall.seeks.of("ann")), hall.seeks.holds("ann", "first")) == (1, False)
     hall.seek("bob", opponent="ann")
     assert await hall.until(1) == [("ann", "bob")]
-    assert hall.seeks.count("ann") == hall.seeks.count("bob") == 0
+    assert not hall.seeks.of("ann")
+    assert not hall.seeks.of("bob")
     hall.seek("ann")
     hall.seeks.leave("ann")
     hall.seek("bob", "1")
@@ -171,7 +172,7 @@ async def price(waiting: int, opponent: str | None) -> tuple[int, int]:
     look = calls(lambda: [hall.seeks._look() for _ in range(4)])
     assert hall.begun == [("ann", "bob")]
     hall.seek("ann", "again")
-    leave = calls(lambda: (hall.seeks.count("ann"), hall.seeks.holds("ann", "again"), hall.seeks.leave("ann")))
+    leave = calls(lambda: (len(hall.seeks.of("ann")), hall.seeks.holds("ann", "again"), hall.seeks.leave("ann")))
     hall.seeks.close()
     return look, leave
 
