@@ -9,6 +9,7 @@ import signal
 import socket
 from collections.abc import Sequence
 
+from arena.commands import event_loop
 from arena.network.binding import bound, port_of, url_of
 from arena.store.reader import Reader
 from arena.web.site import Site
@@ -25,9 +26,7 @@ def web(where: str, host: str, port: int) -> None:
     with contextlib.closing(Reader.open(where)) as reader:
         listening = bound(host, port, OTHERWISE)
         log.info("the page is at %s", url_of("http", host, port_of(listening)))
-        server = PageServer(Site(reader))
-        with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
-            runner.run(_serve(server, listening))
+        event_loop.run(_serve(PageServer(Site(reader)), listening))
 
 
 async def _serve(server: PageServer, listening: Sequence[socket.socket]) -> None:
