@@ -65,15 +65,15 @@ class Household:
 
     async def _run(self, name: str, order: Order) -> str:
         """One process from its start to its end, in words."""
-        ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        ended: asyncio.Queue[str] = asyncio.Queue()
 
         def crashed(process: BotProcess, what: str) -> None:
-            ended.set_result(" ".join(what.split()))
+            ended.put_nowait(" ".join(what.split()))
 
         process = BotProcess(name, order, self._log(name), crashed)
         try:
             await process.start()
-            return await ended
+            return await ended.get()
         except ArenaFault as fault:
             return str(fault)
         finally:
