@@ -27,18 +27,8 @@ class Premises:
 
     async def start(self) -> None:
         """Return when it listens. Raises `ArenaFault` if it does not."""
-        command = [
-            "-m",
-            "arena",
-            "serve",
-            "--no-web",
-            "--port",
-            str(self.port),
-            "--data",
-            str(self._data),
-            "--clock",
-            CLOCK,
-        ]
+        command = ["-m", "arena", "serve", "--no-web", "--clock", CLOCK]
+        command += ["--port", str(self.port), "--data", str(self._data)]
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
