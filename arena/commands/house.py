@@ -27,13 +27,14 @@ FOLDER = "house"
 
 def housed(settings: ServerSettings) -> list[HouseBot]:
     """The bots that the settings ask for. Raises `UsageFault`, also for a setting that a bot does not have."""
-    bots = [bot.with_options("--open") for bot in house_bots(settings.house)]
+    asked = house_bots(settings.house)
+    check(asked)
+    bots = [bot.with_options("--open") for bot in asked]
     if settings.demo:
         ours = {folded(bot.name) for bot in bots}
         bots += [bot for bot in demo_bots() if folded(bot.name) not in ours]
     if len(bots) > settings.max_per_address:
         raise UsageFault(f"max_per_address is {settings.max_per_address}: the house alone has {len(bots)} bots")
-    check(bots)
     return bots
 
 

@@ -62,6 +62,10 @@ def test_bots_without_settings_need_no_asking() -> None:
     check(house_bots("random,greedy"))
 
 
+def test_the_bots_of_a_demo_have_the_settings_that_they_are_given() -> None:
+    check(demo_bots())
+
+
 def test_a_demo_seeks_in_every_game_with_names_of_their_own() -> None:
     bots = demo_bots()
     assert len({bot.name for bot in bots}) == len(bots)
