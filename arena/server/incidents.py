@@ -14,6 +14,7 @@ from arena.store.incidents import Incident
 from arena.store.times import utc
 from protocol import close_codes
 from protocol.errors import ArenaFault
+from protocol.messages import MAX_BAD_MESSAGES
 from protocol.names import folded
 
 OF_BOT, OF_BOT_PER_SECOND = 10, 1 / 60
@@ -69,7 +70,7 @@ def parting(ended: Parted, last_fault: str, playing: int) -> str | None:
     if ended.code in FINE:
         return None
     if ended.code == close_codes.TOO_MANY_BAD_MESSAGES:
-        return f"closed after twenty bad messages; the last: {last_fault}"
+        return f"closed after {MAX_BAD_MESSAGES} bad messages; the last: {last_fault}"
     if ended.code == close_codes.SUPERSEDED:
         return f"replaced by a newer connection under the same name: the bot came back, or runs twice{left}"
     if ended.code == close_codes.READS_TOO_SLOWLY:
