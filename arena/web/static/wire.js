@@ -26,7 +26,6 @@ const CLOSED_FOR_GOOD = new Map([
  * @property {string} [reason]  why it is waiting or stopped, a sentence for people
  * @property {string} [code]  of the fatal `error`, where that is why
  * @property {number} [closed]  the close code
- * @property {number} [until]  when the next attempt begins, as `Date.now()` counts
  */
 
 /**
@@ -94,12 +93,10 @@ export class Wire {
    * watched is not under way, or not any more.
    * @param {string} type
    * @param {(message: any) => void} handler
-   * @returns {() => void} hears no more
    */
   on(type, handler) {
-    if (!this.#handlers.has(type)) this.#handlers.set(type, new Set());
-    this.#handlers.get(type).add(handler);
-    return () => this.#handlers.get(type).delete(handler);
+    if (!this.#handlers.has(type)) this.#handlers.set(type, []);
+    this.#handlers.get(type).push(handler);
   }
 
   /**
@@ -117,11 +114,6 @@ export class Wire {
   watch(match) {
     this.#watched.add(match);
     this.send({ type: "watch", match });
-  }
-
-  /** Follow it no more. */
-  unwatch(match) {
-    if (this.#watched.delete(match)) this.send({ type: "unwatch", match });
   }
 
   #connect() {
@@ -192,7 +184,7 @@ export class Wire {
     this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
     this.#timer = setTimeout(() => this.#connect(), wait);
     const reason = fatal?.message ?? (open ? "the connection to the arena is lost" : "no arena answers");
-    this.#tellState({ name: "waiting", reason, code: fatal?.code, closed: code, until: Date.now() + wait });
+    this.#tellState({ name: "waiting", reason, code: fatal?.code, closed: code });
   }
 
   /** Ask an arena that is silent whether it is there, and give up one that does not answer. */
@@ -232,7 +224,7 @@ export class Wire {
   }
 
   #tell(type, message) {
-    for (const handler of [...(this.#handlers.get(type) ?? [])]) handler(message);
+    for (const handler of this.#handlers.get(type) ?? []) handler(message);
   }
 }
 

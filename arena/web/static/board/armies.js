@@ -47,7 +47,7 @@ export function seatSign(seat) {
  * @param {number} troops
  * @returns {string[]} names of PIECES
  */
-export function piecesOf(troops) {
+function piecesOf(troops) {
   const count = { artillery: Math.floor(troops / 10), cavalry: Math.floor((troops % 10) / 5), infantry: troops % 5 };
   return Object.keys(PIECES).flatMap((piece) => Array(count[piece]).fill(piece));
 }
@@ -59,7 +59,8 @@ export function piecesOf(troops) {
  */
 export function pieceRows(troops) {
   const pieces = piecesOf(troops);
-  const rows = pieces.length > IN_A_ROW ? [pieces.slice(0, Math.ceil(pieces.length / 2)), pieces.slice(Math.ceil(pieces.length / 2))] : [pieces];
+  const half = Math.ceil(pieces.length / 2);
+  const rows = pieces.length > IN_A_ROW ? [pieces.slice(0, half), pieces.slice(half)] : [pieces];
   return rows.flatMap((row, above) =>
     row.map((piece, at) => {
       const place = `translate(${WIDE * (at - (row.length - 1) / 2)} ${WIDE * (above + 1 - rows.length)})`;

@@ -21,7 +21,7 @@ export class RiskMap {
     const { width, height, links } = this.layout;
     this.territories = map.territories.map((territory, at) => makeTerritory(territory, at, this.layout));
     this.arrow = svg("path", { class: "arrow" });
-    this.struck = svg("path", { class: "struck" });
+    this.struck = svg("path", { class: "head" });
     const tone = (at) => `tone-${map.territories[at].continent % TONES}`;
     const shores = this.layout.cells.map((d, at) => svg("path", { class: `shore ${tone(at)}`, d }));
     this.picture = svg(

@@ -1,7 +1,7 @@
 /** Nim: heaps of counters, the last at the top. Pressing a counter takes it and those above it. */
 
 import { el, put, say } from "../dom.js";
-import { Board, counted, either } from "./frame.js";
+import { Board, either } from "./frame.js";
 import { Roving } from "./roving.js";
 
 const LOW = 12; // counters of a heap that stand on one another; larger heaps are several wide

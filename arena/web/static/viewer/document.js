@@ -30,11 +30,6 @@ export class MatchDocument extends EventTarget {
     return this.plies.length;
   }
 
-  /** The increment of the clock, in ms. */
-  get increment() {
-    return this.header.clock.increment_ms;
-  }
-
   /** @param {number} at position */
   line(at) {
     return this.plies[at - 1];
@@ -68,7 +63,7 @@ export class MatchDocument extends EventTarget {
     if (event.seat < 0) return null;
     const [before, after] = [this.clock(at - 1)?.[event.seat], this.clock(at)?.[event.seat]];
     if (before === undefined || after === undefined) return null;
-    return Math.max(0, before - after + given + (event.out === undefined ? this.increment : 0));
+    return Math.max(0, before - after + given + (event.out === undefined ? this.header.clock.increment_ms : 0));
   }
 
   /**

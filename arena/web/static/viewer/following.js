@@ -11,34 +11,36 @@ import { Viewer } from "./viewer.js";
  * Follow a match into an element.
  * @param {HTMLElement} root
  * @param {string} id
- * @param {{botAddress: (bot: string) => string, asked: () => Promise<object | null>}} page `asked` is the stored match, or null
+ * @param {{botAddress: (bot: string) => string, stored: () => Promise<object | null>}} page `stored` asks for the stored match, or null
  */
-export function follow(root, id, { botAddress, asked }) {
+export function follow(root, id, { botAddress, stored }) {
   const wire = theWire();
   const course = document.getElementById("course");
   let match = null;
 
   function begin(start) {
-    if (match) return match.begin(start);
+    if (match) {
+      match.begin();
+      return;
+    }
     match = new LiveDocument(start);
     const names = start.seats.map(({ bot }) => bot).join(" – ");
     say(document.getElementById("players"), names);
     document.title = `${names}, ${start.game} · Bot Arena`;
     say(course, `${start.game}, ${start.rated ? "rated" : "unrated"}: live.`);
-    match.viewer = new Viewer(root, match, { botAddress });
-    return undefined;
+    new Viewer(root, match, { botAddress });
   }
 
   async function finish(end) {
     await match.finish(end);
     say(course, `${match.header.game}, ${match.header.rated ? "rated" : "unrated"}: ${ending(match)}.`);
     course.append(" ", el("a", { href: location.pathname }, "Ratings and downloads"));
-    const record = await asked().catch(() => null);
+    const record = await stored();
     if (record) match.become(record);
   }
 
   async function gone() {
-    const record = await asked().catch(() => null);
+    const record = await stored();
     if (record) location.reload();
     else say(course, `No match ${id} is under way, and none of that name is stored.`);
   }

@@ -18,7 +18,7 @@ async function asked(address) {
   return body;
 }
 
-async function stored() {
+async function show() {
   const found = await asked(api);
   const viewer = new Viewer(root, new MatchDocument(found), { botAddress });
   if (found.fault) root.prepend(el("p", { class: "banner lost" }, found.fault));
@@ -34,5 +34,5 @@ function say(error) {
   root.replaceChildren(el("p", { class: "banner lost", role: "alert" }, error.message));
 }
 
-if ("stored" in root.dataset) stored().catch(say);
-else if (!root.querySelector(".banner")) follow(root, id, { botAddress, asked: () => asked(api) });
+if ("stored" in root.dataset) show().catch(say);
+else if (!root.querySelector(".banner")) follow(root, id, { botAddress, stored: () => asked(api).catch(() => null) });

@@ -65,7 +65,7 @@ function leastLost(sizes, values, least, misere) {
 }
 
 /** The Grundy values of the heaps below `count`: the least value that no move leads to. */
-export function grundyValues(take, count) {
+function grundyValues(take, count) {
   if (take === null) return Array.from({ length: count }, (_, size) => size);
   const values = [];
   for (let size = 0; size < count; size++) {
