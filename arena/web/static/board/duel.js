@@ -1,6 +1,7 @@
 /** The duel: a person invades, reinforces or attacks by pressing territories. */
 
 import { el, put, say } from "../dom.js";
+import { either } from "../words.js";
 import { RiskBoard } from "./risk.js";
 
 export class DuelBoard extends RiskBoard {
@@ -69,6 +70,6 @@ export class DuelBoard extends RiskBoard {
     if (this.view.legal[0].do === "invade") return "Choose a free territory to invade.";
     if (this.source === null) return "Choose a territory of yours, to reinforce or to attack from.";
     const targets = this.offered().map((to) => this.name(to));
-    return targets.length ? `From ${this.name(this.source)}: attack ${targets.join(" or ")}.` : `From ${this.name(this.source)} nothing can be attacked.`;
+    return targets.length ? `From ${this.name(this.source)}: attack ${either(targets)}.` : `From ${this.name(this.source)} nothing can be attacked.`;
   }
 }

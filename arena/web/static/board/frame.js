@@ -118,21 +118,3 @@ export class Board {
   /** Draw `state` as `view` says. */
   draw() {}
 }
-
-/**
- * A number of things in words.
- * @param {number} count
- * @param {string} one
- * @param {string} [many]
- */
-export function counted(count, one, many = `${one}s`) {
-  return `${count} ${count === 1 ? one : many}`;
-}
-
-/**
- * Numbers as one says them: "1, 2 or 3".
- * @param {number[]} numbers
- */
-export function either(numbers) {
-  return numbers.length < 2 ? numbers.join("") : `${numbers.slice(0, -1).join(", ")} or ${numbers.at(-1)}`;
-}

@@ -1,7 +1,8 @@
 /** Nim: heaps of counters, the last at the top. Pressing a counter takes it and those above it. */
 
 import { el, put, say } from "../dom.js";
-import { Board, either } from "./frame.js";
+import { either, sentence } from "../words.js";
+import { Board } from "./frame.js";
 import { Roving } from "./roving.js";
 
 const LOW = 12; // counters of a heap that stand on one another; larger heaps are several wide
@@ -34,7 +35,7 @@ export class NimBoard extends Board {
 
   describe(state) {
     const heaps = state.heaps.map((size, heap) => `heap ${heap} holds ${size}`).join(", ");
-    return `${heaps[0].toUpperCase()}${heaps.slice(1)}. ${super.describe(state)}`;
+    return `${sentence(heaps)} ${super.describe(state)}`;
   }
 
   #offer(heap, size, take) {

@@ -1,9 +1,10 @@
 /** What both games of Risk share: the map, who holds how much, the last battle. */
 
 import { el, put, say } from "../dom.js";
+import { counted } from "../words.js";
 import { pieceSign, seatSign } from "./armies.js";
 import { diceRow } from "./battle.js";
-import { Board, counted } from "./frame.js";
+import { Board } from "./frame.js";
 import { RiskMap } from "./map.js";
 
 export class RiskBoard extends Board {

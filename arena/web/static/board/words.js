@@ -59,11 +59,3 @@ function few(items) {
   const more = items.length > WRITTEN ? ` and ${items.length - WRITTEN} more` : "";
   return items.slice(0, WRITTEN).join(" ") + more;
 }
-
-/**
- * Why a seat or a match ended, as people write it.
- * @param {string} reason of the protocol
- */
-export function reasonInWords(reason) {
-  return reason.replaceAll("_", " ");
-}

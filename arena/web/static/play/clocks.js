@@ -2,7 +2,7 @@
 
 import { seatSign } from "../board/armies.js";
 import { el, put, say } from "../dom.js";
-import { clockText } from "../viewer/document.js";
+import { clockText } from "../words.js";
 
 const SHORT = 20000; // ms: a clock that has less is marked
 const WARN = [60000, 30000, 10000]; // ms at which a person is told

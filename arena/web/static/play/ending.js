@@ -26,14 +26,10 @@ export function makeEnding({ headline, why }, end, start, { rematch, leave }) {
 
 function places(end) {
   const order = end.seats.map((outcome, seat) => ({ ...outcome, seat })).sort((one, other) => one.rank - other.rank);
-  const rows = order.map(({ bot, rank, reason, seat }) =>
-    el(
-      "li",
-      { class: `seat-${seat}` },
-      `${ordinal(rank)}: `,
-      el("b", {}, bot),
-      inShort(reason) === "" ? null : ` (${inShort(reason)})`,
-    ),
-  );
+  const rows = order.map(({ bot, rank, reason, seat }) => {
+    const why = inShort(reason);
+    const said = why === "" ? null : ` (${why})`;
+    return el("li", { class: `seat-${seat}` }, `${ordinal(rank)}: `, el("b", {}, bot), said);
+  });
   return el("ul", { class: "places" }, ...rows);
 }

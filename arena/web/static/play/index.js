@@ -4,10 +4,10 @@ import { showConnection } from "../connection.js";
 import { say } from "../dom.js";
 import { goBy, goByNone, identity } from "../identity.js";
 import { theWire } from "../wire.js";
+import { listed, sentence } from "../words.js";
 import { Offer } from "./offer.js";
 import { hindrance } from "./opponents.js";
 import { Table } from "./table.js";
-import { listed, sentence } from "./words.js";
 
 const LIST_EVERY = 3000; // ms
 const NONCE_BYTES = 16;

@@ -1,7 +1,7 @@
 /** Who is here, and whom of them a person wants to meet. */
 
 import { el, put, say } from "../dom.js";
-import { listed } from "./words.js";
+import { listed } from "../words.js";
 
 const PERSON = "bot-arena/browser";
 

@@ -1,4 +1,6 @@
-/** What a person is told of a match: how it ended and why, time, names. Pure. */
+/** What a person is told of a match: how it ended and why, time, a config. Pure. */
+
+import { reasonInWords, sentence } from "../words.js";
 
 const THEIRS = {
   resigned: (bot) => `${bot} resigned`,
@@ -52,7 +54,7 @@ function why(end, seat) {
   if (mine in YOURS) return YOURS[mine];
   const failed = end.seats.filter((other, at) => at !== seat && other.reason in THEIRS);
   if (failed.length > 0) return failed.map(({ bot, reason }) => THEIRS[reason](bot)).join("; ");
-  return TOGETHER[end.reason] ?? end.reason.replaceAll("_", " ");
+  return TOGETHER[end.reason] ?? reasonInWords(end.reason);
 }
 
 /**
@@ -60,15 +62,7 @@ function why(end, seat) {
  * @param {string} reason
  */
 export function inShort(reason) {
-  return { win: "", draw: "" }[reason] ?? reason.replaceAll("_", " ");
-}
-
-/**
- * The first letter capital, a full stop behind.
- * @param {string} text
- */
-export function sentence(text) {
-  return text === "" ? "" : `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+  return { win: "", draw: "" }[reason] ?? reasonInWords(reason);
 }
 
 /**
@@ -92,14 +86,6 @@ function timeInWords(ms) {
   const minutes = Math.floor(ms / 60_000);
   const seconds = (ms % 60_000) / 1000;
   return [minutes && `${minutes} min`, (seconds || !minutes) && `${seconds} s`].filter(Boolean).join(" ");
-}
-
-/**
- * Names as one says them: "ann, bob and cas".
- * @param {string[]} names
- */
-export function listed(names) {
-  return new Intl.ListFormat("en-GB", { type: "conjunction" }).format(names);
 }
 
 /**

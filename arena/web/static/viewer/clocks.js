@@ -1,9 +1,8 @@
 /** The clocks of all seats; of a live match, that of the seat to move runs. */
 
 import { seatSign } from "../board/armies.js";
-import { reasonInWords } from "../board/words.js";
 import { el, put, say } from "../dom.js";
-import { clockText } from "./document.js";
+import { clockText, reasonInWords } from "../words.js";
 
 const TICK = 100; // ms
 

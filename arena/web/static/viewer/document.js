@@ -1,7 +1,5 @@
 /** A match as the viewer knows it: whole from its record, or growing while it is played. */
 
-const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
-
 /**
  * @typedef {object} Line what happened at a ply
  * @property {object} event
@@ -104,44 +102,4 @@ export class MatchDocument extends EventTarget {
   grown() {
     this.dispatchEvent(new Event("grown"));
   }
-}
-
-/**
- * How many milliseconds, as a clock shows them: "1:05", below 20 s "9.4".
- * @param {number} ms
- */
-export function clockText(ms) {
-  const left = Math.max(0, ms);
-  if (left < 20_000) return (Math.floor(left / 100) / 10).toFixed(1);
-  const seconds = Math.floor(left / 1000);
-  const hours = Math.floor(seconds / 3600);
-  const [minutes, rest] = [Math.floor(seconds / 60) % 60, String(seconds % 60).padStart(2, "0")];
-  return hours ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
-}
-
-/**
- * A duration in words: "3 ms", "0.42 s", "12 s".
- * @param {number} ms
- */
-export function durationText(ms) {
-  if (ms < 100) return `${Math.round(ms)} ms`;
-  if (ms < 10_000) return `${(ms / 1000).toFixed(2)} s`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
-  return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1000)} s`;
-}
-
-/**
- * What a bot says of its position: the numbers of searches that have won are as large as can be.
- * @param {number | undefined} value
- */
-export function valueText(value) {
-  return value === undefined || value === null ? "" : String(Number(value.toPrecision(5)));
-}
-
-/**
- * The same in a few characters: "562K".
- * @param {number | undefined} value
- */
-export function shortValue(value) {
-  return value === undefined || value === null ? "" : SHORT.format(value);
 }

@@ -1,9 +1,9 @@
 /** A match under way, over the wire: its document grows with every turn. At its end the stored one takes its place. */
 
-import { reasonInWords } from "../board/words.js";
 import { showConnection } from "../connection.js";
 import { el, say } from "../dom.js";
 import { theWire } from "../wire.js";
+import { listed, reasonInWords } from "../words.js";
 import { LiveDocument } from "./live.js";
 import { Viewer } from "./viewer.js";
 
@@ -60,6 +60,6 @@ function ending({ header, footer }) {
   if (footer.reason === "void") return "void, called off by the arena";
   const first = header.seats.filter((_, seat) => footer.ranks[seat] === 1).map(({ bot }) => bot);
   if (footer.reason === "draw") return "a draw";
-  const ended = `${first.join(" and ")} ${first.length === 1 ? "won" : "tied"}`;
+  const ended = `${listed(first)} ${first.length === 1 ? "won" : "tied"}`;
   return footer.reason === "win" ? ended : `${ended}, ${reasonInWords(footer.reason)}`;
 }

@@ -3,7 +3,7 @@
 import { seatSign } from "../board/armies.js";
 import { inWords } from "../board/words.js";
 import { el, put } from "../dom.js";
-import { durationText, shortValue } from "./document.js";
+import { durationText, shortValue } from "../words.js";
 
 const AROUND = 12; // rows kept above and below those in sight
 const USUAL_HEIGHT = 36; // px of a row, until one was measured

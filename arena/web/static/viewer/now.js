@@ -1,7 +1,7 @@
 /** All that is known of the ply that is shown: thinking, value, note, refused moves, the grade, what was verified. */
 
 import { el } from "../dom.js";
-import { clockText, durationText, valueText } from "./document.js";
+import { clockText, durationText, valueText } from "../words.js";
 
 export class Now {
   /**

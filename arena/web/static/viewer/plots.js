@@ -2,7 +2,7 @@
 
 import { seatSign } from "../board/armies.js";
 import { el, put, say, svg } from "../dom.js";
-import { durationText, shortValue } from "./document.js";
+import { durationText, shortValue } from "../words.js";
 
 const HEIGHT = 100;
 

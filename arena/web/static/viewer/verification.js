@@ -2,6 +2,7 @@
 
 import { check } from "../check/check.js";
 import { el, put, say } from "../dom.js";
+import { counted } from "../words.js";
 
 const AT_ONCE = 12; // ms of work between two pictures
 
@@ -46,10 +47,9 @@ export class Verification {
     put(this.button, "disabled", null);
     put(this.progress, "hidden", true);
     put(this.details, "hidden", null);
-    const counted = `${this.record.plies.length} ${this.record.plies.length === 1 ? "event" : "events"}`;
     put(this.verdict, "class", wrong ? "verdict bad" : "verdict good");
     const where = wrong && wrong.ply !== null ? `Wrong at ply ${wrong.ply}` : "Wrong";
-    say(this.verdict, wrong ? `✗ ${where}: ${wrong.text}` : `✓ Verified: the seed, ${counted} with all dice and digests, the result.`);
+    say(this.verdict, wrong ? `✗ ${where}: ${wrong.text}` : `✓ Verified: the seed, ${counted(this.record.plies.length, "event")} with all dice and digests, the result.`);
     this.general.replaceChildren(...general.map(({ ok, text }) => el("li", { class: ok === false ? "bad" : ok ? "good" : "faint" }, `${ok === false ? "✗ " : ok ? "✓ " : ""}${text}`)));
     this.then.found(steps);
     const at = wrong && wrong.index !== null ? wrong.index + 1 : null;
