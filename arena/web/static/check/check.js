@@ -4,7 +4,7 @@
 import { canonical } from "./canonical.js";
 import { Course } from "./course.js";
 import { fromHex, hmac, join, sha256, toHex, utf8 } from "./hash.js";
-import { short } from "./telling.js";
+import { short, step } from "./telling.js";
 
 const UNSEEN =
   "Times, what bots say of their thinking, and ratings are not looked at here: `arena replay verify` computes ratings.";
@@ -28,46 +28,42 @@ const UNSEEN =
 export async function* check(document) {
   const { header, plies, footer } = document;
   if (!footer) {
-    yield whole("scope", null, "The match is not over: what opens its dice is told when it ends.");
+    yield step("scope", null, "The match is not over: what opens its dice is told when it ends.");
     return;
   }
   const seed = await checkSeed(header, footer);
   yield seed;
   if (!seed.ok) return;
   const key = await matchKey(header, footer);
-  yield whole("key", true, `The key of all dice is K = ${short(toHex(key))}, of the seed and the seats' nonces.`, {
+  yield step("key", true, `The key of all dice is K = ${short(toHex(key))}, of the seed and the seats' nonces.`, {
     hex: toHex(key),
   });
   const opening = await openingOf(header, footer);
-  yield whole("opening", true, `The chain begins with D(0) = ${short(toHex(opening.digest))}.`, opening.detail);
+  yield step("opening", true, `The chain begins with D(0) = ${short(toHex(opening.digest))}.`, opening.detail);
   const course = new Course(document, await hmac(key), opening.digest);
-  for await (const step of guarded(course.begin(), null, null)) {
-    yield step;
-    if (step.ok === false) return;
+  for await (const found of guarded(course.begin())) {
+    yield found;
+    if (found.ok === false) return;
   }
   for (const [index, line] of plies.entries()) {
     let right = true;
-    for await (const step of guarded(course.enter(line), index, line.event.ply)) {
-      yield { ...step, index, ply: line.event.ply };
-      right &&= step.ok !== false;
+    for await (const found of guarded(course.enter(line))) {
+      yield { ...found, index, ply: line.event.ply };
+      right &&= found.ok !== false;
     }
     if (!right) return;
   }
   yield* course.end();
-  yield whole("scope", null, UNSEEN);
+  yield step("scope", null, UNSEEN);
 }
 
 /** What a damaged document makes our code stumble over is wrong with the document. */
-async function* guarded(steps, index, ply) {
+async function* guarded(steps) {
   try {
     yield* steps;
   } catch (error) {
-    yield { index, ply, what: "move", ok: false, text: `This is nothing that a record can hold: ${error.message}.` };
+    yield step("move", false, `This is nothing that a record can hold: ${error.message}.`);
   }
-}
-
-function whole(what, ok, text, detail) {
-  return { index: null, ply: null, what, ok, text, detail };
 }
 
 async function checkSeed({ match, commitment }, { seed }) {
@@ -76,7 +72,7 @@ async function checkSeed({ match, commitment }, { seed }) {
   const text = ok
     ? `The seed is the one that was promised before the match: SHA-256 of it is ${short(is)}.`
     : `Another seed was promised: the commitment is ${short(commitment)}, that of this seed ${short(is)}.`;
-  return whole("seed", ok, text, { should: commitment, is });
+  return step("seed", ok, text, { should: commitment, is });
 }
 
 async function matchKey({ match }, { seed, nonces }) {

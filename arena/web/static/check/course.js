@@ -4,13 +4,11 @@ import { canonical } from "./canonical.js";
 import { Dice, tellTrace } from "./dice.js";
 import { join, sha256, toHex, utf8 } from "./hash.js";
 import { Illegal, RULES } from "./rules/index.js";
-import { difference, same, short, shown } from "./telling.js";
+import { difference, same, short, shown, step } from "./telling.js";
 
 const MAX_STRIKES = 3;
 const LEAVING = ["resigned", "timeout", "illegal", "disconnected", "no_show"];
 const GIVEN_AT_MOST = 0.01;
-
-/** @typedef {{what: string, ok: boolean | null, text: string, detail?: object}} Judgement */
 
 /** The course of one match. `begin`, then `enter` for each event, then `end`: each yields what it found. */
 export class Course {
@@ -47,13 +45,13 @@ export class Course {
   async *begin() {
     const { game, seats } = this.header;
     if (this.rules === undefined) {
-      yield judged("scope", null, `The rules of ${game} are not known here: only its digests are checked.`);
+      yield step("scope", null, `The rules of ${game} are not known here: only its digests are checked.`);
       return;
     }
     const is = { seats: seats.length, nonces: this.footer.nonces.length };
     const should = { seats: this.rules.seats, nonces: this.rules.seats };
     if (!same(should, is)) {
-      yield judged("opening", false, `Under this config of ${game} ${difference(should, is)}.`);
+      yield step("opening", false, `Under this config of ${game} ${difference(should, is)}.`);
       return;
     }
     if (!this.began) return;
@@ -68,15 +66,15 @@ export class Course {
     const seat = this.toMove;
     yield* this.#checkGiven(seat, line.given ?? 0);
     const steps = this.rules === undefined ? this.#believed(line) : this.#refereed(line);
-    for await (const step of steps) {
-      yield step;
-      if (step.ok === false && step.what !== "dice" && step.what !== "result" && step.what !== "deal") return;
+    for await (const found of steps) {
+      yield found;
+      if (found.ok === false && !["dice", "result", "deal"].includes(found.what)) return;
     }
     if (line.state !== undefined && this.rules !== undefined) {
       const is = this.#wire();
       const ok = same(is, line.state);
       const text = ok ? "The state follows by the rules." : `The state is wrong: ${difference(is, line.state)}.`;
-      yield judged("state", ok, text);
+      yield step("state", ok, text);
     }
     yield* this.#chain(line);
   }
@@ -87,20 +85,20 @@ export class Course {
     const isVoid = footer.reason === "void";
     if (this.rules !== undefined && this.isOver === isVoid) {
       const goesOn = isVoid ? "The match was over, yet it is said to be void." : `Seat ${this.toMove} is to move.`;
-      yield judged("end", false, `The last event is not the end that the footer tells of. ${goesOn}`);
+      yield step("end", false, `The last event is not the end that the footer tells of. ${goesOn}`);
       return;
     }
     const last = toHex(this.digest);
     const ok = footer.digest === last;
     const whose = ok ? "The last digest is the footer's:" : "The footer's digest should be";
-    yield judged("digest", ok, `${whose} ${short(last)}.`, { should: last, is: footer.digest });
+    yield step("digest", ok, `${whose} ${short(last)}.`, { should: last, is: footer.digest });
     if (this.rules === undefined) return;
     const should = this.#result(isVoid);
     const is = Object.fromEntries(Object.keys(should).map((name) => [name, footer[name]]));
     const right = same(should, is);
     const { reason, ranks, plies } = should;
     const told = `Reason ${reason}, ranks ${ranks.join(", ")}, ${plies} plies: that follows by the rules.`;
-    yield judged("end", right, right ? told : `The result is wrong: ${difference(should, is)}.`, { should, is });
+    yield step("end", right, right ? told : `The result is wrong: ${difference(should, is)}.`, { should, is });
   }
 
   #wire() {
@@ -113,7 +111,7 @@ export class Course {
     const most = Math.floor(this.header.clock.bank_ms * GIVEN_AT_MOST);
     if (this.given[seat] > most) {
       const text = `Seat ${seat} was given back ${this.given[seat]} ms so far: at most ${most} may be.`;
-      yield judged("given", false, text);
+      yield step("given", false, text);
     }
   }
 
@@ -125,7 +123,7 @@ export class Course {
 
   async *#refereed({ event }) {
     if (this.isOver) {
-      yield judged("move", false, "The match was over before this event.");
+      yield step("move", false, "The match was over before this event.");
       return;
     }
     if (this.deal !== undefined) {
@@ -143,7 +141,7 @@ export class Course {
     const ok = same(should, event);
     const how = tellTrace(dice.trace, this.rules.told);
     const told = ok ? "Dealt as the dice say" : `Another deal than the dice say, ${difference(should, event)}`;
-    yield judged("deal", ok, `${told}: ${how}.`, { ...dice.trace, should, is: event });
+    yield step("deal", ok, `${told}: ${how}.`, { ...dice.trace, should, is: event });
   }
 
   /** The strikes of the seat whose turn it is. */
@@ -154,7 +152,7 @@ export class Course {
     for (const { seat, message } of due) {
       this.struck[seat] += 1;
       const ok = this.struck[seat] <= MAX_STRIKES;
-      yield judged("strikes", ok, `Strike ${this.struck[seat]} of ${MAX_STRIKES} for seat ${seat}: ${message}`);
+      yield step("strikes", ok, `Strike ${this.struck[seat]} of ${MAX_STRIKES} for seat ${seat}: ${message}`);
     }
   }
 
@@ -162,7 +160,7 @@ export class Course {
   *#late() {
     for (const { ply, seat } of this.awaited) {
       const text = `Ply ${ply} has a strike of seat ${seat}, which was not to move.`;
-      yield { ...judged("strikes", false, text), ply };
+      yield { ...step("strikes", false, text), ply };
     }
   }
 
@@ -176,7 +174,7 @@ export class Course {
     const ok = may && known && earned;
     const strikes = `it has ${this.struck[seat]} strikes of ${MAX_STRIKES}`;
     const wrong = may && known ? strikes : "it cannot leave now, or not so";
-    yield judged("out", ok, ok ? `Seat ${seat} leaves: ${out}.` : `Seat ${seat} leaves by ${shown(out)}: ${wrong}.`);
+    yield step("out", ok, ok ? `Seat ${seat} leaves: ${out}.` : `Seat ${seat} leaves by ${shown(out)}: ${wrong}.`);
     if (!ok) return;
     if (seats > 2 && this.toMove !== null) this.state = this.rules.drop(this.state, seat);
     this.out.set(seat, out);
@@ -186,11 +184,11 @@ export class Course {
     const seat = this.toMove;
     if (event.seat !== seat || event.ply !== this.ply) {
       const turn = `seat ${seat} is to move, at ply ${this.ply}`;
-      yield judged("move", false, `Seat ${event.seat} moves at ply ${event.ply}, but ${turn}.`);
+      yield step("move", false, `Seat ${event.seat} moves at ply ${event.ply}, but ${turn}.`);
       return;
     }
     if (this.struck[seat] >= MAX_STRIKES) {
-      yield judged("move", false, `Seat ${seat} moves after its strike number ${MAX_STRIKES}.`);
+      yield step("move", false, `Seat ${seat} moves after its strike number ${MAX_STRIKES}.`);
       return;
     }
     const dice = new Dice(this.mac, this.ply);
@@ -199,7 +197,7 @@ export class Course {
       played = await this.rules.play(this.state, event.move, dice);
     } catch (error) {
       if (!(error instanceof Illegal)) throw error;
-      yield judged("move", false, `The rules do not allow ${shown(event.move)}: ${error.message}.`);
+      yield step("move", false, `The rules do not allow ${shown(event.move)}: ${error.message}.`);
       return;
     }
     const { state, event: should } = played;
@@ -210,18 +208,18 @@ export class Course {
   *#compared(should, event, dice) {
     const isMove = same(should.move, event.move);
     const may = `Seat ${event.seat} may play ${shown(event.move)}.`;
-    yield judged("move", isMove, isMove ? may : `The move is wrong: ${difference(should, event)}.`);
+    yield step("move", isMove, isMove ? may : `The move is wrong: ${difference(should, event)}.`);
     if (should.dice !== undefined || event.dice !== undefined) {
       const ok = same(should.dice, event.dice);
       const how = dice.trace ? tellTrace(dice.trace, this.rules.told) : "there are none here";
       const wrong = `The dice are ${shown(should.dice)}, the record says ${shown(event.dice)}: ${how}.`;
-      yield judged("dice", ok, ok ? how : wrong, { ...dice.trace, should: should.dice, is: event.dice });
+      yield step("dice", ok, ok ? how : wrong, { ...dice.trace, should: should.dice, is: event.dice });
     }
     if (should.result !== undefined || event.result !== undefined) {
       const ok = same(should.result, event.result);
       const wrong = `The result should be ${shown(should.result)}, the record says ${shown(event.result)}.`;
       const told = ok ? `So ${shown(should.result)}.` : wrong;
-      yield judged("result", ok, told, { should: should.result, is: event.result });
+      yield step("result", ok, told, { should: should.result, is: event.result });
     }
   }
 
@@ -235,7 +233,7 @@ export class Course {
     const told = ok
       ? `The digest follows: ${short(should)}.`
       : `The digest does not follow: it should be ${short(should)}, the record says ${short(line.digest)}.`;
-    yield judged("digest", ok, told, { previous, canonical: text, should, is: line.digest });
+    yield step("digest", ok, told, { previous, canonical: text, should, is: line.digest });
   }
 
   #result(isVoid) {
@@ -248,8 +246,4 @@ export class Course {
     const reason = played ? natural : [...out.values()].at(-1);
     return { ranks, reason, reasons: seats.map((seat) => out.get(seat) ?? natural), plies: this.ply };
   }
-}
-
-function judged(what, ok, text, detail) {
-  return { index: null, ply: null, what, ok, text, detail };
 }

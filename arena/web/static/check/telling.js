@@ -2,6 +2,11 @@
 
 import { canonical } from "./canonical.js";
 
+/** A step of the whole match; that of an event gets its place and ply where the event is known. */
+export function step(what, ok, text, detail) {
+  return { index: null, ply: null, what, ok, text, detail };
+}
+
 /** The beginning of a long hexadecimal number; what stands in its place where it is none. */
 export function short(hex) {
   if (typeof hex !== "string") return shown(hex);

@@ -2,6 +2,7 @@
 
 import { el } from "../dom.js";
 import { clockText, durationText, valueText } from "../words.js";
+import { stepItem } from "./verification.js";
 
 export class Now {
   /**
@@ -24,7 +25,7 @@ export class Now {
    */
   show(at) {
     this.facts.replaceChildren(...this.#facts(at).flatMap(([name, ...said]) => [el("dt", {}, name), el("dd", {}, ...said)]));
-    this.steps.replaceChildren(...this.stepsOf(at).map(({ ok, text }) => el("li", { class: ok === false ? "bad" : "good" }, `${ok === false ? "✗" : "✓"} ${text}`)));
+    this.steps.replaceChildren(...this.stepsOf(at).map(stepItem));
   }
 
   #facts(at) {

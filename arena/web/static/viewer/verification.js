@@ -50,9 +50,18 @@ export class Verification {
     put(this.verdict, "class", wrong ? "verdict bad" : "verdict good");
     const where = wrong && wrong.ply !== null ? `Wrong at ply ${wrong.ply}` : "Wrong";
     say(this.verdict, wrong ? `✗ ${where}: ${wrong.text}` : `✓ Verified: the seed, ${counted(this.record.plies.length, "event")} with all dice and digests, the result.`);
-    this.general.replaceChildren(...general.map(({ ok, text }) => el("li", { class: ok === false ? "bad" : ok ? "good" : "faint" }, `${ok === false ? "✗ " : ok ? "✓ " : ""}${text}`)));
+    this.general.replaceChildren(...general.map(stepItem));
     this.then.found(steps);
     const at = wrong && wrong.index !== null ? wrong.index + 1 : null;
     this.then.wrong(at);
   }
+}
+
+/**
+ * A step of the check in a list.
+ * @param {import("../check/check.js").Step} step
+ */
+export function stepItem({ ok, text }) {
+  if (ok === null) return el("li", { class: "faint" }, text);
+  return el("li", { class: ok ? "good" : "bad" }, `${ok ? "✓" : "✗"} ${text}`);
 }
