@@ -1,5 +1,6 @@
 /** The duel: a person invades, reinforces or attacks by pressing territories. */
 
+import { isBorder } from "../check/rules/moves.js";
 import { el, put, say } from "../dom.js";
 import { either } from "../words.js";
 import { RiskBoard } from "./risk.js";
@@ -62,7 +63,7 @@ export class DuelBoard extends RiskBoard {
 
   #unfit(at) {
     const { troops } = this.state;
-    if (!this.near(this.source, at)) return `${this.name(this.source)} has no border with ${this.name(at)}`;
+    if (!isBorder(this.config.map, this.source, at)) return `${this.name(this.source)} has no border with ${this.name(at)}`;
     return `${this.name(this.source)} has ${troops[this.source]}, ${this.name(at)} ${troops[at]}: an attack needs as many`;
   }
 

@@ -70,9 +70,9 @@ function reachOf(at, places, map, height) {
   const usual = Math.sqrt((WIDTH * height) / places.length);
   const near = map.borders
     .filter((border) => border.includes(at))
-    .map(([a, b]) => [a === at ? b : a])
-    .filter(([other]) => map.territories[other].continent === map.territories[at].continent)
-    .map(([other]) => Math.hypot(places[at][0] - places[other][0], places[at][1] - places[other][1]));
+    .map(([a, b]) => (a === at ? b : a))
+    .filter((other) => map.territories[other].continent === map.territories[at].continent)
+    .map((other) => Math.hypot(places[at][0] - places[other][0], places[at][1] - places[other][1]));
   return Math.min(0.85 * usual, Math.max(0.55 * usual, ...near.map((distance) => 0.62 * distance)));
 }
 

@@ -99,11 +99,6 @@ export class RiskBoard extends Board {
     return `${this.held(at)}${at === this.source ? ", chosen" : ""}`;
   }
 
-  /** Whether two territories have a border. */
-  near(a, b) {
-    return this.config.map.borders.some(([one, other]) => (one === a && other === b) || (one === b && other === a));
-  }
-
   describe(state) {
     const held = this.seats.map((_, seat) => {
       const [territories, troops] = holdingOf(state, seat);

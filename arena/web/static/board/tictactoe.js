@@ -1,10 +1,10 @@
 /** Tic-tac-toe: three by three cells, a cross for seat 0 and a ring for seat 1. */
 
+import { threeIn } from "../check/rules/tictactoe.js";
 import { put, svg } from "../dom.js";
 import { Board } from "./frame.js";
 import { Roving } from "./roving.js";
 
-const LINES = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]];
 const MARKS = ["M26 26 74 74M74 26 26 74", "M50 22a28 28 0 1 1-.1 0z"];
 const PLACES = ["top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom", "bottom right"];
 
@@ -25,7 +25,7 @@ export class TicTacToeBoard extends Board {
       put(this.marks[cell], "d", MARKS[mark - 1] ?? "");
       put(this.cells[cell], "class", `cell${mark ? ` seat-${mark - 1}` : ` seat-${mover}`}${this.view.event?.move?.cell === cell ? " last" : ""}`);
     }
-    const row = LINES.find(([a, b, c]) => cells[a] && cells[a] === cells[b] && cells[a] === cells[c]);
+    const row = threeIn(cells);
     put(this.row, "d", row ? `M${centre(row[0])}L${centre(row[2])}` : "");
     put(this.row, "class", `three seat-${row ? cells[row[0]] - 1 : ""}`);
     this.roving.offer(this.playable ? this.cells.map((part, cell) => [part, this.#named(cells, cell)]) : []);

@@ -1,7 +1,8 @@
 /** Moves and what came of them in words, as `arena replay show` tells them. */
 
+import { MOST_ROUNDS } from "../check/rules/battle.js";
+
 const WRITTEN = 4; // territories of a draft that are named
-const MOST_ROUNDS = 500; // of a battle that are listed
 
 /**
  * A move in a few words.

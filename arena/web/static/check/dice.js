@@ -60,15 +60,10 @@ export class Dice {
     }
   }
 
-  /** One die: 1 to 6. */
-  async die(purpose) {
-    return 1 + (await this.choice(purpose, 6));
-  }
-
-  /** So many dice, in the order in which they are drawn. */
+  /** So many dice of 1 to 6, in the order in which they are drawn. */
   async throw(purpose, count) {
     const faces = [];
-    while (faces.length < count) faces.push(await this.die(purpose));
+    while (faces.length < count) faces.push(1 + (await this.choice(purpose, 6)));
     return faces;
   }
 

@@ -2,7 +2,9 @@
 
 const ATTACKING = 3;
 const DEFENDING = 2;
-const MOST_ROUNDS = 500;
+
+/** The rounds of a battle whose dice its event tells, at most. */
+export const MOST_ROUNDS = 500;
 
 /**
  * @param {import("../dice.js").Dice} dice

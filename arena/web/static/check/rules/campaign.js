@@ -3,7 +3,7 @@
 import { Dice } from "../dice.js";
 import { fromHex, hmac } from "../hash.js";
 import { fight, settle } from "./battle.js";
-import { demand, demandFields, isPlace } from "./moves.js";
+import { demand, demandFields, isBorder, isPlace } from "./moves.js";
 
 const LEAST_CLASSIC = 3;
 const DEAL_BYTES = 16;
@@ -169,8 +169,7 @@ function checkAttack({ owner, troops, seat }, move, map) {
   const { from, to, units } = move;
   for (const at of [from, to]) demand(isPlace(at, owner.length), `territories are 0 to ${owner.length - 1}`);
   demand(owner[from] === seat, `territory ${from} is not seat ${seat}'s`);
-  const isBorder = map.borders.some(([a, b]) => (a === from && b === to) || (a === to && b === from));
-  demand(isBorder, `territories ${from} and ${to} have no border`);
+  demand(isBorder(map, from, to), `territories ${from} and ${to} have no border`);
   demand(owner[to] !== seat, `territory ${to} is seat ${seat}'s own`);
   const most = troops[from] - 1;
   demand(isPlace(units, most + 1) && units >= 1, `territory ${from} can attack with 1 to ${most} units`);

@@ -1,6 +1,6 @@
 // The rules of the duel, Risk of two seats with one action a turn.
 
-import { demand, demandFields, isPlace, replaced, wonBy } from "./moves.js";
+import { demand, demandFields, isBorder, isPlace, replaced, wonBy } from "./moves.js";
 
 const FREE = -1;
 const ARMY = 3;
@@ -68,7 +68,6 @@ function check({ owner, troops, to_move: seat }, move, { map, max_troops, count 
   const { from, to } = move;
   demand(owner[from] === seat, `territory ${from} is not seat ${seat}'s`);
   demand(owner[to] !== seat, `territory ${to} is seat ${seat}'s own`);
-  const border = map.borders.some(([a, b]) => (a === from && b === to) || (a === to && b === from));
-  demand(border, `territories ${from} and ${to} have no border`);
+  demand(isBorder(map, from, to), `territories ${from} and ${to} have no border`);
   demand(troops[from] >= troops[to], `${troops[from]} troops cannot attack ${troops[to]}`);
 }

@@ -1,4 +1,4 @@
-// What the rules of all games share here: how a move is refused, and whether something is a whole number.
+// What the rules of several games share here: how a move is refused, places and borders, who has won.
 
 /** A move that the rules do not allow; its message says what would be. */
 export class Illegal extends Error {}
@@ -17,6 +17,11 @@ export function isPlace(value, count) {
 export function demandFields(move, ...fields) {
   const same = Object.keys(move ?? {}).sort().join() === [...fields].sort().join();
   demand(same, `such a move has the fields ${fields.join(", ")}`);
+}
+
+/** Whether two territories of a map have a border. */
+export function isBorder({ borders }, a, b) {
+  return borders.some(([one, other]) => (one === a && other === b) || (one === b && other === a));
 }
 
 /** `list` with `value` in one place. */
