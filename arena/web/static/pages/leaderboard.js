@@ -3,7 +3,7 @@
 import { showConnection } from "../connection.js";
 import { el } from "../dom.js";
 import { theWire } from "../wire.js";
-import { doing, follow } from "./presence.js";
+import { doing, follow, onReturn } from "./presence.js";
 import { refresher } from "./refresh.js";
 
 const wire = theWire();
@@ -26,14 +26,11 @@ if (wire !== null) {
     for (const bot of bots) here.set(bot.bot.toLowerCase(), bot);
     mark(document);
   });
-  let lost = false;
+  onReturn(wire, refresh);
   wire.on("state", ({ name }) => {
-    if (name === "open" && lost) refresh();
-    lost = name !== "open";
-    if (name !== "open" && name !== "connecting") {
-      here.clear();
-      mark(document);
-    }
+    if (name !== "waiting" && name !== "stopped") return;
+    here.clear();
+    mark(document);
   });
   wire.on("end", refresh);
   wire.watch("*");

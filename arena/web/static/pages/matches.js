@@ -3,7 +3,7 @@
 import { showConnection } from "../connection.js";
 import { el, say } from "../dom.js";
 import { theWire } from "../wire.js";
-import { follow } from "./presence.js";
+import { follow, onReturn } from "./presence.js";
 import { refresher } from "./refresh.js";
 
 const SHOWN = 6; // before one asks for all: what is below would move with every start and end
@@ -68,12 +68,12 @@ if (wire !== null) {
   wire.on("end", ({ match }) => {
     under = under.filter((other) => other.match !== match);
     draw();
-    if (first) refresh();
   });
-  let lost = false;
+  if (first) {
+    wire.on("end", refresh);
+    onReturn(wire, refresh);
+  }
   wire.on("state", ({ name }) => {
-    if (name === "open" && lost && first) refresh(); // what ended meanwhile was not told
-    lost = name !== "open" && (lost || name === "waiting");
     if (name !== "waiting" && name !== "stopped") return;
     under = [];
     left = 0;

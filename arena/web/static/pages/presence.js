@@ -1,4 +1,4 @@
-/** Who is here now, as the arena tells it. */
+/** Who is here now, as the arena tells it, and when that may have been missed. */
 
 const OFTEN = 5000; // ms between two questions; the arena answers all pages with the same listing
 
@@ -15,6 +15,19 @@ export function follow(wire, told) {
   wire.on("listing", told);
   setInterval(ask, OFTEN * (1 + Math.random()));
   document.addEventListener("visibilitychange", ask);
+}
+
+/**
+ * Call when the connection is there, but for the first attempt: what happened before was not told.
+ * @param {import("../wire.js").Wire} wire
+ * @param {() => void} then
+ */
+export function onReturn(wire, then) {
+  let attempts = 0;
+  wire.on("state", ({ name }) => {
+    if (name === "connecting") attempts += 1;
+    else if (name === "open" && attempts > 1) then();
+  });
 }
 
 /**
