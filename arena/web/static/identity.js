@@ -49,6 +49,14 @@ export function wrongWith(bot) {
   return close === "" ? `${rule}.` : `${rule}: ${close}, for instance.`;
 }
 
+/**
+ * Whether somebody else owns the name.
+ * @param {string} [code]  of the `error` that refused it
+ */
+export function isTaken(code) {
+  return code === "auth_failed" || code === "name_taken";
+}
+
 /** A secret that nobody can guess. */
 export function newToken() {
   const bytes = crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));

@@ -1,8 +1,8 @@
 /** The page on which bots are connected: code to copy, and a name registered over the wire, with a new token. */
 
-import { el } from "./dom.js";
-import { newToken, wrongWith } from "./identity.js";
-import { arenaAddress, Wire } from "./wire.js";
+import { el, put, say } from "../dom.js";
+import { isTaken, newToken, wrongWith } from "../identity.js";
+import { arenaAddress, Wire } from "../wire.js";
 
 const COPIED = 2000; // ms for which a button says so
 
@@ -13,7 +13,7 @@ if (place !== null) place.append(registering(place.dataset.bot));
 /** Put a button beside some code that copies it. */
 function addCopy(code) {
   const word = el("span", {}, "Copy");
-  const button = el("button", { class: "button", type: "button" }, word, el("span", { class: "quiet" }, ` ${code.dataset.what}`));
+  const button = el("button", { type: "button" }, word, el("span", { class: "quiet" }, ` ${code.dataset.what}`));
   let timer = 0;
   button.addEventListener("click", async () => {
     word.textContent = (await copy(code)) ? "Copied" : "Press Ctrl-C:";
@@ -42,14 +42,13 @@ async function copy(element) {
 
 /** The form that registers a name. */
 function registering(bot) {
-  const name = el("input", { id: "new-name", value: bot, autocomplete: "off", autocapitalize: "none", maxlength: "64" });
-  name.spellcheck = false;
+  const name = el("input", { id: "new-name", value: bot, autocomplete: "off", autocapitalize: "none", spellcheck: "false", maxlength: 64 });
   const wrong = el("span", { class: "wrong", id: "new-name-wrong" });
-  const button = el("button", { class: "button main" }, "Register it");
+  const button = el("button", { class: "main" }, "Register it");
   const told = el("div", { role: "status" });
   const form = el(
     "form",
-    { "aria-label": "Register a name", novalidate: "" },
+    { "aria-label": "Register a name", novalidate: true },
     el(
       "div",
       { class: "fields" },
@@ -74,15 +73,11 @@ function registering(bot) {
 
 /** Say what is wrong with a field, or that nothing is. */
 function complain(field, where, reason) {
-  where.textContent = reason;
-  if (reason === "") {
-    field.removeAttribute("aria-invalid");
-    field.removeAttribute("aria-describedby");
-  } else {
-    field.setAttribute("aria-invalid", "true");
-    field.setAttribute("aria-describedby", where.id);
-    field.focus();
-  }
+  const isWrong = reason !== "";
+  say(where, reason);
+  put(field, "aria-invalid", isWrong ? "true" : null);
+  put(field, "aria-describedby", isWrong ? where.id : null);
+  if (isWrong) field.focus();
 }
 
 /**
@@ -108,7 +103,7 @@ function register(bot) {
 
 /** Why a name could not be registered, in a sentence. */
 function refusal(bot, code, reason) {
-  if (code === "auth_failed" || code === "name_taken") return `Somebody owns the name ${bot} already: choose another.`;
+  if (isTaken(code)) return `Somebody owns the name ${bot} already: choose another.`;
   return `It could not be registered: ${reason}.`;
 }
 
