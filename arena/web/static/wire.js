@@ -3,6 +3,9 @@
  * What comes in is told by message type; what a page watches is watched again after every new `welcome`.
  */
 
+/** What a connection of a page says it is. */
+export const CLIENT = "bot-arena/browser";
+
 const SUBPROTOCOL = "arena.v1.json";
 const SHORTEST_WAIT = 500; // ms until the next attempt; doubled with each, up to the longest
 const LONGEST_WAIT = 5000;
@@ -68,7 +71,7 @@ export class Wire {
    * @param {{bot?: string, token?: string, version?: string, follow?: boolean, slots?: number}} [hello]
    */
   start(hello = {}) {
-    this.#hello = { client: "bot-arena/browser", ...hello };
+    this.#hello = { client: CLIENT, ...hello };
     this.#wait = SHORTEST_WAIT;
     this.#leave();
     window.addEventListener("online", this.#hurry);

@@ -1,8 +1,9 @@
 /** The play page: a person's name, what to play, the search for opponents, the match. */
 
+import { toHex } from "../check/hash.js";
 import { showConnection } from "../connection.js";
 import { say } from "../dom.js";
-import { goBy, goByNone, identity } from "../identity.js";
+import { goBy, goByNone, identity, isTaken } from "../identity.js";
 import { theWire } from "../wire.js";
 import { listed, sentence } from "../words.js";
 import { Offer } from "./offer.js";
@@ -93,9 +94,7 @@ function play(wire) {
       part("title").focus(); // what had it is hidden now
     }
     show("table");
-    const nonce = [...crypto.getRandomValues(new Uint8Array(NONCE_BYTES))]
-      .map((byte) => byte.toString(16).padStart(2, "0"))
-      .join("");
+    const nonce = toHex(crypto.getRandomValues(new Uint8Array(NONCE_BYTES)));
     wire.send({ type: "ready", match: start.match, nonce });
   }
 
@@ -136,8 +135,7 @@ function play(wire) {
     goByNone();
     seek = null;
     show("offer");
-    const taken = code === "auth_failed" || code === "name_taken";
-    offer.wrong("bot", taken ? `${bot} is somebody else's name here: choose another.` : sentence(reason));
+    offer.wrong("bot", isTaken(code) ? `${bot} is somebody else's name here: choose another.` : sentence(reason));
     wire.start();
   }
 

@@ -1,9 +1,10 @@
 /** Who is here, and whom of them a person wants to meet. */
 
 import { el, put, say } from "../dom.js";
+import { CLIENT } from "../wire.js";
 import { listed } from "../words.js";
 
-const PERSON = "bot-arena/browser";
+const AT_ONCE = "plays at once";
 
 /** The choice of opponents: one of two seats is a choice of one or anybody, of more seats so many names or fewer. */
 export class Opponents {
@@ -53,8 +54,7 @@ export class Opponents {
     this.#game = game;
     this.#others = seats - 1;
     for (const name of [...this.#wanted].slice(this.#others)) this.#wanted.delete(name);
-    for (const { element } of this.#rows.values()) element.remove();
-    this.#rows.clear();
+    this.#keepOnly(new Set());
     this.#draw();
   }
 
@@ -96,25 +96,25 @@ export class Opponents {
       });
     const type = this.#others === 1 ? "radio" : "checkbox";
     const full = type === "checkbox" && this.chosen.length >= this.#others;
-    const gone = new Set(this.#rows.keys());
-    for (const { name, version, how } of shown) {
-      gone.delete(name);
+    this.#keepOnly(new Set(shown.map(({ name }) => name)));
+    for (const [at, { name, version, how }] of shown.entries()) {
       const row = this.#row(name, version, type);
       row.input.checked = name === "" ? this.chosen.length === 0 : this.#wanted.has(name);
       row.input.disabled = full && !row.input.checked;
       say(row.note, how);
       put(row.element, "data-at-once", how === AT_ONCE);
-      this.#list.append(...(row.element.parentNode ? [] : [row.element]));
-    }
-    for (const name of gone) {
-      this.#rows.get(name).element.remove();
-      this.#rows.delete(name);
-    }
-    for (const [at, { name }] of shown.entries()) {
-      const { element } = this.#rows.get(name);
-      if (this.#list.children[at] !== element) this.#list.insertBefore(element, this.#list.children[at]);
+      const there = this.#list.children[at] ?? null;
+      if (there !== row.element) this.#list.insertBefore(row.element, there);
     }
     say(this.#told, this.#summary(open));
+  }
+
+  #keepOnly(names) {
+    for (const [name, { element }] of this.#rows) {
+      if (names.has(name)) continue;
+      element.remove();
+      this.#rows.delete(name);
+    }
   }
 
   /** The bots here and the chosen who are not, those first who play soonest. */
@@ -165,11 +165,8 @@ export class Opponents {
   }
 }
 
-const AT_ONCE = "plays at once";
-
 /** How soon somebody plays, in words, and in the order of soonness. */
 function readiness({ seeks = [], client, playing = 0 }, game, me) {
-  const person = client === PERSON;
   const these = seeks.filter((seek) => seek.game === game);
   const calls = seeks.find((seek) => asks(seek, me));
   if (calls !== undefined)
@@ -178,7 +175,7 @@ function readiness({ seeks = [], client, playing = 0 }, game, me) {
   const unrated = these.find(({ rated = false, opponents = [] }) => !rated && opponents.length === 0);
   if (unrated !== undefined)
     return { how: `wants an unrated match: ${unrated.preset ?? "a config of its own"}`, order: 2 };
-  if (person)
+  if (client === CLIENT)
     return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
   return { how: "here, but not for this: you wait until they want it", order: 5 };
 }

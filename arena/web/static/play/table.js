@@ -214,14 +214,9 @@ export class Table {
     put(this.moves, "hidden", listed.length === 0);
     const { game, config } = this.start;
     const buttons = listed.map((move) =>
-      el("button", { type: "button", onclick: () => this.#pick(move) }, notation(game, config, move)),
+      el("button", { type: "button", onclick: () => this.board.choose(move) }, notation(game, config, move)),
     );
     this.moves.lastElementChild.replaceChildren(...buttons);
-  }
-
-  #pick(move) {
-    this.board.show(this.#turn.state, { seat: this.start.seat });
-    this.#choose(move);
   }
 
   #choose(move) {
