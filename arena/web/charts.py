@@ -9,6 +9,8 @@ from typing import NamedTuple
 STEPS = (1.0, 2.0, 5.0, 10.0)
 APART = 0.24
 """The least part of a scale between two of its ticks, so that their labels don't meet on a phone."""
+TICKS, WHOLE_TICKS = 5, 4
+"""So many steps between ticks, about, of a scale and of one of whole numbers."""
 LEAST_SPAN = 4.0
 """Rating points: a curve that moves by less is drawn as flat as it is."""
 
@@ -30,19 +32,19 @@ class Scale(NamedTuple):
         return round(self.size - self.at(value), 1)
 
 
-def scale(values: Iterable[float], size: float, *, ticks: int = 5, least: float = LEAST_SPAN) -> Scale:
-    """A scale that holds all the values, from tick to tick, and spans `least` or more; 0 to `least` for none."""
-    found = list(values) or [0.0, least]
-    low, high = _spanning(min(found), max(found), least)
-    step = _step((high - low) / ticks)
+def scale(values: Iterable[float], size: float) -> Scale:
+    """A scale that holds all the values, from tick to tick, and spans `LEAST_SPAN` or more; from 0 on for none."""
+    low, high = _spanning(list(values) or [0.0, LEAST_SPAN])
+    step = _step((high - low) / TICKS)
     first, last = math.floor(low / step), math.ceil(high / step)
     marks = tuple(round(at * step, 9) for at in range(first, last + 1))
     return Scale(marks[0], marks[-1], size, marks)
 
 
-def _spanning(low: float, high: float, least: float) -> tuple[float, float]:
-    """What spans `least` or more, with the same middle."""
-    lacking = max(0.0, least - (high - low)) / 2
+def _spanning(values: Sequence[float]) -> tuple[float, float]:
+    """The ends of the values, or what spans `LEAST_SPAN` about their middle."""
+    low, high = min(values), max(values)
+    lacking = max(0.0, LEAST_SPAN - (high - low)) / 2
     return low - lacking, high + lacking
 
 
@@ -52,11 +54,11 @@ def _step(least: float) -> float:
     return next(step * magnitude for step in STEPS if step * magnitude >= least * (1 - 1e-9))
 
 
-def whole(low: int, high: int, size: float, ticks: int = 4) -> Scale:
+def whole(low: int, high: int, size: float) -> Scale:
     """A scale from one whole number to another, exactly; its ticks are the two and some round ones between."""
     high = max(high, low + 1)
     span = high - low
-    step = max(1, math.ceil(_step(span / ticks)))
+    step = max(1, math.ceil(_step(span / WHOLE_TICKS)))
     between = [at for at in range(low - low % step + step, high, step) if min(high - at, at - low) >= APART * span]
     return Scale(low, high, size, (low, *between, high))
 
@@ -68,7 +70,7 @@ def line(points: Iterable[tuple[float, float]]) -> str:
 
 def curve(values: Sequence[float], width: float, height: float) -> str:
     """A small curve of some values, oldest left, with a margin of 2 units for its end."""
-    low, high = _spanning(min(values), max(values), LEAST_SPAN)
+    low, high = _spanning(values)
     across, up, bottom = (width - 4) / max(1, len(values) - 1), (height - 4) / (high - low), height - 2
     return " ".join(f"{2 + at * across:.1f},{bottom - (value - low) * up:.1f}" for at, value in enumerate(values))
 
