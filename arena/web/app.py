@@ -27,6 +27,7 @@ from arena.web.upgrades import NoWebSocket
 from protocol.errors import Fault
 
 LEAST_ZIPPED = 1000
+HEALTH = "/healthz"
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -38,7 +39,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             *api.ROUTES,
             Mount(f"/static/{site.edition}", _Kept(directory=STATIC)),
             Route("/favicon.ico", _icon),
-            Route("/healthz", _health),
+            Route(HEALTH, _health),
         ],
         middleware=[
             Middleware(SafeHeaders, socket=site.socket),
@@ -56,8 +57,9 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
 
 
 def _told(request: Request, exc: Exception) -> Response:
-    """What is wrong, as JSON for who asked the API and as a page for everybody else."""
-    return (as_json if request.url.path.startswith("/api/") else as_page)(request, exc)
+    """What is wrong, as JSON for programs and as a page for everybody else."""
+    path = request.url.path
+    return (as_json if path == HEALTH or path.startswith("/api/") else as_page)(request, exc)
 
 
 class _Kept(StaticFiles):
@@ -75,8 +77,5 @@ async def _icon(request: Request) -> Response:
 
 def _health(request: Request) -> Response:
     """Whether the page stands and its store answers; of the arena itself, its own `/healthz` says it."""
-    try:
-        site_of(request).reader.match("")
-    except Fault as exc:
-        return as_json(request, exc)
+    site_of(request).reader.match("")
     return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
