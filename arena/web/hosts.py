@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -9,8 +11,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from arena.network.addresses import Proxies, is_loopback
 from arena.network.origins import is_own_name
 from protocol.shown import shown
-
-MISDIRECTED = 421
 
 
 class OwnNames:
@@ -25,7 +25,7 @@ class OwnNames:
         host = Headers(scope=scope).get("host", "") if scope["type"] == "http" else ""
         if host and self._is_local(scope) and not is_own_name(host):
             text = f"{shown(host)} is no name of this machine; a proxy in front of it is named by --trusted-proxy\n"
-            await PlainTextResponse(text, MISDIRECTED)(scope, receive, send)
+            await PlainTextResponse(text, HTTPStatus.MISDIRECTED_REQUEST)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

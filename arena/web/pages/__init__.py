@@ -21,10 +21,10 @@ ROUTES = [
     Route("/leaderboard/{game}/{preset}", leaderboard),
     Route("/bots/{name}", bot),
     Route("/matches", matches),
+    Route("/matches/{match}", match),
     Route("/tournaments", tournaments),
     Route("/tournaments/{tournament}", tournament),
     Route("/connect", connect),
     Route("/play", play),
     Route("/api", api),
-    Route("/matches/{match}", match),
 ]

@@ -31,18 +31,17 @@ def bot(request: Request) -> Response:
     profile = reader.profile(name)
     if profile is None:
         raise NotFound(f"there is no bot called {name}")
-    pool = _pool(profile, request.query_params.get("pool"))
-    asked = {"pool": request.query_params.get("pool"), "after": request.query_params.get("after")}
+    asked = {field: request.query_params.get(field) or None for field in ("pool", "after")}
+    pool = _pool(profile, asked["pool"])
     shown: dict[str, Any] = {}
     if pool is not None:
-        rated = any(row.pool == pool for row in profile.standings)
-        points = reader.history(profile.name, pool) if rated else []
+        points = reader.history(profile.name, pool)
         curve = _curve(points)
         shown = {
             "curve": curve,
             "labels": _labels(points, curve),
             "points": _some(points),
-            "opponents": reader.opponents(profile.name, pool, after=asked["after"] or None, limit=OPPONENTS),
+            "opponents": reader.opponents(profile.name, pool, after=asked["after"], limit=OPPONENTS),
             "seats": reader.by_seat(profile.name, pool),
             "versions": reader.by_version(profile.name, pool, limit=VERSIONS),
             "endings": sorted(reader.endings(profile.name, pool), key=_losses_first),

@@ -29,7 +29,7 @@ def connect(request: Request) -> Response:
     return page(
         request,
         "connect.html",
-        status=(HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK).value,
+        status=HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK,
         address=address(site.socket, request.headers.get("host", ""), encrypted=request.url.scheme == "https"),
         bot=bot,
         name=EXAMPLE if wrong or not bot else bot,

@@ -23,15 +23,15 @@ def leaderboard(request: Request) -> Response:
     pools = sorted(reader.pools(), key=_place)
     game, preset = request.path_params.get("game"), request.path_params.get("preset")
     pool = _chosen(pools, game, preset)
-    asked = {name: request.query_params.get(name) for name in ("search", "sort", "order", "after")}
+    asked = {name: request.query_params.get(name) or None for name in ("search", "sort", "order", "after")}
     sort, order = asked["sort"] or "score", asked["order"] or "desc"
     board = (
         reader.board(
             pool,
             sort=sort,
             descending=order != "asc",
-            search=asked["search"] or None,
-            after=asked["after"] or None,
+            search=asked["search"],
+            after=asked["after"],
             limit=ROWS,
         )
         if pool
@@ -40,7 +40,6 @@ def leaderboard(request: Request) -> Response:
     return page(
         request,
         "leaderboard.html",
-        pools=pools,
         played=list(dict.fromkeys(map(game_of, pools))),
         presets=[other for other in pools if pool and game_of(other) == game_of(pool)],
         pool=pool,

@@ -24,9 +24,9 @@ _is_id = re.compile(MATCH_PATTERN).match
 def match(request: Request) -> Response:
     """A stored match; or one that may be under way, which the page itself finds out where the arena is live."""
     site, name = site_of(request), request.path_params["match"]
-    result = site.reader.match(name) if _is_id(name) else None
+    result = site.reader.match(name)
     if result is None:
-        if not _is_id(name) or not site.socket:
+        if not site.socket or not _is_id(name):
             raise NotFound(f"there is no match {name} here")
         return page(request, "live_match.html", match=name)
     record, damage = _record(site.reader.record(name), name)

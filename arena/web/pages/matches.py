@@ -9,23 +9,22 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.browsing import OUTCOMES, Page, Search
+from arena.store.browsing import OUTCOMES, VOIDED, Page, Search
 from arena.store.reader import Reader
 from arena.web.pools import known_pools, unknown_pool
 from arena.web.rendering import page, site_of
-from arena.web.results import OUTCOME_WORDS, WORDS
+from arena.web.results import OUTCOME_WORDS, WORDS, reason_words
 from protocol.errors import UsageFault
 from protocol.games import NAMES
-from protocol.reasons import VOID
+from protocol.shown import among
 
 ROWS = 50
-FIELDS = ("bot", "opponent", "game", "pool", "reason", "outcome", "tournament", "since", "until")
 
 
 def matches(request: Request) -> Response:
     """The search form, and what fits its fields. A field that is wrong is said beside it, and nothing is searched."""
     reader = site_of(request).reader
-    asked = {name: request.query_params.get(name, "").strip() for name in FIELDS}
+    asked = {name: request.query_params.get(name, "").strip() for name in Search.__struct_fields__}
     after = request.query_params.get("after") or None
     wrong = _wrong(reader, asked)
     found = None
@@ -38,11 +37,10 @@ def matches(request: Request) -> Response:
             wrong["after"] = str(exc)
     if found is not None and not found.rows:
         wrong |= _strangers(reader, asked)
-    status = HTTPStatus.BAD_REQUEST if wrong and found is None else HTTPStatus.OK
     return page(
         request,
         "matches.html",
-        status=status,
+        status=HTTPStatus.BAD_REQUEST if found is None else HTTPStatus.OK,
         asked={**asked, "after": after or ""},
         words=_words(asked),
         wrong=wrong,
@@ -56,9 +54,9 @@ def matches(request: Request) -> Response:
 
 def _wrong(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
     """What is wrong with the fields, by their names."""
-    known = {"game": NAMES, "reason": list(WORDS), "outcome": OUTCOMES}
+    known = {"game": NAMES, "reason": WORDS, "outcome": OUTCOMES}
     wrong = {
-        name: f"there is no {name} {asked[name]}: one of {', '.join(values)}"
+        name: f"there is no {name} {asked[name]}: {among(values)}"
         for name, values in known.items()
         if asked[name] and asked[name] not in values
     }
@@ -105,9 +103,9 @@ def _words(asked: Mapping[str, str]) -> str:
     if asked["opponent"]:
         said.append(f"against {asked['opponent']}")
     if asked["outcome"]:
-        said.append("that were called off" if asked["outcome"] == VOID else f"that it has {asked['outcome']}")
+        said.append("that were called off" if asked["outcome"] == VOIDED else f"that it has {asked['outcome']}")
     if asked["reason"]:
-        said.append(f"ended by: {WORDS.get(asked['reason'], asked['reason'])}")
+        said.append(f"ended by: {reason_words(asked['reason'])}")
     if asked["tournament"]:
         said.append(f"in tournament {asked['tournament']}")
     if asked["since"]:
