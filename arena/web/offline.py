@@ -18,9 +18,11 @@ SHEETS = ("style.css", "board/board.css", "board/risk.css", "viewer/viewer.css")
 
 def offline_page(match: Document, grades: Grades | None) -> bytes:
     """The file. The nonce that lets its scripts and styles in follows from the rest: the same match, the same bytes."""
+    seats = _seats(match)
     values = {
         "match": match,
-        "told": _told(match),
+        "seats": seats,
+        "told": sentence(match.footer.reason, match.footer.plies, seats),
         "grades": grades,
         "entry": ENTRY,
         "modules": {"imports": bundle.modules(STATIC, ENTRY)},
@@ -31,10 +33,8 @@ def offline_page(match: Document, grades: Grades | None) -> bytes:
     return rendered("offline.html", nonce=nonce, **values).encode()
 
 
-def _told(match: Document) -> str:
-    footer = match.footer
-    seats = [
+def _seats(match: Document) -> list[SeatResult]:
+    return [
         SeatResult(bot=seat.bot, version=seat.version, rank=rank, reason=reason)
-        for seat, rank, reason in zip(match.header.seats, footer.ranks, footer.reasons, strict=True)
+        for seat, rank, reason in zip(match.header.seats, match.footer.ranks, match.footer.reasons, strict=True)
     ]
-    return sentence(footer.reason, footer.plies, seats)

@@ -104,6 +104,15 @@ def test_what_strangers_wrote_ends_no_script_and_begins_none(tmp_path: Path) -> 
     assert "Duel-south-america: ply 0" in page
 
 
+def test_a_record_that_does_not_follow_is_told_of_in_a_sentence(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in GOLDEN.read_bytes().splitlines()]
+    lines[3]["event"]["move"] = {"nothing": 1}
+    record = tmp_path / "wrong.jsonl"
+    record.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (banner,) = re.findall('<p class="banner lost">(.*)</p>', exported(record, tmp_path))
+    assert re.fullmatch(r"[A-Z].*[^.]\.", banner)
+
+
 @pytest.mark.parametrize("to", ["match.html", "match.json"])
 def test_of_a_truncated_record_no_file_is_made_and_a_line_says_why(tmp_path: Path, to: str) -> None:
     for name, data in (
