@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.web import formats, results
+from arena.web import bundle, formats, results
 from arena.web.charts import curve
 from arena.web.faults import headers_of, sentence, status_of
-from arena.web.site import Site
+from arena.web.site import STATIC, Site
 from arena.web.tags import tagged
 from protocol import VERSION
 from protocol.games import NAMES
+
+
+@functools.cache
+def _imported(entry: str) -> list[str]:
+    """A module among the static files and all that it imports: what has to come before any of it runs."""
+    return list(bundle.modules(STATIC, entry))
+
 
 _templates = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -25,7 +33,7 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.globals.update(version=VERSION, games=NAMES, query=formats.query, curve=curve)
+_templates.globals.update(version=VERSION, games=NAMES, query=formats.query, curve=curve, imported=_imported)
 _templates.filters.update({**formats.FILTERS, **results.FILTERS})
 
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
@@ -26,6 +27,15 @@ def test_a_page_says_without_scripts_who_played_and_how_it_ended(visitor: Visito
     for said in ("perfect won after 3 plies: ann resigned", "nim/classic", "25.0 ± 25.0", "60 s + 0.5 s", match):
         assert said in told.text
     assert "data-stored data-graded" in told.text
+
+
+def test_no_module_has_to_wait_until_another_names_it(visitor: Visitor) -> None:
+    page = visitor.get(f"/matches/{Library(visitor.store).play('nim', [PERFECT, ANN])}").text
+    asked_for = re.findall('<link rel="modulepreload" href="(.*)">', page)
+    assert any(address.endswith("/viewer/main.js") for address in asked_for)
+    for address in asked_for:
+        for imported in re.findall(r'^(?:import|})[^;]*? from "(.*)";', visitor.get(address).text, re.MULTILINE):
+            assert urljoin(address, imported) in asked_for, address
 
 
 @pytest.mark.parametrize("game", ["tictactoe", "risk-campaign"])
