@@ -33,14 +33,13 @@ const CLOSED_FOR_GOOD = new Map([
 
 /**
  * The arena's address as the page knows it: `<html data-socket>` holds nothing, a port, or a whole URL.
- * @param {string} [said]
- * @param {{protocol: string, hostname: string}} [place]
  * @returns {string | null} null where nothing is live
  */
-export function arenaAddress(said = document.documentElement.dataset.socket ?? "", place = location) {
+export function arenaAddress() {
+  const said = document.documentElement.dataset.socket;
   if (said === "") return null;
   if (!/^\d+$/.test(said)) return said;
-  return `${place.protocol === "https:" ? "wss" : "ws"}://${place.hostname}:${said}`;
+  return `${location.protocol === "https:" ? "wss" : "ws"}://${location.hostname}:${said}`;
 }
 
 /** One connection to an arena, opened again until it is stopped. */
@@ -68,7 +67,7 @@ export class Wire {
 
   /**
    * Connect, as a watcher or with `bot` and `token`; where a connection is open, say the other hello on a new one.
-   * @param {{bot?: string, token?: string, version?: string, follow?: boolean, slots?: number}} [hello]
+   * @param {{bot?: string, token?: string, follow?: boolean}} [hello]
    */
   start(hello = {}) {
     this.#hello = { client: CLIENT, ...hello };

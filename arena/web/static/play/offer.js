@@ -8,7 +8,7 @@ import { configInWords } from "./words.js";
 /**
  * @typedef {object} GameOffered
  * @property {string} game
- * @property {{preset: string, config: object, seats: number[]}[]} presets
+ * @property {{preset: string, config: object, seats: number[], usual: number}[]} presets
  *
  * @typedef {object} Wanted
  * @property {string} bot  the person's name

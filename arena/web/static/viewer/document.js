@@ -20,6 +20,7 @@ export class MatchDocument extends EventTarget {
     this.strikes = strikes;
     this.footer = footer ?? null;
     this.fault = fault ?? null;
+    this.live = false;
     this.recorded = true; // all of it is there, as the record has it
   }
 

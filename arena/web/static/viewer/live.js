@@ -43,7 +43,7 @@ export class LiveDocument extends MatchDocument {
 
   /** What is stored of the match knows more: thinking, strikes, notes. */
   become({ header, start, plies, strikes, footer, fault }) {
-    Object.assign(this, { header, start, plies, strikes, footer, fault: fault ?? null, live: false, recorded: true });
+    Object.assign(this, { header, start, plies, strikes, footer, fault: fault ?? null, recorded: true });
     this.grown();
   }
 
