@@ -84,7 +84,9 @@ function drawHeap(heap, most, size, ghosts, seat) {
   const shown = `${size} ${ghosts} ${seat}`;
   if (heap.shown === shown) return;
   heap.shown = shown;
-  put(heap.stack, "data-wide", Math.max(1, Math.min(10, Math.ceil(Math.max(most, size) / LOW))));
+  const wide = Math.max(1, Math.min(10, Math.ceil(Math.max(most, size) / LOW)));
+  heap.stack.style.setProperty("--wide", wide);
+  put(heap.stack, "data-wide", wide > 1);
   for (const counter of heap.counters.splice(size + ghosts)) counter.remove();
   for (let at = heap.counters.length; at < size + ghosts; at++) heap.counters.push(el("span", { "data-heap": heap.heap, "data-at": at }));
   heap.stack.append(...heap.counters.filter((counter) => !counter.parentNode));
