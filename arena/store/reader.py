@@ -96,6 +96,11 @@ class Reader:
         with self._reading() as connection:
             return boards.bots(connection, search, after, limit)
 
+    def has_bot(self, name: str) -> bool:
+        """Whether a bot of this name was ever registered or played."""
+        with self._reading() as connection:
+            return boards.bot_of(connection, name) is not None
+
     def profile(self, name: str) -> Profile | None:
         """What is known of a bot; None for one that was never registered and never played."""
         with self._reading() as connection:

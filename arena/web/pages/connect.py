@@ -24,8 +24,8 @@ def connect(request: Request) -> Response:
     wrong = ""
     if bot and not is_bot_name(bot):
         wrong = "a name has 1 to 32 letters, digits, dots, dashes or underscores, a letter or digit first"
-    known = None if wrong or not bot else site.reader.profile(bot)
-    lost = None if known is None else site.reader.search(Search(bot=bot, outcome=LOST), limit=LATEST)
+    known = bool(bot) and not wrong and site.reader.has_bot(bot)
+    lost = site.reader.search(Search(bot=bot, outcome=LOST), limit=LATEST) if known else None
     return page(
         request,
         "connect.html",
@@ -35,6 +35,6 @@ def connect(request: Request) -> Response:
         name=EXAMPLE if wrong or not bot else bot,
         wrong=wrong,
         known=known,
-        incidents=[] if known is None else site.reader.incidents(bot),
+        incidents=site.reader.incidents(bot) if known else [],
         lost=lost,
     )

@@ -86,7 +86,7 @@ def _strangers(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
     unknown = {
         name: f"there is no bot called {asked[name]}"
         for name in ("bot", "opponent")
-        if asked[name] and reader.profile(asked[name]) is None
+        if asked[name] and not reader.has_bot(asked[name])
     }
     if asked["tournament"] and not reader.has_tournament(asked["tournament"]):
         unknown["tournament"] = f"there is no tournament {asked['tournament']}"
