@@ -1,7 +1,9 @@
-"""How tests wait for what another process does."""
+"""How tests wait for what another process or the other end of a connection does."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ctypes
 import os
 import select
@@ -25,3 +27,13 @@ def found_in(folder: Path, look: Callable[[], T | None]) -> T:
             assert select.select([changes], [], [], WITHIN)[0], f"nothing changes in {folder}"
             changes.read(65536)
         return found
+
+
+async def rest_of(reader: asyncio.StreamReader) -> bytes:
+    """What still comes on a connection until it ends, be it by a reset."""
+    said = b""
+    async with asyncio.timeout(WITHIN):
+        with contextlib.suppress(ConnectionResetError):
+            while data := await reader.read(2**16):
+                said += data
+    return said

@@ -32,15 +32,15 @@ class Served:
 
     async def page(self) -> str:
         """The address of its page."""
-        await self.says("the page is at ")
-        return next(line for line in self.said if "the page is at " in line).split()[-1]
+        return (await self.says("the page is at ")).split()[-1]
 
-    async def says(self, text: str) -> None:
-        """Wait until a line of the log has this text."""
+    async def says(self, text: str) -> str:
+        """The first line of the log that has this text, once there is one."""
         async with asyncio.timeout(WITHIN):
-            while not any(text in line for line in self.said):
+            while (found := next((line for line in self.said if text in line), None)) is None:
                 self.news.clear()
                 await self.news.wait()
+        return found
 
 
 @asynccontextmanager

@@ -48,13 +48,17 @@ def bot_processes(server: int) -> list[int]:
     return found
 
 
-async def connected(data: Path, name: str, times: int = 1) -> None:
-    """Wait until a bot of the house has come in so often."""
+async def connected(data: Path, name: str, times: int = 1) -> list[str]:
+    """What a bot of the house said of its connections, once it has come in so often."""
     log = data / "house" / f"{name}.log"
     log.parent.mkdir(exist_ok=True)
-    await asyncio.to_thread(
-        found_in, log.parent, lambda: (log.exists() and log.read_text().count("connected to") >= times) or None
-    )
+
+    def look() -> list[str] | None:
+        lines = log.read_text().splitlines() if log.exists() else []
+        found = [line for line in lines if "connected to" in line]
+        return found if len(found) >= times else None
+
+    return await asyncio.to_thread(found_in, log.parent, look)
 
 
 async def test_a_newcomer_of_five_lines_finds_an_opponent(tmp_path: Path) -> None:
@@ -69,7 +73,7 @@ async def test_the_house_plays_where_registration_is_closed_and_connections_are_
     pair = make(tmp_path, "localhost")
     encrypted = ("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
     async with serving(tmp_path, "--house", "random", *CLOSED, *encrypted):
-        await connected(tmp_path, "random")
+        assert await connected(tmp_path, "random")
 
 
 async def test_a_bot_of_the_house_that_ends_is_started_again(tmp_path: Path) -> None:
@@ -77,8 +81,10 @@ async def test_a_bot_of_the_house_that_ends_is_started_again(tmp_path: Path) -> 
         await connected(tmp_path, "random")
         (playing,) = bot_processes(served.process.pid)
         os.kill(playing, signal.SIGKILL)
-        await served.says("the house's bot random was killed by signal 9;")
-        await connected(tmp_path, "random", times=2)
+        assert await served.says("the house's bot random was killed by signal 9;")
+        assert await connected(tmp_path, "random", times=2)
+        (again,) = bot_processes(served.process.pid)
+        assert again != playing
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
@@ -96,8 +102,7 @@ async def test_the_house_ends_with_its_server(tmp_path: Path, how: signal.Signal
 async def test_a_demo_has_matches_going_on_and_says_where_to_look(tmp_path: Path) -> None:
     async with serving(tmp_path, "--demo", "--web-port", "0") as served:
         url = await served.page()
-        await served.says(f"open {url} in a browser")
-        (tmp_path / "journal").mkdir(exist_ok=True)
-        await asyncio.to_thread(
-            found_in, tmp_path / "journal", lambda: next((tmp_path / "journal").glob("*.jsonl"), None)
-        )
+        assert await served.says(f"open {url} in a browser")
+        journal = tmp_path / "journal"
+        journal.mkdir(exist_ok=True)
+        assert await asyncio.to_thread(found_in, journal, lambda: next(journal.glob("*.jsonl"), None))

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
 
 from arena.network import encryption
 from arena.network.encryption import CertificateFault, Encryption
@@ -21,7 +22,7 @@ from arena.network.gate import Access
 from arena.network.places import Bounds
 from certificates import Pair, make
 from commands import call
-from patience import WITHIN
+from patience import WITHIN, rest_of
 from processes import run, serving
 
 
@@ -30,20 +31,27 @@ def pair(tmp_path: Path) -> Pair:
     return make(tmp_path, "localhost")
 
 
-async def enter(served: Any, certificate: Path) -> bytes:
-    """Say hello over wss://, trusting one certificate only; the one that the arena showed."""
-    trust = ssl.create_default_context(cafile=certificate)
-    async with connect(f"wss://localhost:{served.port}", ssl=trust) as wire:
+def encrypted(served: Any, certificate: Path) -> connect:
+    """A connection over wss://, which trusts one certificate only."""
+    return connect(f"wss://localhost:{served.port}", ssl=ssl.create_default_context(cafile=certificate))
+
+
+async def answered(served: Any, certificate: Path) -> bytes:
+    """What a hello over such a connection is answered with."""
+    async with encrypted(served, certificate) as wire:
         await wire.send(b"\x81\xa4type\xa5hello")
-        assert b"welcome" in await wire.recv()
-        shown: bytes = wire.transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
-    return shown
+        answer = await wire.recv()
+    assert isinstance(answer, bytes)
+    return answer
 
 
 async def test_a_connection_is_encrypted_and_counted(serve: Any, pair: Pair) -> None:
     served = await serve(encryption=Encryption(*pair), access=Access(bounds=Bounds(per_address=2)))
-    for _ in range(5):
-        await enter(served, pair.certificate)
+    async with encrypted(served, pair.certificate), encrypted(served, pair.certificate):
+        with pytest.raises(InvalidStatus, match="HTTP 503"):
+            await answered(served, pair.certificate)
+    for _ in range(5):  # those that left are not counted any more
+        assert b"welcome" in await answered(served, pair.certificate)
 
 
 async def test_a_request_that_comes_in_one_piece_with_the_end_of_the_handshake_is_answered(
@@ -63,14 +71,17 @@ async def test_a_request_that_comes_in_one_piece_with_the_end_of_the_handshake_i
         client.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         writer.write(there.read())
         answer = b""
-        while b"426" not in answer:
-            here.write(await reader.read(2**16))
+        while b"\r\n" not in answer:
+            data = await reader.read(2**16)
+            assert data, "the connection ended unanswered"
+            here.write(data)
             with contextlib.suppress(ssl.SSLWantReadError):
                 answer += client.read()
+    assert answer.startswith(b"HTTP/1.1 426 ")
     writer.close()
 
 
-async def test_who_does_not_shake_hands_is_cut_off_and_leaves_his_place(
+async def test_who_does_not_shake_hands_is_cut_off_and_keeps_nobody_out(
     serve: Any, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encryption, "HANDSHAKE_WITHIN", 0.1)
@@ -78,20 +89,19 @@ async def test_who_does_not_shake_hands_is_cut_off_and_leaves_his_place(
     for said in (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01"):
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
         writer.write(said)
-        async with asyncio.timeout(WITHIN):
-            with contextlib.suppress(ConnectionResetError):
-                while await reader.read(100):
-                    pass
+        assert b"HTTP" not in await rest_of(reader)
         writer.close()
-    await enter(served, pair.certificate)
+    assert b"welcome" in await answered(served, pair.certificate)
 
 
-async def test_a_stop_does_not_wait_for_a_handshake(serve: Any, pair: Pair) -> None:
+async def test_a_stop_does_not_wait_for_a_handshake(serve: Any, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encryption, "HANDSHAKE_WITHIN", 2 * WITHIN)
     served = await serve(encryption=Encryption(*pair))
-    _, writer = await asyncio.open_connection("127.0.0.1", served.port)
-    await enter(served, pair.certificate)
-    async with asyncio.timeout(encryption.HANDSHAKE_WITHIN - 1):
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    await answered(served, pair.certificate)
+    async with asyncio.timeout(WITHIN):
         await served.restart()
+    assert await rest_of(reader) == b""
     writer.close()
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
-from arena.network import gate
+from arena.network import gate, listener
 from arena.network.addresses import networks
 from arena.network.gate import Access
 from arena.network.origins import Origins, OwnPage, is_own_name, origins
 from arena.network.places import Bounds
-from patience import WITHIN
+from patience import WITHIN, rest_of
 
 
 async def refused(served: Any, **headers: str) -> tuple[int, str]:
@@ -29,17 +29,15 @@ async def asked(served: Any, request: str) -> str:
     """The whole answer to a request of HTTP."""
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     writer.write(request.replace("\n", "\r\n").encode())
-    async with asyncio.timeout(WITHIN):
-        answer = await reader.read()
+    answer = await rest_of(reader)
     writer.close()
     return answer.decode()
 
 
-async def cut_off(reader: asyncio.StreamReader) -> None:
-    """Wait for the end of a connection on which nothing is said."""
-    async with asyncio.timeout(WITHIN):
-        with contextlib.suppress(ConnectionResetError):
-            assert await reader.read() == b""
+async def is_welcome(client: Any) -> bool:
+    """Whether a connection is answered as bots are."""
+    await client.send(type="hello")
+    return bool((await client.receive())["type"] == "welcome")
 
 
 async def test_a_page_on_the_web_may_not_connect(serve: Any) -> None:
@@ -52,17 +50,13 @@ async def test_a_page_on_the_web_may_not_connect(serve: Any) -> None:
 async def test_pages_that_are_allowed_and_the_arenas_own_may_connect(serve: Any) -> None:
     served = await serve(access=Access(origins=origins("https://Good.example/")))
     for origin in ("https://good.example", f"http://127.0.0.1:{served.port}"):
-        client = await served.connect(origin=origin)
-        await client.send(type="hello")
-        await client.expect("welcome")
+        assert await is_welcome(await served.connect(origin=origin))
     assert (await refused(served, Origin="null"))[0] == 403
 
 
 async def test_the_arenas_page_may_connect_from_its_own_port_and_scheme_alone(serve: Any) -> None:
     served = await serve(access=Access(page=OwnPage("http", 8080)))
-    client = await served.connect(origin="http://127.0.0.1:8080")
-    await client.send(type="hello")
-    await client.expect("welcome")
+    assert await is_welcome(await served.connect(origin="http://127.0.0.1:8080"))
     for origin in ("https://127.0.0.1:8080", "http://127.0.0.1:8081", "http://localhost:8080", "http://127.0.0.1", "["):
         assert (await refused(served, Origin=origin))[0] == 403
 
@@ -82,7 +76,8 @@ def test_the_origin_of_a_page_is_written_as_browsers_write_it(page: OwnPage, hos
 
 async def test_any_page_may_be_allowed(serve: Any) -> None:
     served = await serve(access=Access(origins=origins("*")))
-    await served.connect(origin="https://any.example")
+    for origin in ("https://any.example", "null"):
+        assert await is_welcome(await served.connect(origin=origin))
 
 
 async def test_on_loopback_the_arena_answers_only_to_names_of_its_own(serve: Any) -> None:
@@ -155,9 +150,9 @@ async def test_behind_a_trusted_proxy_each_address_has_its_own_count(serve: Any)
 async def test_who_opens_connections_and_says_nothing_keeps_nobody_out(serve: Any) -> None:
     served = await serve(access=Access(bounds=Bounds(waiting=4, waiting_per_address=4)))
     silent = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(6)]
-    await served.enter("ann")
+    assert await is_welcome(await served.connect())
     for reader, _ in silent[:2]:
-        await cut_off(reader)
+        assert await rest_of(reader) == b""
     for _, writer in silent:
         writer.close()
 
@@ -173,13 +168,14 @@ async def test_an_address_that_connects_without_end_is_refused_without_a_word(
         await served.connect()
 
 
-async def test_a_stop_does_not_wait_for_those_that_say_nothing(serve: Any) -> None:
+async def test_a_stop_does_not_wait_for_those_that_say_nothing(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "REQUEST_WITHIN", 2 * WITHIN)
     served = await serve()
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     await served.enter("ann")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WITHIN):
         await served.restart()
-    await cut_off(reader)
+    assert await rest_of(reader) == b""
     writer.close()
 
 
@@ -198,9 +194,6 @@ async def test_a_request_with_nonsense_after_it_is_the_clients_affair(
 ) -> None:
     served = await serve()
     request = f"GET / HTTP/1.1\nHost: 127.0.0.1\nUpgrade: websocket\nConnection: Upgrade\n{key}"
-    with contextlib.suppress(ConnectionResetError):
-        await asked(served, f"{request}Sec-WebSocket-Version: 13\n\nnonsense of some length, which is no frame")
-    client = await served.connect()
-    await client.send(type="hello")
-    await client.expect("welcome")
+    await asked(served, f"{request}Sec-WebSocket-Version: 13\n\nnonsense of some length, which is no frame")
+    assert await is_welcome(await served.connect())
     assert [record for record in caplog.records if record.name.startswith("arena")] == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import socket
 from collections.abc import AsyncIterator
@@ -20,7 +19,7 @@ from arena.store.store import Store
 from arena.web import visits
 from arena.web.site import Site
 from arena.web.visits import PageServer
-from patience import WITHIN
+from patience import WITHIN, rest_of
 
 ASK = b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -46,12 +45,6 @@ async def came(port: int, address: str = "127.0.0.1") -> tuple[asyncio.StreamRea
     return await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
 
 
-async def ended(reader: asyncio.StreamReader) -> None:
-    async with asyncio.timeout(WITHIN):
-        with contextlib.suppress(ConnectionResetError):
-            assert await reader.read() == b""
-
-
 async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
     writer.write(ASK)
     async with asyncio.timeout(WITHIN):
@@ -69,7 +62,7 @@ async def test_a_bot_is_told_that_it_can_connect_to_no_stored_arena(port: int) -
 async def test_the_oldest_connection_of_an_address_makes_room_for_its_third(port: int) -> None:
     first, second, other = await came(port), await came(port), await came(port, "127.0.0.2")
     third = await came(port)
-    await ended(first[0])
+    assert await rest_of(first[0]) == b""
     for one in (second, third, other):
         assert await answered(*one)
         one[1].close()
@@ -86,7 +79,7 @@ async def test_a_request_that_does_not_end_is_ended(port: int, monkeypatch: pyte
     monkeypatch.setattr(visits, "ANSWERED_WITHIN", 0.05)
     reader, writer = await came(port)
     writer.write(ASK[:-2])
-    await ended(reader)
+    assert await rest_of(reader) == b""
     writer.close()
 
 
