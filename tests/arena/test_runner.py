@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -11,110 +10,15 @@ from typing import Any
 import pytest
 import uvloop
 
-from arena.referee import reading
-from arena.referee.effects import Effect, Forfeited, Held, Played, Readied, Resigned, Show, Voided
-from arena.referee.match import Match
-from arena.referee.record import Ply, Void
+from arena.referee.effects import Effect, Held, Played, Resigned, Show, Voided
+from arena.referee.record import Ply
 from arena.referee.standing import Phase
-from arena.replay.verify import verify
-from arena.server import runner
-from arena.server.holding import MOST_KEPT
-from arena.server.journal import Journal, JournalFault
-from arena.server.peer import Shown
-from arena.server.runner import Runner
-from patience import WITHIN
+from match_room import Friend, Room
 from protocol.errors import BadRecord
-from protocol.messages import End, Error, FromServer, Rejected, Start, Turn
-from referee_table import A_MOVE, NONCES, Dibs, Table, header
+from protocol.messages import End, FromServer, Rejected, Start, Turn
+from referee_table import A_MOVE, Dibs
 
-pytestmark = pytest.mark.usefixtures("dibs", "impatient")
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What can't be recorded is tried again at once."""
-    monkeypatch.setattr(runner, "TRY_AGAIN", 0.02)
-
-
-class Friend:
-    """A peer that remembers what it was told, and can be waited for."""
-
-    def __init__(self) -> None:
-        self.told: list[FromServer] = []
-        self._news = asyncio.Event()
-
-    def send(self, message: FromServer) -> None:
-        self.told.append(message)
-        self._news.set()
-
-    def show(self, shown: Shown) -> None:
-        for message in shown.messages:
-            self.send(message)
-
-    async def until(self, kind: type[FromServer]) -> Any:
-        """The next message of a kind that has not been looked at."""
-        async with asyncio.timeout(WITHIN):
-            while True:
-                for at, message in enumerate(self.told):
-                    if isinstance(message, kind):
-                        return self.told.pop(at)
-                self._news.clear()
-                await self._news.wait()
-
-
-class Room:
-    """A runner with two seats taken, and what became of it."""
-
-    def __init__(self, folder: Path, game: str = "nim", config: Any = None, **more: Any) -> None:
-        bots = ("ann", "bob", "cas") if game == "dibs" else ("ann", "bob")
-        self.header = header(game, config, bots=bots, **more)
-        self.journal = Journal(folder)
-        self.finished = asyncio.Event()
-        self.finishes = 0
-        self.held: list[str | None] = []
-        self.tried = asyncio.Event()
-        self.runner = self.made(self.journal.begin("m-1"))
-        self.friends = [Friend() for _ in bots]
-        for seat, friend in enumerate(self.friends):
-            self.runner.sit(seat, friend, follow=False)
-
-    def made(self, journal: Any) -> Runner:
-        self.match = Match(self.header, Table(header=self.header).match._seed, Table(header=self.header).match.players)
-        return Runner(self.match, journal, self.finish, held=self.hold)
-
-    def hold(self, runner: Runner, reason: str | None) -> None:
-        self.held.append(reason)
-        self.tried.set()
-
-    def finish(self, runner: Runner) -> None:
-        self.finishes += 1
-        self.finished.set()
-
-    def begin(self) -> Room:
-        self.runner.open()
-        for seat in range(len(self.friends)):
-            self.runner.receive(Readied(seat, NONCES[seat]))
-        return self
-
-    def play(self, move: Any = None) -> None:
-        course = self.match.standing.course
-        self.runner.receive(Played(course.to_move, course.ply, move or A_MOVE))
-
-    async def end(self) -> list[End]:
-        """Wait for the end, tell it, and check what the journal holds."""
-        async with asyncio.timeout(WITHIN):
-            await self.finished.wait()
-        assert self.finishes == 1
-        self.runner.farewell(None)
-        verify(reading.read(self.runner.record(self.runner.result("x"), None), "m-1"))
-        return [await friend.until(End) for friend in self.friends]
-
-
-def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(file: int, data: bytes) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "write", fail)
+pytestmark = pytest.mark.usefixtures("dibs")
 
 
 async def test_a_match_is_journaled_told_and_finished_once(tmp_path: Path) -> None:
@@ -339,174 +243,6 @@ async def test_no_turn_is_made_for_nobody(tmp_path: Path, monkeypatch: pytest.Mo
     room.play()
     assert shown == [False, False, True, True, False]
     room.runner.stop()
-
-
-async def again(room: Room) -> None:
-    """Wait until the match that is held has tried once more."""
-    room.tried.clear()
-    await asyncio.wait_for(room.tried.wait(), WITHIN)
-
-
-async def test_while_the_disk_is_full_a_match_is_held_and_then_it_goes_on_as_if_nothing_had_been(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = Room(tmp_path, bank=0.5, increment=0).begin()
-    room.play()
-    told = [len(friend.told) for friend in room.friends]
-    with monkeypatch.context() as patch:
-        full_disk(patch)
-        room.play()
-        assert [len(friend.told) for friend in room.friends] == told
-        await asyncio.sleep(0.6)  # longer than a bank
-    assert "No space left on device" in str(room.held[0])
-    turn = await room.friends[0].until(Turn)
-    while turn.ply < 2:
-        turn = await room.friends[0].until(Turn)
-    assert room.held[-1] is None
-    assert turn.clock[0] == pytest.approx(500, abs=100)
-    assert [line.event.ply for line in room.journal.read("m-1") if isinstance(line, Ply)] == [0, 1]
-    room.runner.receive(Resigned(0))
-    assert [end.reason for end in await room.end()] == ["resigned"] * 2
-
-
-async def test_the_seats_of_a_match_that_is_held_are_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    room = Room(tmp_path).begin()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
-        room.play()
-        for _ in range(3):
-            await again(room)
-    for friend in room.friends:
-        told = [message for message in friend.told if isinstance(message, Error)]
-        assert [(message.code, message.ref) for message in told] == [("unavailable", "m-1")]
-    room.runner.stop()
-
-
-async def test_what_comes_in_while_a_match_is_held_is_done_afterwards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = Room(tmp_path).begin()
-    room.play()
-    newer, watcher, gone, brief = Friend(), Friend(), Friend(), Friend()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
-        room.play()
-        room.runner.receive(Played(0, 2, A_MOVE))
-        room.runner.lose(1, room.friends[1])
-        room.runner.come_back(1, brief, follow=False)
-        room.runner.lose(1, brief)
-        room.runner.come_back(1, newer, follow=False)
-        for peer in (watcher, gone):
-            room.runner.watch(peer)
-        room.runner.unwatch(gone)
-        assert watcher.told == newer.told == []
-    turn = await newer.until(Turn)
-    assert (turn.ply, turn.to_move) == (3, 1)
-    assert [event.ply for event in turn.events] == [1, 2]  # from its last move on, as it comes back
-    assert [type(message) for message in watcher.told] == [Start, Turn]
-    assert gone.told == brief.told == []
-    room.runner.stop()
-
-
-async def test_a_seat_that_floods_a_match_that_is_held_is_not_kept_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = Room(tmp_path).begin()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
-        room.play()
-        for ply in range(100):
-            room.runner.receive(Played(0, ply, A_MOVE))
-        room.runner.receive(Resigned(1))
-    assert [end.reason for end in await room.end()] == ["resigned"] * 2
-    assert len([message for message in room.friends[0].told if isinstance(message, Rejected)]) <= MOST_KEPT
-
-
-async def test_a_match_may_be_held_again_by_what_it_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    room = Room(tmp_path).begin()
-    write, left = os.write, [0]
-
-    def few(file: int, data: bytes) -> int:
-        if not left[0]:
-            raise OSError(28, "No space left on device")
-        left[0] -= 1
-        return write(file, data)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", few)
-        room.play()
-        room.runner.receive(Played(1, 1, A_MOVE))
-        room.runner.receive(Played(0, 2, A_MOVE))
-        left[0] = 1
-        turn = await room.friends[1].until(Turn)
-        assert turn.ply == 1
-        assert len([line for line in room.journal.read("m-1") if isinstance(line, Ply)]) == 1
-    while turn.ply < 3:
-        turn = await room.friends[1].until(Turn)
-    room.runner.stop()
-
-
-async def test_a_match_that_is_held_and_stopped_goes_on_from_what_was_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = Room(tmp_path).begin()
-    before = room.journal.read("m-1")
-    with monkeypatch.context() as patch:
-        full_disk(patch)
-        room.play()
-        room.runner.stop()
-    await asyncio.sleep(2 * runner.TRY_AGAIN)
-    assert room.journal.read("m-1") == before
-
-
-@pytest.mark.parametrize("kind", [Resigned, Forfeited])
-async def test_an_end_that_can_not_be_recorded_is_told_when_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any
-) -> None:
-    room = Room(tmp_path).begin()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
-        room.runner.receive(kind(0))
-        await again(room)
-        assert room.finishes == 0
-    assert (await room.end())[0].ranks == [2, 1]
-
-
-async def test_a_match_is_not_told_void_before_that_is_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = Room(tmp_path).begin()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
-        room.runner.receive(Voided())
-        await again(room)
-        assert room.finishes == 0
-    assert [end.reason for end in await room.end()] == ["void"] * 2
-    assert any(isinstance(line, Void) for line in room.journal.read("m-1"))
-
-
-async def test_a_disk_that_is_full_when_all_are_ready_holds_the_match(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = Room(tmp_path, "nim", {"heaps": [9, 9], "start": "p-position"})
-    room.runner.open()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
-        room.runner.receive(Readied(0, b""))
-        room.runner.receive(Readied(1, b""))
-    assert (await room.friends[0].until(Turn)).events[0].ply == 0  # the deal
-    room.runner.stop()
-
-
-async def test_a_disk_that_is_full_at_the_beginning_is_a_fault_and_nobody_is_told_anything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = Room(tmp_path)
-    full_disk(monkeypatch)
-    with pytest.raises(JournalFault, match="No space left on device"):
-        room.runner.open()
-    assert [friend.told for friend in room.friends] == [[], []]
-    assert room.runner._timer is None
 
 
 @pytest.mark.parametrize("fails", ["apply", "offer", "encode_state", "to_move", "ranks", "drop"])

@@ -1,0 +1,92 @@
+"""A runner with friends in its seats: peers that remember what they were told."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from arena.referee import reading
+from arena.referee.effects import Played, Readied
+from arena.referee.match import Match
+from arena.replay.verify import verify
+from arena.server.journal import Journal
+from arena.server.peer import Shown
+from arena.server.runner import Runner
+from patience import WITHIN
+from protocol.messages import End, FromServer
+from referee_table import A_MOVE, NONCES, Table, header
+
+
+class Friend:
+    """A peer that remembers what it was told, and can be waited for."""
+
+    def __init__(self) -> None:
+        self.told: list[FromServer] = []
+        self._news = asyncio.Event()
+
+    def send(self, message: FromServer) -> None:
+        self.told.append(message)
+        self._news.set()
+
+    def show(self, shown: Shown) -> None:
+        for message in shown.messages:
+            self.send(message)
+
+    async def until(self, kind: type[FromServer]) -> Any:
+        """The next message of a kind that has not been looked at."""
+        async with asyncio.timeout(WITHIN):
+            while True:
+                for at, message in enumerate(self.told):
+                    if isinstance(message, kind):
+                        return self.told.pop(at)
+                self._news.clear()
+                await self._news.wait()
+
+
+class Room:
+    """A runner with two seats taken, and what became of it."""
+
+    def __init__(self, folder: Path, game: str = "nim", config: Any = None, **more: Any) -> None:
+        bots = ("ann", "bob", "cas") if game == "dibs" else ("ann", "bob")
+        self.header = header(game, config, bots=bots, **more)
+        self.journal = Journal(folder)
+        self.finished = asyncio.Event()
+        self.finishes = 0
+        self.held: list[str | None] = []
+        self.tried = asyncio.Event()
+        self.runner = self.made(self.journal.begin("m-1"))
+        self.friends = [Friend() for _ in bots]
+        for seat, friend in enumerate(self.friends):
+            self.runner.sit(seat, friend, follow=False)
+
+    def made(self, journal: Any) -> Runner:
+        self.match = Match(self.header, Table(header=self.header).match._seed, Table(header=self.header).match.players)
+        return Runner(self.match, journal, self.finish, held=self.hold)
+
+    def hold(self, runner: Runner, reason: str | None) -> None:
+        self.held.append(reason)
+        self.tried.set()
+
+    def finish(self, runner: Runner) -> None:
+        self.finishes += 1
+        self.finished.set()
+
+    def begin(self) -> Room:
+        self.runner.open()
+        for seat in range(len(self.friends)):
+            self.runner.receive(Readied(seat, NONCES[seat]))
+        return self
+
+    def play(self, move: Any = None) -> None:
+        course = self.match.standing.course
+        self.runner.receive(Played(course.to_move, course.ply, move or A_MOVE))
+
+    async def end(self) -> list[End]:
+        """Wait for the end, tell it, and check what the journal holds."""
+        async with asyncio.timeout(WITHIN):
+            await self.finished.wait()
+        assert self.finishes == 1
+        self.runner.farewell(None)
+        verify(reading.read(self.runner.record(self.runner.result("x"), None), "m-1"))
+        return [await friend.until(End) for friend in self.friends]
