@@ -61,20 +61,24 @@ async def test_a_request_that_comes_in_one_piece_with_the_end_of_the_handshake_i
     here, there = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = ssl.create_default_context(cafile=pair.certificate).wrap_bio(here, there, server_hostname="localhost")
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+
+    async def read_on() -> None:
+        data = await reader.read(2**16)
+        assert data, "the connection ended"
+        here.write(data)
+
     async with asyncio.timeout(WITHIN):
         while True:
             with contextlib.suppress(ssl.SSLWantReadError):
                 client.do_handshake()
                 break
             writer.write(there.read())
-            here.write(await reader.read(2**16))
+            await read_on()
         client.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         writer.write(there.read())
         answer = b""
         while b"\r\n" not in answer:
-            data = await reader.read(2**16)
-            assert data, "the connection ended unanswered"
-            here.write(data)
+            await read_on()
             with contextlib.suppress(ssl.SSLWantReadError):
                 answer += client.read()
     assert answer.startswith(b"HTTP/1.1 426 ")
@@ -89,7 +93,8 @@ async def test_who_does_not_shake_hands_is_cut_off_and_keeps_nobody_out(
     for said in (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01"):
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
         writer.write(said)
-        assert b"HTTP" not in await rest_of(reader)
+        async with asyncio.timeout(WITHIN / 4):  # asyncio's own patience would be a minute
+            assert b"HTTP" not in await rest_of(reader)
         writer.close()
     assert b"welcome" in await answered(served, pair.certificate)
 

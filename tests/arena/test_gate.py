@@ -147,7 +147,10 @@ async def test_behind_a_trusted_proxy_each_address_has_its_own_count(serve: Any)
     assert (await refused(served, X_Forwarded_For="203.0.113.1"))[0] == 503
 
 
-async def test_who_opens_connections_and_says_nothing_keeps_nobody_out(serve: Any) -> None:
+async def test_who_opens_connections_and_says_nothing_keeps_nobody_out(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "REQUEST_WITHIN", 2 * WITHIN)
     served = await serve(access=Access(bounds=Bounds(waiting=4, waiting_per_address=4)))
     silent = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(6)]
     assert await is_welcome(await served.connect())

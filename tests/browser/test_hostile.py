@@ -30,7 +30,7 @@ NAME = f'"><{EVIL}>'
 MARKUP = f"</title></script>{NAME}"
 
 TOURNAMENT = {
-    "bots": [f"{NAME}=random", "bob=random"],
+    "bots": [f"{NAME}=random", "bob=random", "cid=random"],
     "game": "nim",
     "config": {"heaps": [3, 5, 7]},
     "settings": {},

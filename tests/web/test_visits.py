@@ -26,7 +26,8 @@ ASK = b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 @pytest.fixture
 async def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    """A page that takes two connections of an address."""
+    """A page that takes two connections of an address, and has patience with them."""
+    monkeypatch.setattr(visits, "ANSWERED_WITHIN", 2 * WITHIN)
     monkeypatch.setattr(visits, "BOUNDS", Bounds(waiting=10, waiting_per_address=2))
     Store.open(tmp_path / "arena.db").close()
     reader = Reader.open(tmp_path / "arena.db")
