@@ -22,7 +22,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1] / "reliability"))
+
 from data import make
+from rig import small_or_asked
 
 from arena.store.browsing import Search
 from arena.store.reader import Reader
@@ -139,10 +142,7 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=1_000_000)
     parser.add_argument("--bots", type=int, default=1000)
     parser.add_argument("--times", type=int, default=40)
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
-    if options.small:
-        options.matches, options.bots, options.times = 5000, 100, 3
+    options = small_or_asked(parser, matches=5000, bots=100, times=3)
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.data or Path(scratch)
         if not (folder / "arena.db").exists():

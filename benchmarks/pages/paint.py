@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 from playwright.async_api import Browser
 
-sys.path += [str(Path(__file__).parents[2] / folder) for folder in ("tests", "docs/screenshots")]
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("../tests", "../docs/screenshots", "reliability")]
 
+from rig import small_or_asked
 from take import fill
 
 from arena.store.store import Store
@@ -95,11 +96,7 @@ async def main(options: argparse.Namespace) -> int:
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
-    if options.small:
-        options.rounds = 1
-    return options
+    return small_or_asked(parser, rounds=1)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import uvloop
 
 sys.path.append(str(Path(__file__).parents[1] / "reliability"))
-from rig import JSON, PING, PONG, Raw, Server, attackers, frame
+from rig import JSON, PING, PONG, Raw, Server, attackers, frame, small_or_asked
 
 CONFIG = {"heaps": [500, 500], "take": [1]}
 """1,000 plies a match."""
@@ -239,11 +239,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--data", type=Path, help="serve this data folder, and its page; else an empty one")
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
-    if options.small:
-        options.watchers, options.pairs, options.seconds, options.rounds = 50, 4, 0.5, 2
-    return options
+    return small_or_asked(parser, watchers=50, pairs=4, seconds=0.5, rounds=2)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from itertools import count
 from typing import Any
 
 import uvloop
-from rig import Closed, HonestPair, Raw, Server, attackers
+from rig import Closed, HonestPair, Raw, Server, attackers, small_or_asked
 
 PER_ADDRESS, NAMES = 100, 100
 """Connections, and new names in an hour, that an address has."""
@@ -148,11 +148,8 @@ def main() -> int:
     parser.add_argument("--attackers", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--files", type=int, default=256)
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
-    kinds = list(KINDS)
-    if options.small:
-        options.attackers, options.seconds, kinds = 1, 1, ["silent"]
+    options = small_or_asked(parser, attackers=1, seconds=1)
+    kinds = ["silent"] if options.small else list(KINDS)
 
     async def run() -> bool:
         return all([await beside(options, kind) for kind in kinds] + [await exhausted(options)])

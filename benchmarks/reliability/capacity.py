@@ -14,7 +14,7 @@ import time
 from collections import Counter
 
 import uvloop
-from rig import WITHIN, Closed, Felt, Raw, Server, finished_matches
+from rig import WITHIN, Closed, Felt, Raw, Server, finished_matches, small_or_asked
 
 CONFIG = {"heaps": [20, 20]}
 """40 plies a match, as every bot takes one."""
@@ -105,10 +105,7 @@ def main() -> None:
     parser.add_argument("--bots", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--pace", type=float, default=0.2)
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
-    if options.small:
-        options.bots, options.seconds, options.pace = 100, 4, 0.02
+    options = small_or_asked(parser, bots=100, seconds=4, pace=0.02)
     with Server("--max-connections", str(options.bots + 10)) as server:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(server.process.pid, cores[:1])

@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rig import PING, PONG, Closed, Raw, Server, attackers, frame, message
+from rig import PING, PONG, Closed, Raw, Server, attackers, frame, message, small_or_asked
 
 BANK = 60.0
 MOVES = 10
@@ -81,11 +81,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=20, help="of thinking in each match")
     parser.add_argument("--puppets", type=int, default=2, help="processes that flood the server")
-    parser.add_argument("--small", action="store_true", help="a second of thinking")
-    options = parser.parse_args()
-    if options.small:
-        options.seconds = 1.0
-    return options
+    return small_or_asked(parser, seconds=1.0)
 
 
 def _one(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:

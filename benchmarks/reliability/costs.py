@@ -26,7 +26,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rig import Raw
+from rig import Raw, small_or_asked
 
 from arena.commands.config import ServerSettings
 from arena.commands.serve import serve
@@ -299,10 +299,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--games", type=lambda text: text.split(","), default=list(NAMES))
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
-    if options.small:
-        options.runs = 1
+    options = small_or_asked(parser, runs=1)
     found = measure(options)
     if not found:
         raise SystemExit("costs: the clients failed, see above")

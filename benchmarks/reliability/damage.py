@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 
 from ledger import Ledger, Player, run_out
-from rig import Server
+from rig import Server, small_or_asked
 
 from arena.commands.db import look
 from arena.ratings import ladder
@@ -152,10 +152,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--small", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.small:
-        arguments.bits, arguments.fields, arguments.seconds = 30, 30, 1
+    arguments = small_or_asked(parser, bits=30, fields=30, seconds=1)
     chance = random.Random(arguments.seed)
     server = Server()
     asyncio.run(played(server, arguments.seconds))

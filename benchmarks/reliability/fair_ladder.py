@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rig import WITHIN, Raw, Server
+from rig import WITHIN, Raw, Server, small_or_asked
 
 HASTY = """
 from arena import cli
@@ -266,11 +266,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--puppets", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--haste", type=float, default=20.0)
-    parser.add_argument("--small", action="store_true", help="a few seconds each")
-    options = parser.parse_args()
-    if options.small:
-        options.rounds, options.matches, options.puppets, options.seconds, options.haste = 2, 4, 5, 1.0, 100.0
-    return options
+    return small_or_asked(parser, rounds=2, matches=4, puppets=5, seconds=1.0, haste=100.0)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from rig import (
     attackers,
     frame,
     message,
+    small_or_asked,
 )
 
 BLOCK = 64 * 1024
@@ -261,12 +262,9 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--flooders", default="1,8")
     parser.add_argument("--beside", action="store_true", help="flood from the address of the pair")
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
+    options = small_or_asked(parser, seconds=0.5, kinds=",".join(SMALL), flooders="1")
     options.kinds = options.kinds.split(",")
     options.flooders = [int(number) for number in options.flooders.split(",")]
-    if options.small:
-        options.seconds, options.kinds, options.flooders = 0.5, list(SMALL), [1]
     return options
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import msgpack
 import msgspec
-from rig import JSON, MSGPACK, TEXT, Closed, HonestPair, Raw, Server, frame
+from rig import JSON, MSGPACK, TEXT, Closed, HonestPair, Raw, Server, frame, small_or_asked
 
 from protocol import codec
 from protocol.dice import Dice
@@ -272,10 +272,7 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=200_000)
     parser.add_argument("--live", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
-    if options.small:
-        options.frames, options.live = 10_000, 1_000
+    options = small_or_asked(parser, frames=10_000, live=1_000)
     began = time.monotonic()
     came, escaped = alone(options.frames, random.Random(options.seed))
     print(f"{options.frames} frames in {time.monotonic() - began:.0f} s: {dict(came)}")

@@ -24,7 +24,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ledger import Ledger, Player, compiled, run_out
-from rig import Server
+from rig import Server, small_or_asked
 
 from arena.store.store import Store
 
@@ -150,10 +150,7 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=2)
     parser.add_argument("--creations", type=int, default=80)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--small", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.small:
-        arguments.kills, arguments.worlds, arguments.creations = 4, 1, 2
+    arguments = small_or_asked(parser, kills=4, worlds=1, creations=2)
     with tempfile.TemporaryDirectory() as folder:
         library = compiled(Path(folder))
         killed, refused = creations(arguments.creations, library, random.Random(arguments.seed))

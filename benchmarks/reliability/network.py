@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
-from rig import WITHIN, Server
+from rig import WITHIN, Server, small_or_asked
 
 from arena.doctor.cable import Cable, Link
 from arena.referee.reading import read
@@ -170,10 +170,7 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--clock", default="20+0.2")
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
-    if options.small:
-        options.matches, options.bots, options.clock = 60, 8, "3+0.1"
+    options = small_or_asked(parser, matches=60, bots=8, clock="3+0.1")
     began = time.monotonic()
     with Server("--clock", options.clock) as server:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

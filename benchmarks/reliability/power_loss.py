@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ledger import Ledger, Player, compiled, run_out
-from rig import Server
+from rig import Server, small_or_asked
 
 from protocol.errors import ArenaFault
 
@@ -186,10 +186,7 @@ def main() -> None:
     parser.add_argument("--instants", type=int, default=200)
     parser.add_argument("--durability", choices=("process", "machine"), default="process")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--small", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.small:
-        arguments.seconds, arguments.instants = 2, 3
+    arguments = small_or_asked(parser, seconds=2, instants=3)
     chance = random.Random(arguments.seed)
     moves = arguments.durability == "machine"
     with tempfile.TemporaryDirectory() as folder:

@@ -19,6 +19,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
+from rig import small_or_asked
+
 from protocol import games
 from referee_machine import RefereeMachine
 
@@ -44,10 +46,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5000)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
-    if options.small:
-        options.runs = 60
+    options = small_or_asked(parser, runs=60)
     games._WHERE["dibs"] = "referee_table:Dibs"
     began = time.monotonic()
     settings = hypothesis.settings(

@@ -1,10 +1,11 @@
-"""What the programs here share: a server of one's own, raw connections, an honest pair of bots that measures its plies.
+"""What the programs here share: `--small`, a server, raw connections, an honest pair of bots that measures its plies.
 
 They are run from anywhere with the project's Python, and use this machine's loopback alone.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import base64
 import contextlib
@@ -35,6 +36,15 @@ CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
 WITHIN = 60.0
 """Seconds in which everything comes that comes at all."""
+
+
+def small_or_asked(parser: argparse.ArgumentParser, **small: Any) -> argparse.Namespace:
+    """The options of the command line; with `--small`, which every program has, these values instead."""
+    parser.add_argument("--small", action="store_true", help="a run of seconds")
+    options = parser.parse_args()
+    if options.small:
+        vars(options).update(small)
+    return options
 
 
 class Server:

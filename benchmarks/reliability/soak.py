@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rig import WITHIN, Closed, Raw, descriptors_of, finished_matches, memory_of
+from rig import WITHIN, Closed, Raw, descriptors_of, finished_matches, memory_of, small_or_asked
 
 from arena.commands import event_loop
 from arena.commands.config import ServerSettings
@@ -153,11 +153,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--bots", type=int, default=24)
-    parser.add_argument("--small", action="store_true")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.small:
-        options.seconds = 8
+    options = small_or_asked(parser, seconds=8)
     every = options.seconds / 120
     if options.serve:
         logging.basicConfig(level=logging.INFO, format="%(message)s")

@@ -24,7 +24,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rig import WITHIN
+from rig import WITHIN, small_or_asked
 
 TESTS = Path(__file__).parents[2] / "tests"
 NOTHING = ([], False, None)
@@ -143,9 +143,7 @@ def outlived(ground: Ground, kind: str) -> tuple[int, float, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=1000)
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
-    rounds = 50 if options.small else options.rounds
+    options = small_or_asked(parser, rounds=50)
     broken = False
     with tempfile.TemporaryDirectory() as folder:
         ground = Ground(Path(folder))
@@ -161,7 +159,7 @@ def main() -> None:
             print(f"{kind}: a hostile bot got {', '.join(prey) or 'nothing'} of {', '.join(hunted)}")
             count, seconds, left = outlived(ground, kind)
             print(f"{kind}: killed, its {count} processes were gone after {seconds:.2f} s, all but {left}")
-            speed, each = pace(ground, kind, rounds)
+            speed, each = pace(ground, kind, options.rounds)
             print(f"{kind}: {speed:.0f} matches of nim a second between strangers, {each * 1000:.1f} ms of work each")
             broken |= bool(left or (kind == "bwrap" and prey))
     raise SystemExit(broken)

@@ -15,7 +15,7 @@ import sys
 from contextlib import AsyncExitStack
 
 import uvloop
-from rig import JSON, MSGPACK, Felt, HonestPair, Raw, Server, attackers
+from rig import JSON, MSGPACK, Felt, HonestPair, Raw, Server, attackers, small_or_asked
 
 UNREAD = 4.0
 """MiB that one connection may leave unread, and all of them together:"""
@@ -112,11 +112,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--bots", type=int, default=100)
     parser.add_argument("--stalled", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--small", action="store_true")
-    options = parser.parse_args()
-    if options.small:
-        options.audience, options.bots, options.stalled, options.seconds = 40, 10, 20, 1
-    return options
+    return small_or_asked(parser, audience=40, bots=10, stalled=20, seconds=1)
 
 
 if __name__ == "__main__":
