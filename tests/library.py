@@ -17,6 +17,7 @@ from arena.referee.record import Header, RecordedSeat
 from arena.referee.standing import Phase
 from arena.store.finishing import Finished
 from arena.store.store import Store
+from arena.store.times import written
 from bots import Bot, Choice
 from bots.reference.greedy import Greedy
 from bots.reference.perfect import Perfect
@@ -103,17 +104,13 @@ class Library:
             seed=seed,
             pool=pool,
             clock=CLOCK,
-            started=_told(started),
+            started=written(started),
             **fixed,
         )
         match_, lines, seconds = _referee(header, seed, seats, self._chance)
-        result = match_.result(_told(started + timedelta(seconds=seconds)))
+        result = match_.result(written(started + timedelta(seconds=seconds)))
         self.store.finish([Finished(result, lambda ratings: records.pack(lines, match_.footer(result, ratings)))])
         return name
-
-
-def _told(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _referee(

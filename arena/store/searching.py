@@ -19,6 +19,7 @@ from arena.store.boards import bot_of
 from arena.store.browsing import OUTCOMES, Page, Search
 from arena.store.cursors import cursor, place_of
 from arena.store.schema import matches
+from arena.store.times import written
 from protocol.errors import UsageFault
 
 _NEWEST = """
@@ -179,7 +180,6 @@ def _time(said: str, name: str, *, days: int) -> str:
         if len(said) == len("2026-01-31"):
             return (date.fromisoformat(said) + timedelta(days=days)).isoformat()
         moment = datetime.fromisoformat(said)
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return written(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
     except (ValueError, OverflowError):
         raise UsageFault(f"{name} is {said!r}: it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z") from None

@@ -20,6 +20,7 @@ from sqlalchemy.schema import CreateIndex, DropIndex
 
 from arena.store import database, summaries
 from arena.store.schema import bots, matches, ratings, seats, tournament_id, tournaments
+from arena.store.times import written
 from protocol.digest import canonical
 from protocol.games import NAMES, game_class, load
 
@@ -87,13 +88,13 @@ class Season:
         }
         text = canonical(arguments).decode()
         self._entrants[tournament_id(text, str(number))] = [1 + bot for bot in entrants]
-        began = (BEGAN + timedelta(days=DAYS * number * 5000 / self._count)).isoformat(timespec="milliseconds")
+        began = written(BEGAN + timedelta(days=DAYS * number * 5000 / self._count))
         return {
             "id": tournament_id(text, str(number)),
             "arguments": text,
             "seed": str(number),
-            "started": began.replace("+00:00", "Z"),
-            "finished": began.replace("+00:00", "Z"),
+            "started": began,
+            "finished": began,
         }
 
     def matches(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -110,7 +111,7 @@ class Season:
                 pool = self._pools[at % len(self._pools)]
             rated = reason != "void" and (tournament is not None or chance.random() >= UNRATED)
             ended = BEGAN + timedelta(days=DAYS * number / self._count, seconds=chance.uniform(-600, 0))
-            finished = ended.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            finished = written(ended)
             yield (
                 {
                     "number": number,
@@ -188,7 +189,7 @@ class Season:
 def make(file: Path, count: int, number_of_bots: int) -> None:
     """Make the database, which must not be there yet."""
     season = Season(count, number_of_bots)
-    created = BEGAN.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    created = written(BEGAN)
     database.create(file)
     engine = database.connect(file)
     indexes = [index for table in (matches, seats) for index in table.indexes]

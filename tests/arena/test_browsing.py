@@ -227,8 +227,8 @@ def test_times_are_taken_in_any_zone(store: Store, reader: Reader) -> None:
         ("2026-01-01T13:00:00Z", 0),
         ("2026-01-01T07:00:00.001-05:00", 0),
     ):
-        assert reader.search(Search(since=since)).rows.__len__() == found
-        assert reader.search(Search(until=since)).rows.__len__() == 1 - found
+        assert len(reader.search(Search(since=since)).rows) == found
+        assert len(reader.search(Search(until=since)).rows) == 1 - found
 
 
 def test_who_is_not_there_is_none(reader: Reader) -> None:
