@@ -54,20 +54,22 @@ async def serving(data: Path, *options: str, files: int | None = None) -> AsyncI
     process = await _start(*command, folder=data, files=files)
     assert process.stderr is not None
     said: list[str] = []
-    async with asyncio.timeout(WITHIN):
-        while not (found := re.search(r"listening on (wss?://[^,\s]+)", said[-1] if said else "")):
-            line = await process.stderr.readline()
-            assert line, "the server ended: " + "".join(said)
-            said.append(line.decode())
-    served = Served(found[1], data, process, said, asyncio.Event())
-    reading = asyncio.create_task(_read_on(process.stderr, served))
+    reading = None
     try:
+        async with asyncio.timeout(WITHIN):
+            while not (found := re.search(r"listening on (wss?://[^,\s]+)", said[-1] if said else "")):
+                line = await process.stderr.readline()
+                assert line, "the server ended: " + "".join(said)
+                said.append(line.decode())
+        served = Served(found[1], data, process, said, asyncio.Event())
+        reading = asyncio.create_task(_read_on(process.stderr, served))
         yield served
     finally:
         if process.returncode is None:
             process.terminate()
         await asyncio.wait_for(process.wait(), WITHIN)
-        await reading
+        if reading is not None:
+            await reading
 
 
 async def run(*command: str, folder: Path, **environ: str) -> tuple[int, str, str]:
