@@ -96,3 +96,18 @@ async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visitin
                 "Your move." if turn["to_move"] != start["seat"] else "is to move."
             )
         visit.expects("WebSocket connection to|ERR_CONNECTION_REFUSED")
+
+
+@pytest.mark.parametrize("path", ["/", "/matches"])
+async def test_after_a_restart_a_table_is_renewed(visiting: Visits, tmp_path: Path, path: str) -> None:
+    ports = ("--port", str(free_port())), ("--web-port", str(free_port()))
+    options = [word for pair in ports for word in pair]
+    async with visiting(f"http://127.0.0.1:{ports[1][1]}") as visit:
+        async with open_house(tmp_path, *options) as house:
+            page = await visit.open(path)
+            house.served.process.send_signal(signal.SIGKILL)
+            await expect(page.locator("#connection")).to_be_visible()
+        renewed = page.expect_response(lambda answer: answer.request.resource_type == "xhr")
+        async with open_house(tmp_path, *options), renewed:
+            await expect(page.locator("#connection")).to_be_hidden()
+        visit.expects("WebSocket connection to|ERR_CONNECTION_REFUSED")
