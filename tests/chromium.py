@@ -124,7 +124,7 @@ async def visit(
     visit = Visit(context, home)
     try:
         yield visit
-        assert visit.complaints == []
+        assert visit.complaints == [], visit.complaints
     finally:
         await context.close()
 
