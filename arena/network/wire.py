@@ -294,6 +294,8 @@ class Wire(ServerConnection):
     def _flush(self) -> None:
         """Write what this turn of the event loop sent. Answers go out together, so a sleeping peer is woken once."""
         self._flushing = False
+        if self.transport.is_closing():  # since this was queued: uvloop refuses to write where a handle is closed
+            return
         self.send_data()
         before, self._flushed = self._flushed, self.loop.time()
         if self._flushed - self._queued > LATE and self.late is not None:
