@@ -19,7 +19,7 @@ from protocol.shown import shown
 
 
 def result(asked: Inquiry[Query]) -> Result:
-    """How a match ended."""
+    """How a match ended: its row among the matches."""
     found = asked.site.reader.match(asked.path["match"])
     if found is None:
         raise _no_match(asked.path["match"])
@@ -39,12 +39,12 @@ def _record(asked: Inquiry[Query]) -> bytes:
 
 
 def match(asked: Inquiry[Query]) -> Document:
-    """A match with the state after every event."""
+    """A match with the state after every event, as `arena replay show --json` has it."""
     return documents.document(reading.read(_record(asked), asked.path["match"]))
 
 
 def grades(asked: Inquiry[Query]) -> Grades:
-    """What each move of a solved game gave away."""
+    """What each move gave away where the game is solved, as `arena replay grade --json` has it."""
     return _graded(_record(asked), asked.path["match"])
 
 
@@ -54,18 +54,18 @@ def _graded(body: bytes, name: str) -> Grades:
 
 
 def packed(asked: Inquiry[Query]) -> File:
-    """The record as it was closed."""
+    """The record of a match as it was closed, to be saved."""
     return File(f"{asked.path['match']}.jsonl.gz", _record(asked))
 
 
 def unpacked(asked: Inquiry[Query]) -> File:
-    """The record as JSON lines."""
+    """The record of a match as JSON lines, to be saved."""
     name = asked.path["match"]
     return File(f"{name}.jsonl", reading.unpack(_record(asked), name))
 
 
 def whole(asked: Inquiry[Query]) -> File:
-    """The match as one page that plays offline."""
+    """A match in one HTML file that plays offline, to be saved."""
     name, body = asked.path["match"], _record(asked)
     made = documents.document(reading.read(body, name))
     try:

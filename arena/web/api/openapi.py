@@ -38,7 +38,7 @@ def openapi() -> dict[str, Any]:
 
 def _operation(operation: Operation) -> dict[str, Any]:
     headers = {"ETag": _TAG}
-    if hasattr(operation.answer, "next") or "next" in _fields(operation.answer):
+    if hasattr(operation.answer, "next"):
         headers["Link"] = _LINK
     return {
         "operationId": operation.name,
@@ -50,12 +50,6 @@ def _operation(operation: Operation) -> dict[str, Any]:
             "default": {"description": "what is wrong", "content": {JSON: {"schema": _schema(Wrong)}}},
         },
     }
-
-
-def _fields(answer: Any) -> tuple[str, ...]:
-    """The names of the fields of an answer."""
-    origin = getattr(answer, "__origin__", answer)
-    return tuple(getattr(origin, "__struct_fields__", ()))
 
 
 def _content(operation: Operation) -> dict[str, Any]:

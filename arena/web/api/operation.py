@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
 from urllib.parse import quote, urlencode
 
 import anyio
@@ -42,22 +43,27 @@ class File(Struct, frozen=True):
     data: bytes
 
 
-class Operation(Struct, frozen=True, kw_only=True):
-    """What can be asked under one address.
+class Operation:
+    """What can be asked under one address: what `do` answers, called by its name, in the words of its docstring.
 
-    `do` answers with a value of `answer`, or with a `File` of the type `media`. `example` is an address under `PREFIX`.
-    What is `slow` may take seconds; it is done one request after the other, beside all else, for who still waits.
+    Its types say the rest: it takes an `Inquiry` with the fields of the query, and answers with a value that becomes
+    JSON, or with a `File` of the type `media`. `example` is an address under `PREFIX`, by default `path` as it is. What
+    is `slow` may take seconds; it is done one request after the other, beside all else, for who still waits.
     """
 
-    path: str
-    name: str
-    summary: str
-    do: Callable[[Inquiry[Any]], Any]
-    query: type[Query] = Query
-    answer: Any = File
-    media: str = JSON
-    slow: bool = False
-    example: str
+    def __init__(
+        self, path: str, do: Callable[[Any], Any], *, example: str = "", media: str = JSON, slow: bool = False
+    ) -> None:
+        types = get_type_hints(do)
+        self.path = path
+        self.name = do.__name__
+        self.summary = inspect.getdoc(do) or ""
+        self.query: type[Query] = get_args(types["asked"])[0]
+        self.answer = types["return"]
+        self.media = media
+        self.example = example or path
+        self._do = do
+        self._slow = slow
 
     @property
     def route(self) -> Route:
@@ -65,7 +71,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 
         def endpoint(request: Request) -> Response:
             query = read_query(self.query, request)
-            answer = self.do(Inquiry(site_of(request), request.path_params, query))
+            answer = self._do(Inquiry(site_of(request), request.path_params, query))
             return written(request, answer, self.media)
 
         turn = anyio.Semaphore(1)
@@ -76,7 +82,7 @@ class Operation(Struct, frozen=True, kw_only=True):
                     return Response()
                 return await run_in_threadpool(endpoint, request)
 
-        return Route(PREFIX + self.path, in_turn if self.slow else endpoint, name=self.name)
+        return Route(PREFIX + self.path, in_turn if self._slow else endpoint, name=self.name)
 
 
 def read_query(form: type[Q], request: Request) -> Q:

@@ -9,8 +9,6 @@ import msgspec
 
 from arena.ratings import ladder
 from arena.referee.result import Result
-from arena.replay.document import Document
-from arena.replay.grading import Grades
 from arena.store.browsing import (
     BotRow,
     Ending,
@@ -39,7 +37,7 @@ R = TypeVar("R")
 
 
 def games(asked: Inquiry[Query]) -> Rows[GameRow]:
-    """Every game with its presets."""
+    """The games, each with the configs on which matches are rated."""
     return Rows(rows=[GameRow(game=name, presets=_presets(name)) for name in NAMES])
 
 
@@ -52,7 +50,7 @@ def _presets(name: str) -> list[PresetRow]:
 
 
 def pools(asked: Inquiry[OfGame]) -> Rows[PoolRow]:
-    """The pools with rated matches."""
+    """The pools in which matches were rated."""
     if asked.query.game is not None:
         game_class(asked.query.game)
     return Rows(
@@ -61,7 +59,7 @@ def pools(asked: Inquiry[OfGame]) -> Rows[PoolRow]:
 
 
 def leaderboard(asked: Inquiry[BoardQuery]) -> Leaderboard:
-    """A page of a leaderboard."""
+    """The leaderboard of a pool, as `arena leaderboard --json` has it, with ranks and the last ratings."""
     game, preset = asked.path["game"], asked.path["preset"]
     pool, reader = f"{game}/{preset}", asked.site.reader
     page = reader.board(pool, **msgspec.structs.asdict(asked.query))
@@ -71,13 +69,13 @@ def leaderboard(asked: Inquiry[BoardQuery]) -> Leaderboard:
 
 
 def bots(asked: Inquiry[BotsQuery]) -> Page[BotRow]:
-    """A page of the bots that are known."""
+    """The bots that are known, by name."""
     query = asked.query
     return asked.site.reader.bots(search=query.search, after=query.after, limit=query.limit)
 
 
 def bot(asked: Inquiry[Query]) -> Profile:
-    """What is known of a bot."""
+    """A bot: its versions, and where it stands in every pool."""
     profile = asked.site.reader.profile(asked.path["bot"])
     if profile is None:
         raise NotFound(f"there is no bot called {shown(asked.path['bot'])}")
@@ -111,7 +109,7 @@ def _check_pool(asked: Inquiry[Any]) -> None:
 
 
 def incidents(asked: Inquiry[Query]) -> Rows[Incident]:
-    """What went wrong with a bot."""
+    """What went wrong with a bot's connections of late by its own doing, the newest first, at most 20."""
     rows = asked.site.reader.incidents(asked.path["bot"])
     if not rows:
         bot(asked)
@@ -119,12 +117,12 @@ def incidents(asked: Inquiry[Query]) -> Rows[Incident]:
 
 
 def history(asked: Inquiry[OfPool]) -> Rows[HistoryPoint]:
-    """A bot's rating over time."""
+    """A bot's rating in a pool over time, at most some 300 points."""
     return _of_bot(asked, asked.site.reader.history)
 
 
 def opponents(asked: Inquiry[PagedOfPool]) -> Page[OpponentRow]:
-    """How a bot fared against others."""
+    """How a bot fared against each other one."""
     return _page_of_bot(asked, asked.site.reader.opponents)
 
 
@@ -134,17 +132,17 @@ def seats(asked: Inquiry[OfPool]) -> Rows[SeatRow]:
 
 
 def versions(asked: Inquiry[PagedOfPool]) -> Page[VersionRow]:
-    """How each version of a bot fared."""
+    """How each version of a bot fared, the one that played last first."""
     return _page_of_bot(asked, asked.site.reader.by_version)
 
 
 def endings(asked: Inquiry[OfPool]) -> Rows[Ending]:
-    """How a bot's matches ended for it."""
+    """How a bot's matches ended for it: by outcome and reason, with the latest of each."""
     return _of_bot(asked, asked.site.reader.endings)
 
 
 def matches(asked: Inquiry[MatchesQuery]) -> Page[Result]:
-    """A page of the matches that fit."""
+    """Finished matches, the newest first, as `arena matches --json` has them."""
     query, reader = asked.query, asked.site.reader
     if query.game is not None:
         game_class(query.game)
@@ -159,12 +157,12 @@ def matches(asked: Inquiry[MatchesQuery]) -> Page[Result]:
 
 
 def tournaments(asked: Inquiry[Paged]) -> Page[TournamentRow]:
-    """A page of the tournaments."""
+    """The tournaments, the newest first."""
     return asked.site.reader.tournaments(after=asked.query.after, limit=asked.query.limit)
 
 
 def tournament(asked: Inquiry[Query]) -> TournamentTable:
-    """A tournament with its tables."""
+    """A tournament with its table and who beat whom."""
     name = asked.path["tournament"]
     found = asked.site.reader.tournament(name)
     if found is None:
@@ -173,176 +171,24 @@ def tournament(asked: Inquiry[Query]) -> TournamentTable:
 
 
 OPERATIONS = (
-    Operation(
-        path="/games",
-        name="games",
-        summary="The games, each with the configs on which matches are rated.",
-        do=games,
-        answer=Rows[GameRow],
-        example="/games",
-    ),
-    Operation(
-        path="/pools",
-        name="pools",
-        summary="The pools in which matches were rated.",
-        do=pools,
-        query=OfGame,
-        answer=Rows[PoolRow],
-        example="/pools?game=nim",
-    ),
-    Operation(
-        path="/leaderboard/{game}/{preset}",
-        name="leaderboard",
-        summary="The leaderboard of a pool, as `arena leaderboard --json` has it, with ranks and the last ratings.",
-        do=leaderboard,
-        query=BoardQuery,
-        answer=Leaderboard,
-        example="/leaderboard/nim/classic?limit=3",
-    ),
-    Operation(
-        path="/bots",
-        name="bots",
-        summary="The bots that are known, by name.",
-        do=bots,
-        query=BotsQuery,
-        answer=Page[BotRow],
-        example="/bots?limit=3",
-    ),
-    Operation(
-        path="/bots/{bot}",
-        name="bot",
-        summary="A bot: its versions, and where it stands in every pool.",
-        do=bot,
-        answer=Profile,
-        example="/bots/{bot}",
-    ),
-    Operation(
-        path="/bots/{bot}/incidents",
-        name="incidents",
-        summary="What went wrong with a bot's connections of late by its own doing, the newest first, at most 20.",
-        do=incidents,
-        answer=Rows[Incident],
-        example="/bots/{bot}/incidents",
-    ),
-    Operation(
-        path="/bots/{bot}/history",
-        name="history",
-        summary="A bot's rating in a pool over time, at most some 300 points.",
-        do=history,
-        query=OfPool,
-        answer=Rows[HistoryPoint],
-        example="/bots/{bot}/history?pool={pool}",
-    ),
-    Operation(
-        path="/bots/{bot}/opponents",
-        name="opponents",
-        summary="How a bot fared against each other one.",
-        do=opponents,
-        query=PagedOfPool,
-        answer=Page[OpponentRow],
-        example="/bots/{bot}/opponents?pool={pool}&limit=3",
-    ),
-    Operation(
-        path="/bots/{bot}/seats",
-        name="seats",
-        summary="How a bot fared in each seat.",
-        do=seats,
-        query=OfPool,
-        answer=Rows[SeatRow],
-        example="/bots/{bot}/seats?pool={pool}",
-    ),
-    Operation(
-        path="/bots/{bot}/versions",
-        name="versions",
-        summary="How each version of a bot fared, the one that played last first.",
-        do=versions,
-        query=PagedOfPool,
-        answer=Page[VersionRow],
-        example="/bots/{bot}/versions?pool={pool}",
-    ),
-    Operation(
-        path="/bots/{bot}/endings",
-        name="endings",
-        summary="How a bot's matches ended for it: by outcome and reason, with the latest of each.",
-        do=endings,
-        query=OfPool,
-        answer=Rows[Ending],
-        example="/bots/{bot}/endings?pool={pool}",
-    ),
-    Operation(
-        path="/matches",
-        name="matches",
-        summary="Finished matches, the newest first, as `arena matches --json` has them.",
-        do=matches,
-        query=MatchesQuery,
-        answer=Page[Result],
-        example="/matches?bot={bot}&limit=3",
-    ),
-    Operation(
-        path="/matches/{match}",
-        name="match",
-        summary="A match with the state after every event, as `arena replay show --json` has it.",
-        do=match,
-        answer=Document,
-        example="/matches/{match}",
-    ),
-    Operation(
-        path="/matches/{match}/result",
-        name="result",
-        summary="How a match ended: its row among the matches.",
-        do=result,
-        answer=Result,
-        example="/matches/{match}/result",
-    ),
-    Operation(
-        path="/matches/{match}/grades",
-        name="grades",
-        summary="What each move gave away where the game is solved, as `arena replay grade --json` has it.",
-        do=grades,
-        answer=Grades,
-        slow=True,
-        example="/matches/{solved}/grades",
-    ),
-    Operation(
-        path="/matches/{match}/record.jsonl.gz",
-        name="packed",
-        summary="The record of a match as it was closed, to be saved.",
-        do=packed,
-        media="application/gzip",
-        example="/matches/{match}/record.jsonl.gz",
-    ),
-    Operation(
-        path="/matches/{match}/record.jsonl",
-        name="unpacked",
-        summary="The record of a match as JSON lines, to be saved.",
-        do=unpacked,
-        media="application/jsonl",
-        example="/matches/{match}/record.jsonl",
-    ),
-    Operation(
-        path="/matches/{match}/match.html",
-        name="whole",
-        summary="A match in one HTML file that plays offline, to be saved.",
-        do=whole,
-        media="text/html",
-        slow=True,
-        example="/matches/{match}/match.html",
-    ),
-    Operation(
-        path="/tournaments",
-        name="tournaments",
-        summary="The tournaments, the newest first.",
-        do=tournaments,
-        query=Paged,
-        answer=Page[TournamentRow],
-        example="/tournaments?limit=3",
-    ),
-    Operation(
-        path="/tournaments/{tournament}",
-        name="tournament",
-        summary="A tournament with its table and who beat whom.",
-        do=tournament,
-        answer=TournamentTable,
-        example="/tournaments/{tournament}",
-    ),
+    Operation("/games", games),
+    Operation("/pools", pools, example="/pools?game=nim"),
+    Operation("/leaderboard/{game}/{preset}", leaderboard, example="/leaderboard/nim/classic?limit=3"),
+    Operation("/bots", bots, example="/bots?limit=3"),
+    Operation("/bots/{bot}", bot),
+    Operation("/bots/{bot}/incidents", incidents),
+    Operation("/bots/{bot}/history", history, example="/bots/{bot}/history?pool={pool}"),
+    Operation("/bots/{bot}/opponents", opponents, example="/bots/{bot}/opponents?pool={pool}&limit=3"),
+    Operation("/bots/{bot}/seats", seats, example="/bots/{bot}/seats?pool={pool}"),
+    Operation("/bots/{bot}/versions", versions, example="/bots/{bot}/versions?pool={pool}"),
+    Operation("/bots/{bot}/endings", endings, example="/bots/{bot}/endings?pool={pool}"),
+    Operation("/matches", matches, example="/matches?bot={bot}&limit=3"),
+    Operation("/matches/{match}", match),
+    Operation("/matches/{match}/result", result),
+    Operation("/matches/{match}/grades", grades, example="/matches/{solved}/grades", slow=True),
+    Operation("/matches/{match}/record.jsonl.gz", packed, media="application/gzip"),
+    Operation("/matches/{match}/record.jsonl", unpacked, media="application/jsonl"),
+    Operation("/matches/{match}/match.html", whole, media="text/html", slow=True),
+    Operation("/tournaments", tournaments, example="/tournaments?limit=3"),
+    Operation("/tournaments/{tournament}", tournament),
 )
