@@ -18,7 +18,6 @@ from arena.referee import reading
 from arena.referee.record import MOST_BYTES, Header, Record, Strike
 from arena.referee.redo import replay
 from arena.replay import document as documents
-from arena.replay import grading
 from arena.replay import verify as verifying
 from arena.replay.document import Document
 from arena.replay.plies import Told, tell
@@ -105,15 +104,10 @@ def export(target: str, to: Path, database: str) -> None:
 
 
 def _page(record: Record) -> bytes:
-    """The viewer with the match in it; of a forged record too, as it shows where it goes wrong."""
+    """The viewer with the match in it."""
     from arena.web.offline import offline_page  # what pages are made with is loaded for nobody else
 
-    match = documents.document(record)
-    try:
-        grades = None if match.fault else grading.grade(record)
-    except UsageFault:  # the game is not solved
-        grades = None
-    return offline_page(match, grades)
+    return offline_page(record)
 
 
 def _with_states(record: Record) -> Document:

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import hashlib
 
+from arena.referee.record import Record
 from arena.referee.result import SeatResult
-from arena.replay.document import Document
-from arena.replay.grading import Grades
+from arena.replay.document import Document, document
+from arena.replay.grading import Grades, grade
 from arena.web import bundle
 from arena.web.rendering import rendered
 from arena.web.results import sentence
 from arena.web.site import STATIC
+from protocol.errors import UsageFault
 
 ENTRY = "viewer/offline.js"
 SHEETS = ("style.css", "board/board.css", "board/risk.css", "viewer/viewer.css")
 
 
-def offline_page(match: Document, grades: Grades | None) -> bytes:
-    """The file. The nonce that lets its scripts and styles in follows from the rest: the same match, the same bytes."""
+def offline_page(record: Record) -> bytes:
+    """The file; of a forged record too, as it shows where it goes wrong.
+
+    The nonce that lets its scripts and styles in follows from the rest: the same match, the same bytes.
+    """
+    match = document(record)
     seats = _seats(match)
     values = {
         "match": match,
         "seats": seats,
         "told": sentence(match.footer.reason, match.footer.plies, seats),
-        "grades": grades,
+        "grades": None if match.fault else _grades(record),
         "entry": ENTRY,
         "modules": {"imports": bundle.modules(STATIC, ENTRY)},
         "theme": bundle.data_url("text/javascript", STATIC.joinpath("theme.js").read_text(encoding="utf-8")),
@@ -31,6 +37,14 @@ def offline_page(match: Document, grades: Grades | None) -> bytes:
     }
     nonce = hashlib.sha256(repr(values).encode()).hexdigest()[:32]
     return rendered("offline.html", nonce=nonce, **values).encode()
+
+
+def _grades(record: Record) -> Grades | None:
+    """What each move gave away; None where the game is not solved."""
+    try:
+        return grade(record)
+    except UsageFault:
+        return None
 
 
 def _seats(match: Document) -> list[SeatResult]:

@@ -14,7 +14,6 @@ from arena.web.api.operation import File, Inquiry
 from arena.web.api.queries import Query
 from arena.web.faults import NotFound
 from arena.web.offline import offline_page
-from protocol.errors import UsageFault
 from protocol.shown import shown
 
 
@@ -66,10 +65,5 @@ def unpacked(asked: Inquiry[Query]) -> File:
 
 def whole(asked: Inquiry[Query]) -> File:
     """A match in one HTML file that plays offline, to be saved."""
-    name, body = asked.path["match"], _record(asked)
-    made = documents.document(reading.read(body, name))
-    try:
-        graded = None if made.fault else _graded(body, name)
-    except UsageFault:  # its game is not solved
-        graded = None
-    return File(f"{name}.html", offline_page(made, graded))
+    name = asked.path["match"]
+    return File(f"{name}.html", offline_page(reading.read(_record(asked), name)))
