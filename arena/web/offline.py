@@ -9,13 +9,13 @@ from arena.referee.result import SeatResult
 from arena.replay.document import Document, document
 from arena.replay.grading import Grades, grade
 from arena.web import bundle
-from arena.web.rendering import rendered
+from arena.web.rendering import VIEWER_SHEETS, rendered
 from arena.web.results import sentence
 from arena.web.site import STATIC
 from protocol.errors import UsageFault
 
 ENTRY = "viewer/offline.js"
-SHEETS = ("style.css", "board/board.css", "board/risk.css", "viewer/viewer.css")
+SHEETS = ("style.css", *VIEWER_SHEETS)
 
 
 def offline_page(record: Record) -> bytes:

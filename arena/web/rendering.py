@@ -19,6 +19,9 @@ from arena.web.tags import tagged
 from protocol import VERSION
 from protocol.games import NAMES
 
+VIEWER_SHEETS = ("board/board.css", "board/risk.css", "viewer/viewer.css")
+"""What the viewer needs beside the style of every page."""
+
 
 @functools.cache
 def _imported(entry: str) -> list[str]:
@@ -33,7 +36,8 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.globals.update(version=VERSION, games=NAMES, query=formats.query, curve=curve, imported=_imported)
+_templates.globals.update(version=VERSION, games=NAMES, query=formats.query, curve=curve)
+_templates.globals.update(imported=_imported, viewer_sheets=VIEWER_SHEETS)
 _templates.filters.update({**formats.FILTERS, **results.FILTERS})
 
 

@@ -128,8 +128,7 @@ def test_of_a_truncated_record_no_file_is_made_and_a_line_says_why(tmp_path: Pat
         assert not tmp_path.joinpath(to).exists()
 
 
-def test_the_sheets_are_those_of_the_page_of_a_match() -> None:
-    linked = "".join(
-        STATIC.parent.joinpath("templates", name).read_text() for name in ("base.html", "viewer_files.html")
-    )
-    assert set(re.findall(r"[\w/]+\.css", linked)) == set(SHEETS)
+def test_the_sheets_are_those_of_the_page_of_a_match(visitor: Visitor) -> None:
+    match = Library(visitor.store).play("nim", [PERFECT, ANN])
+    linked = re.findall(r'href="/static/\w+/([\w/]+\.css)"', visitor.get(f"/matches/{match}").text)
+    assert linked == list(SHEETS)
