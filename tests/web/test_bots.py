@@ -75,7 +75,7 @@ def test_a_bot_is_found_in_any_case_and_one_that_is_none_is_said(visitor: Visito
     assert "<h1>ann</h1>" in visitor.get("/bots/ANN").text
     answer = visitor.get("/bots/zoe")
     assert answer.status == 404
-    assert "There is no bot called zoe" in answer.text
+    assert "There is no bot called &#39;zoe&#39;" in answer.text
 
 
 def test_what_a_stranger_wrote_stays_text(visitor: Visitor) -> None:

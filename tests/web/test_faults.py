@@ -41,7 +41,8 @@ def test_of_what_is_wrong_a_program_is_told_in_json_and_a_person_on_a_page(visit
 
 
 def test_a_name_that_cannot_be_shown_is_told_with_escapes(visitor: Visitor) -> None:
-    assert "There is no bot called \\x1b[0m\\x00." in visitor.get("/bots/%1b[0m%00").text
+    assert "There is no bot called &#39;\\x1b[0m\\x00&#39;." in visitor.get("/bots/%1b[0m%00").text
+    assert "There is no match \\x1b[0m\\x00 here." in visitor.get("/matches/%1b[0m%00").text
 
 
 def test_a_page_answers_no_method_but_reading(visitor: Visitor) -> None:

@@ -79,7 +79,7 @@ def test_a_wrong_field_is_said_beside_it(played: Visitor, query: str, field: str
 def test_a_name_that_nobody_has_is_said(played: Visitor) -> None:
     answer = played.get("/matches?bot=zoe")
     assert answer.status == 200
-    assert 'id="bot-wrong">There is no bot called zoe' in answer.text
+    assert 'id="bot-wrong">There is no bot called &#39;zoe&#39;' in answer.text
 
 
 def test_a_cursor_that_is_none_is_said(played: Visitor) -> None:

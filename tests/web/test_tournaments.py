@@ -87,5 +87,5 @@ def test_it_tells_no_command_lines(visitor: Visitor, tournament: str) -> None:
 def test_a_tournament_that_is_none_is_said(visitor: Visitor) -> None:
     answer = visitor.get("/tournaments/t0")
     assert answer.status == 404
-    assert "There is no tournament t0" in answer.text
+    assert "There is no tournament &#39;t0&#39;" in answer.text
     assert visitor.get("/tournaments?after=zzz").status == 400

@@ -23,12 +23,12 @@ from arena.store.browsing import (
     VersionRow,
 )
 from arena.store.incidents import Incident
+from arena.web import known
 from arena.web.api.answers import GameRow, Leaderboard, PoolRow, PresetRow, Rows
 from arena.web.api.one_match import grades, match, packed, result, unpacked, whole
 from arena.web.api.operation import Inquiry, Operation
 from arena.web.api.queries import BoardQuery, BotsQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
 from arena.web.faults import NotFound
-from arena.web.pools import unknown_pool
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
 from protocol.shown import shown
@@ -63,8 +63,8 @@ def leaderboard(asked: Inquiry[BoardQuery]) -> Leaderboard:
     game, preset = asked.path["game"], asked.path["preset"]
     pool, reader = f"{game}/{preset}", asked.site.reader
     page = reader.board(pool, **msgspec.structs.asdict(asked.query))
-    if not page.total and pool not in (known := reader.pools()):
-        raise NotFound(f"nothing was rated in {shown(pool)}: there is {', '.join(known) or 'no pool yet'}")
+    if not page.total and pool not in (rated := reader.pools()):
+        raise NotFound(f"nothing was rated in {shown(pool)}: there is {', '.join(rated) or 'no pool yet'}")
     return Leaderboard(game=game, pool=pool, **msgspec.structs.asdict(page))
 
 
@@ -76,10 +76,7 @@ def bots(asked: Inquiry[BotsQuery]) -> Page[BotRow]:
 
 def bot(asked: Inquiry[Query]) -> Profile:
     """A bot: its versions, and where it stands in every pool."""
-    profile = asked.site.reader.profile(asked.path["bot"])
-    if profile is None:
-        raise NotFound(f"there is no bot called {shown(asked.path['bot'])}")
-    return profile
+    return known.profile(asked.site.reader, asked.path["bot"])
 
 
 def _of_bot(asked: Inquiry[OfPool], ask: Callable[[str, str], list[R]]) -> Rows[R]:
@@ -98,13 +95,19 @@ def _page_of_bot(asked: Inquiry[PagedOfPool], ask: Callable[..., Page[R]]) -> Pa
 
 def _check_known(asked: Inquiry[Any], rows: Sequence[object]) -> None:
     if not rows:
-        bot(asked)
+        _check_bot(asked)
         _check_pool(asked)
+
+
+def _check_bot(asked: Inquiry[Any]) -> None:
+    """Of a bot of which nothing is told, whether there is one. Raises `NotFound`."""
+    if wrong := known.unknown_bot(asked.site.reader, asked.path["bot"]):
+        raise NotFound(wrong)
 
 
 def _check_pool(asked: Inquiry[Any]) -> None:
     """Of a pool of which nothing is told, whether there is one. Raises `UsageFault`."""
-    if asked.query.pool is not None and (wrong := unknown_pool(asked.site.reader, asked.query.pool)):
+    if asked.query.pool is not None and (wrong := known.unknown_pool(asked.site.reader, asked.query.pool)):
         raise UsageFault(wrong)
 
 
@@ -112,7 +115,7 @@ def incidents(asked: Inquiry[Query]) -> Rows[Incident]:
     """What went wrong with a bot's connections of late by its own doing, the newest first, at most 20."""
     rows = asked.site.reader.incidents(asked.path["bot"])
     if not rows:
-        bot(asked)
+        _check_bot(asked)
     return Rows(rows=rows)
 
 
@@ -151,8 +154,8 @@ def matches(asked: Inquiry[MatchesQuery]) -> Page[Result]:
     if not page.rows:
         _check_pool(asked)
         for name in (query.bot, query.opponent):
-            if name is not None and reader.profile(name) is None:
-                raise UsageFault(f"there is no bot called {shown(name)}")
+            if name is not None and (wrong := known.unknown_bot(reader, name)):
+                raise UsageFault(wrong)
     return page
 
 
@@ -163,11 +166,7 @@ def tournaments(asked: Inquiry[Paged]) -> Page[TournamentRow]:
 
 def tournament(asked: Inquiry[Query]) -> TournamentTable:
     """A tournament with its table and who beat whom."""
-    name = asked.path["tournament"]
-    found = asked.site.reader.tournament(name)
-    if found is None:
-        raise NotFound(f"there is no tournament {shown(name)}")
-    return found
+    return known.tournament(asked.site.reader, asked.path["tournament"])
 
 
 OPERATIONS = (

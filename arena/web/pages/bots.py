@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.store.browsing import LOST, Ending, HistoryPoint, PoolStanding, Profile, Search, UnratedStanding
+from arena.web import known
 from arena.web.charts import RatingCurve, rating_curve, scale
 from arena.web.faults import NotFound
 from arena.web.formats import day, grouped
@@ -27,10 +28,7 @@ ROWS_OF_CURVE = 12
 def bot(request: Request) -> Response:
     """The page of a bot, and more of it in one pool: the one asked for, or where most rated matches are."""
     reader = site_of(request).reader
-    name = request.path_params["name"]
-    profile = reader.profile(name)
-    if profile is None:
-        raise NotFound(f"there is no bot called {name}")
+    profile = known.profile(reader, request.path_params["name"])
     asked = {field: request.query_params.get(field) or None for field in ("pool", "after")}
     pool = _pool(profile, asked["pool"])
     shown: dict[str, Any] = {}

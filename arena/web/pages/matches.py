@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from arena.store.browsing import OUTCOMES, VOIDED, Page, Search
 from arena.store.reader import Reader
-from arena.web.pools import known_pools, unknown_pool
+from arena.web.known import pools, unknown_bot, unknown_pool, unknown_tournament
 from arena.web.rendering import page, site_of
 from arena.web.results import OUTCOME_WORDS, WORDS, reason_words
 from protocol.errors import UsageFault
@@ -45,7 +45,7 @@ def matches(request: Request) -> Response:
         words=_words(asked),
         wrong=wrong,
         found=found or Page(rows=[], total=0),
-        pools=known_pools(reader),
+        pools=pools(reader),
         reasons=WORDS,
         outcomes=OUTCOME_WORDS,
         filtered=any(asked.values()),
@@ -83,14 +83,9 @@ def _is_time(text: str) -> bool:
 
 def _strangers(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
     """Where nothing was found: the names that nobody has."""
-    unknown = {
-        name: f"there is no bot called {asked[name]}"
-        for name in ("bot", "opponent")
-        if asked[name] and not reader.has_bot(asked[name])
-    }
-    if asked["tournament"] and not reader.has_tournament(asked["tournament"]):
-        unknown["tournament"] = f"there is no tournament {asked['tournament']}"
-    return unknown
+    unknown = {"bot": unknown_bot, "opponent": unknown_bot, "tournament": unknown_tournament}
+    wrong = {name: is_wrong(reader, asked[name]) for name, is_wrong in unknown.items() if asked[name]}
+    return {name: sentence for name, sentence in wrong.items() if sentence}
 
 
 def _words(asked: Mapping[str, str]) -> str:

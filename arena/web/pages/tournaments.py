@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.store.browsing import Search, TournamentTable
+from arena.web import known
 from arena.web.charts import Scale
-from arena.web.faults import NotFound
 from arena.web.rendering import page, site_of
 from protocol.errors import BotFault
 from protocol.games import load
@@ -32,10 +32,7 @@ def tournaments(request: Request) -> Response:
 def tournament(request: Request) -> Response:
     """The page of a tournament."""
     reader = site_of(request).reader
-    name = request.path_params["tournament"]
-    shown = reader.tournament(name)
-    if shown is None:
-        raise NotFound(f"there is no tournament {name}")
+    shown = known.tournament(reader, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
     return page(
         request,
@@ -46,7 +43,7 @@ def tournament(request: Request) -> Response:
         settings=shown.arguments.get("settings") or {},
         scale=SHARES,
         cross=_cross(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
-        recent=reader.search(Search(tournament=name), limit=MATCHES),
+        recent=reader.search(Search(tournament=shown.tournament), limit=MATCHES),
     )
 
 
