@@ -21,6 +21,7 @@ from arena.tournament.contestants import Contestant
 from arena.tournament.sandbox import Sandbox
 from commands import FAULTY, REPOSITORY, call, descendants, ends, passing, run, started
 from hostile_bot import TAKES
+from patience import WITHIN
 from protocol.errors import UsageFault
 
 HOSTILE = Path(__file__).with_name("hostile_bot.py")
@@ -85,7 +86,7 @@ def took(folder: Path, port: int, *options: str, take: list[str]) -> dict[str, A
     rival = f"rival={sys.executable} {folder / FAULTY.name} steady"
     words = ["random", rival, f"hostile={sys.executable} {folder / HOSTILE.name}", "--game", "nim", "--seed", "3"]
     written = folder.parent / "out.json"
-    words += ["--data", str(data), "--json", str(written), "--pass-env", "HUNT", *options]
+    words += ["--data", str(data), "--json", str(written), "--clock", f"{WITHIN:g}", "--pass-env", "HUNT", *options]
     done = run("arena", "tournament", *words, HUNT=json.dumps(hunt), ARENA_MQTT="mqtt://me:Open-Sesame@host")
     assert done.returncode == 0, done.stderr
     content = json.loads(written.read_text())

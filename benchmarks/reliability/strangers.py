@@ -81,7 +81,8 @@ def taken(ground: Ground, kind: str) -> dict[str, Any]:
         }
         bots = [BOTS[0], "hostile=hostile/hostile_bot.py"]
         environ = {"HUNT": json.dumps(hunt), "ARENA_MQTT": "mqtt://me:secret@host"}
-        content = ground.play("hunt", bots, kind, "--pass-env", "HUNT", **environ)
+        patient = ("--clock", f"{WITHIN:g}", "--pass-env", "HUNT")  # the hunt is one turn, on a busy machine a long one
+        content = ground.play("hunt", bots, kind, *patient, **environ)
     log = Path(hunt["data"], "tournaments", content["tournament"], "hostile.log")
     found: dict[str, Any] = json.loads(log.read_text().splitlines()[0])
     return found
