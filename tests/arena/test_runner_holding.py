@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +28,16 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "TRY_AGAIN", 0.02)
 
 
-def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Nothing can be recorded meanwhile."""
+
     def fail(file: int, data: bytes) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "write", fail)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "write", fail)
+        yield
 
 
 async def again(room: Room) -> None:
@@ -40,13 +47,12 @@ async def again(room: Room) -> None:
 
 
 async def test_while_the_disk_is_full_a_match_is_held_and_then_it_goes_on_as_if_nothing_had_been(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     room = Room(tmp_path, bank=0.5, increment=0).begin()
     room.play()
     told = [len(friend.told) for friend in room.friends]
-    with monkeypatch.context() as patch:
-        full_disk(patch)
+    with full_disk():
         room.play()
         assert [len(friend.told) for friend in room.friends] == told
         await asyncio.sleep(0.6)  # longer than a bank
@@ -61,10 +67,9 @@ async def test_while_the_disk_is_full_a_match_is_held_and_then_it_goes_on_as_if_
     assert [end.reason for end in await room.end()] == ["resigned"] * 2
 
 
-async def test_the_seats_of_a_match_that_is_held_are_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_seats_of_a_match_that_is_held_are_told_once(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
+    with full_disk():
         room.play()
         for _ in range(3):
             await again(room)
@@ -74,14 +79,11 @@ async def test_the_seats_of_a_match_that_is_held_are_told_once(tmp_path: Path, m
     room.runner.stop()
 
 
-async def test_what_comes_in_while_a_match_is_held_is_done_afterwards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_comes_in_while_a_match_is_held_is_done_afterwards(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
     room.play()
     newer, watcher, gone, brief = Friend(), Friend(), Friend(), Friend()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
+    with full_disk():
         room.play()
         room.runner.receive(Played(0, 2, A_MOVE))
         room.runner.lose(1, room.friends[1])
@@ -100,12 +102,9 @@ async def test_what_comes_in_while_a_match_is_held_is_done_afterwards(
     room.runner.stop()
 
 
-async def test_a_seat_that_floods_a_match_that_is_held_is_not_kept_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_seat_that_floods_a_match_that_is_held_is_not_kept_for_ever(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
+    with full_disk():
         room.play()
         for ply in range(100):
             room.runner.receive(Played(0, ply, A_MOVE))
@@ -138,13 +137,10 @@ async def test_a_match_may_be_held_again_by_what_it_kept(tmp_path: Path, monkeyp
     room.runner.stop()
 
 
-async def test_a_match_that_is_held_and_stopped_goes_on_from_what_was_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_match_that_is_held_and_stopped_goes_on_from_what_was_recorded(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
     before = room.journal.read("m-1")
-    with monkeypatch.context() as patch:
-        full_disk(patch)
+    with full_disk():
         room.play()
         room.runner.stop()
     await asyncio.sleep(2 * runner.TRY_AGAIN)
@@ -152,24 +148,18 @@ async def test_a_match_that_is_held_and_stopped_goes_on_from_what_was_recorded(
 
 
 @pytest.mark.parametrize("kind", [Resigned, Forfeited])
-async def test_an_end_that_can_not_be_recorded_is_told_when_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any
-) -> None:
+async def test_an_end_that_can_not_be_recorded_is_told_when_it_is(tmp_path: Path, kind: Any) -> None:
     room = Room(tmp_path).begin()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
+    with full_disk():
         room.runner.receive(kind(0))
         await again(room)
         assert room.finishes == 0
     assert (await room.end())[0].ranks == [2, 1]
 
 
-async def test_a_match_is_not_told_void_before_that_is_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_match_is_not_told_void_before_that_is_recorded(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
+    with full_disk():
         room.runner.receive(Voided())
         await again(room)
         assert room.finishes == 0
@@ -177,25 +167,19 @@ async def test_a_match_is_not_told_void_before_that_is_recorded(
     assert any(isinstance(line, Void) for line in room.journal.read("m-1"))
 
 
-async def test_a_disk_that_is_full_when_all_are_ready_holds_the_match(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_disk_that_is_full_when_all_are_ready_holds_the_match(tmp_path: Path) -> None:
     room = Room(tmp_path, "nim", {"heaps": [9, 9], "start": "p-position"})
     room.runner.open()
-    with monkeypatch.context() as patch:
-        full_disk(patch)
+    with full_disk():
         room.runner.receive(Readied(0, b""))
         room.runner.receive(Readied(1, b""))
     assert (await room.friends[0].until(Turn)).events[0].ply == 0  # the deal
     room.runner.stop()
 
 
-async def test_a_disk_that_is_full_at_the_beginning_is_a_fault_and_nobody_is_told_anything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_disk_that_is_full_at_the_beginning_is_a_fault_and_nobody_is_told_anything(tmp_path: Path) -> None:
     room = Room(tmp_path)
-    full_disk(monkeypatch)
-    with pytest.raises(JournalFault, match="No space left on device"):
+    with full_disk(), pytest.raises(JournalFault, match="No space left on device"):
         room.runner.open()
     assert [friend.told for friend in room.friends] == [[], []]
     assert room.runner._timer is None
