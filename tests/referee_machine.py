@@ -214,3 +214,19 @@ class RefereeMachine(RuleBasedStateMachine):
         assert all(seat.rank > 1 for seat in result.seats if seat.reason in LEAVING)
         assert [line.event for line in self.table.lines if isinstance(line, Ply)] == match.standing.events
         verify(self.table.record())
+
+
+class CountedMachine(RefereeMachine):
+    """The same, with a count of what was done."""
+
+    runs = steps = over = 0
+
+    def check_invariants(self, *args: object, **more: object) -> None:
+        """Called after each step."""
+        type(self).steps += 1
+        super().check_invariants(*args, **more)
+
+    def teardown(self) -> None:
+        """Called after each run."""
+        type(self).runs += 1
+        type(self).over += self.table.finishes

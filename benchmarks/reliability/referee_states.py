@@ -22,23 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from rig import small_or_asked
 
 from protocol import games
-from referee_machine import RefereeMachine
-
-
-class Counted(RefereeMachine):
-    """The machine, with a count of what was done."""
-
-    runs = steps = over = 0
-
-    def check_invariants(self, *args: object, **more: object) -> None:
-        """Called after each step."""
-        type(self).steps += 1
-        super().check_invariants(*args, **more)
-
-    def teardown(self) -> None:
-        """Called after each run."""
-        type(self).runs += 1
-        type(self).over += self.table.finishes
+from referee_machine import CountedMachine
 
 
 def main() -> None:
@@ -56,12 +40,11 @@ def main() -> None:
         database=None,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    hypothesis.seed(options.seed)(Counted)
-    run_state_machine_as_test(Counted, settings=settings)
+    hypothesis.seed(options.seed)(CountedMachine)
+    run_state_machine_as_test(CountedMachine, settings=settings)
     seconds = time.monotonic() - began
-    print(
-        f"{Counted.runs} runs, {Counted.steps} events, {Counted.over} matches over, in {seconds:.0f} s: nothing broke"
-    )
+    done = CountedMachine
+    print(f"{done.runs} runs, {done.steps} events, {done.over} matches over, in {seconds:.0f} s: nothing broke")
 
 
 if __name__ == "__main__":
