@@ -121,7 +121,7 @@ class RefereeMachine(RuleBasedStateMachine):
 
     @rule()
     def void(self) -> None:
-        if self.table.received % 8 == 0:  # else there would be few matches that get far
+        if self.table.received % 8 == 7:  # else there would be few matches that get far
             self._send(Voided())
 
     @precondition(lambda self: self.table.match.standing.phase is not Phase.OVER)
