@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from arena.doctor.cases import COURSE, Case
 from commands import FAULTY, REPOSITORY, call, run
+from examined import QUICK, examined, faults
 
 MINE = REPOSITORY / "docs" / "examples" / "mine.py"
-QUICK = ("match", "next", "unknown", "twice", "rejected", "cut-turn", "cut-move", "cut-other", "cut-ready", "restart")
-
-
-def examined(tmp_path: Path, *command: str, only: tuple[str, ...] = ()) -> tuple[int, dict[str, Any]]:
-    """The exit code, and what came of each case by its name. The bot's tokens are kept in `tmp_path`."""
-    chosen = [word for name in only for word in ("--only", name)]
-    log = tmp_path / "bot.log"
-    done = run("arena", "doctor", "--json", "--log", str(log), *chosen, "--", *command, XDG_CONFIG_HOME=str(tmp_path))
-    assert done.stderr == ""
-    told = json.loads(done.stdout)
-    assert told["log"] == str(log)
-    return done.returncode, {case["case"]: case for case in told["cases"]}
-
-
-def faults(cases: dict[str, Any]) -> dict[str, str]:
-    """What is not as it should be."""
-    return {name: case["did"] for name, case in cases.items() if case["verdict"] != "ok"}
 
 
 @pytest.mark.parametrize("part", [COURSE[:12], COURSE[12:]], ids=["first", "second"])

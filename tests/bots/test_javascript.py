@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from commands import run
+from examined import QUICK, examined, faults
 from node import Node, node_in
 from patience import WITHIN
 
@@ -65,11 +65,7 @@ async def test_the_javascript_bot_plays_rated_matches(node: Node, port: int, tmp
     assert all(f"mine: {other[how]} {match} against nodette (win), rating " in told.decode() for how, match in results)
 
 
-@pytest.mark.ci
-def test_the_javascript_bot_passes_the_course_of_faults(node: Node, tmp_path: Path) -> None:
-    program, folder = node
-    log = tmp_path / "bot.log"
-    done = run("arena", "doctor", "--json", "--log", str(log), "--", program, str(folder / "bot.mjs"))
-    assert (done.returncode, done.stderr) == (0, "")
-    cases = json.loads(done.stdout)["cases"]
-    assert [case for case in cases if case["verdict"] != "ok"] == []
+@pytest.mark.parametrize("only", [QUICK, pytest.param((), marks=pytest.mark.ci)], ids=["quick", "whole"])
+def test_the_javascript_bot_passes_the_course_of_faults(node: Node, tmp_path: Path, only: tuple[str, ...]) -> None:
+    code, cases = examined(tmp_path, node.program, str(node.folder / "bot.mjs"), only=only)
+    assert (faults(cases), code) == ({}, 0)
