@@ -9,7 +9,7 @@ from pathlib import Path
 
 from arena.doctor.cable import HOST
 from arena.processes.orders import Order
-from arena.processes.process import BotProcess
+from arena.processes.process import BotProcess, Crash
 from protocol import launch
 
 NAME = "patient"
@@ -24,6 +24,8 @@ class Patient:
     def __init__(self, command: Sequence[str], port: int, game: str, log: Path, happened: Callable[[], None]) -> None:
         self.ended: str | None = None
         """How the process ended, if it did by itself."""
+        self.ended_well = False
+        """Whether it did so as a program that has done what it wanted."""
         self.last_words = ""
         """What it wrote by then, and where the log of it is."""
         self.log = log
@@ -36,7 +38,7 @@ class Patient:
 
     async def start(self) -> None:
         """Run the program anew, after `stop`. Raises `BotCrashed` if there is none, `ArenaFault` for its log."""
-        self.ended = None
+        self.ended, self.ended_well = None, False
         self._runs += 1
         name = NAME if self._runs == 1 else f"{NAME}-{self._runs}"
         token = secrets.token_urlsafe(24)
@@ -57,13 +59,7 @@ class Patient:
         if self._process is not None:
             await self._process.stop(leave_within=0.0)
 
-    @property
-    def ended_well(self) -> bool:
-        """Whether it ended as a program does that has done what it wanted."""
-        return self.ended is not None and self.ended.endswith("exit code 0")
-
-    def _crashed(self, process: BotProcess, what: str) -> None:
+    def _crashed(self, process: BotProcess, crash: Crash) -> None:
         if process is self._process:
-            ended, _, self.last_words = what.removeprefix(f"{process.name} ").partition("; ")
-            self.ended = ended
+            self.ended, self.ended_well, self.last_words = crash.how, crash.code == 0, crash.last_words
             self._happened()

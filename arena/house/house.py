@@ -11,7 +11,7 @@ from pathlib import Path
 
 from arena.house.words import HouseBot
 from arena.processes.orders import Order
-from arena.processes.process import BotProcess
+from arena.processes.process import BotProcess, Crash
 from arena.processes.restarting import keep_running
 from protocol import launch
 from protocol.errors import ArenaFault
@@ -67,8 +67,8 @@ class Household:
         """One process from its start to its end, in words."""
         ended: asyncio.Queue[str] = asyncio.Queue()
 
-        def crashed(process: BotProcess, what: str) -> None:
-            ended.put_nowait(" ".join(what.split()))
+        def crashed(process: BotProcess, crash: Crash) -> None:
+            ended.put_nowait(" ".join(str(crash).split()))
 
         process = BotProcess(name, order, self._log(name), crashed)
         try:

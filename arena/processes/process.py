@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from arena.processes.orders import FAILED, LISTENING, STARTED, TERMINATE, Order
 from arena.processes.restarting import ending
@@ -26,6 +27,18 @@ class BotCrashed(ArenaFault):
     """A bot's process ended when it should have played."""
 
 
+class Crash(NamedTuple):
+    """A bot's process that ended by itself: how, with which return code, and what its log says of it."""
+
+    bot: str
+    how: str
+    code: int
+    last_words: str
+
+    def __str__(self) -> str:
+        return f"{self.bot} {self.how}; {self.last_words}"
+
+
 class BotProcess:
     """A bot's process, which may be started again when it has ended. What it writes goes to a file, appended.
 
@@ -38,7 +51,7 @@ class BotProcess:
         name: str,
         order: Order,
         log: Path,
-        crashed: Callable[[BotProcess, str], None],
+        crashed: Callable[[BotProcess, Crash], None],
         listen: Callable[[socket.socket], Awaitable[Callable[[], None]]] | None = None,
     ) -> None:
         self.name = name
@@ -117,16 +130,16 @@ class BotProcess:
         if not self._stopping:
             self._crashes += 1
             how, self._ended_for = self._ended_for or ending(code), None
-            self._crashed(self, f"{self.name} {how}; its last words, in {self.log}:\n{self.last_words()}")
+            self._crashed(self, Crash(self.name, how, code, self._last_words()))
 
-    def last_words(self) -> str:
-        """The end of what this run wrote to its standard output and error, indented."""
+    def _last_words(self) -> str:
+        """The end of what this run wrote to its standard output and error, and where the rest is."""
         lines: list[str] = []
         with contextlib.suppress(OSError), self.log.open("rb") as file:  # the log may be gone
             size = file.seek(0, os.SEEK_END)
             file.seek(max(self._begins, size - 4000))
             lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
-        return "\n".join(f"  {line}" for line in lines) or "  (nothing)"
+        return "\n  ".join([f"its last words, in {self.log}:", *(lines or ["(nothing)"])])
 
     def end(self, why: str) -> None:
         """End a run that leads nowhere, as a crash; `why` follows the bot's name."""

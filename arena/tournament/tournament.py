@@ -14,7 +14,7 @@ from pathlib import Path
 from arena.network.gate import Access
 from arena.network.places import Bounds
 from arena.processes.orders import Order
-from arena.processes.process import LEAVE_WITHIN, BotCrashed, BotProcess
+from arena.processes.process import LEAVE_WITHIN, BotCrashed, BotProcess, Crash
 from arena.ratings.pairing import Pairing
 from arena.referee.result import Result
 from arena.server.arena import Arena
@@ -210,12 +210,12 @@ class Tournament:
         self._told(result)
         self._news.set()
 
-    def _crashed(self, bot: BotProcess, what: str) -> None:
+    def _crashed(self, bot: BotProcess, crash: Crash) -> None:
         """A process ended: its matches are lost at once, and it is started again, but not for ever."""
         if bot.crashes >= MOST_CRASHES or not self._arena.lobby.known(bot.name):
-            self._fail(BotCrashed(what))
+            self._fail(BotCrashed(str(crash)))
             return
-        self._noted(what)
+        self._noted(str(crash))
         self._arena.lobby.forfeit(bot.name)
         task = asyncio.create_task(self._restart(bot))
         self._restarts.add(task)

@@ -73,7 +73,7 @@ class Started:
         self.crashes: asyncio.Queue[str] = asyncio.Queue()
         self.log = folder / "logs" / "mine.log"
         order = Order(command=(sys.executable, "-c", program), environment={"WORD": "hello"}, token="t" * 64)
-        self.bot = BotProcess("mine", order, self.log, lambda bot, what: self.crashes.put_nowait(what))
+        self.bot = BotProcess("mine", order, self.log, lambda bot, crash: self.crashes.put_nowait(str(crash)))
 
     async def crash(self) -> str:
         return await asyncio.wait_for(self.crashes.get(), WITHIN)
@@ -149,7 +149,7 @@ async def test_a_bot_that_ignores_everything_is_killed_with_what_it_started(tmp_
 
 async def test_a_program_that_is_gone_is_told_in_one_line(tmp_path: Path) -> None:
     order = Order(command=(str(tmp_path / "gone"), "-v"), environment={}, token="")
-    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, what: None)
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: None)
     with pytest.raises(BotCrashed) as caught:
         await bot.start()
     assert str(caught.value) == f"mine can't be started: No such file or directory: {tmp_path}/gone -v"

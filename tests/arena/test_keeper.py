@@ -27,7 +27,7 @@ async def told(tmp_path: Path, program: str) -> Any:
     """What a program prints as JSON that a tournament runs as a bot."""
     order = Order(command=(sys.executable, "-c", program), environment={"ARENA_BOT": "mine"}, token="t" * 64)
     ended = asyncio.Event()
-    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, what: ended.set())
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: ended.set())
     await bot.start()
     await asyncio.wait_for(ended.wait(), WITHIN)
     return json.loads((tmp_path / "log").read_text())
@@ -128,7 +128,7 @@ def test_a_bot_that_ignores_every_signal_and_hides_is_gone_with_a_tournament_tha
 async def test_the_end_of_a_bot_is_told_although_its_log_was_deleted(tmp_path: Path) -> None:
     order = Order(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
     crashed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, what: crashed.set_result(what))
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: crashed.set_result(str(crash)))
     before = set(children(os.getpid()))
     await bot.start()
     (tmp_path / "log").unlink()
@@ -153,7 +153,7 @@ async def test_a_bot_for_which_no_descriptor_is_left_is_one_that_cannot_be_start
 async def test_a_bot_is_gone_with_its_keeper(tmp_path: Path) -> None:
     order = Order(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
     crashed = asyncio.Event()
-    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, what: crashed.set())
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: crashed.set())
     before = set(children(os.getpid()))
     await bot.start()
     (keeper,) = set(children(os.getpid())) - before
@@ -165,7 +165,7 @@ async def test_a_bot_is_gone_with_its_keeper(tmp_path: Path) -> None:
 
 async def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(tmp_path: Path) -> None:
     order = Order(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
-    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, what: None)
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: None)
     before = set(children(os.getpid()))
     await bot.start()
     (keeper,) = set(children(os.getpid())) - before
