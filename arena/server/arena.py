@@ -25,14 +25,14 @@ from arena.server.eligibility import Eligibility
 from arena.server.handshake import Handshake
 from arena.server.health import Health
 from arena.server.identity import Door
-from arena.server.incidents import Incidents, parting
+from arena.server.incidents import Incidents
 from arena.server.journal import Journal, JournalFault, MatchJournal
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.reporting import Reporter
 from arena.server.restoring import restored
 from arena.server.runner import TRY_AGAIN, Runner
-from arena.server.session import Action, Session
+from arena.server.session import Action
 from arena.server.settling import Settle, Settling, StoreFirst
 from arena.server.waiting import Sought, agreed
 from arena.store.archive import Archive
@@ -43,13 +43,9 @@ from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault
 from protocol.games.base import Game
 from protocol.messages import Clock
-from protocol.reasons import NO_SHOW
 
 if TYPE_CHECKING:
     from arena.feed.feed import Feed
-
-BROKEN = 1006
-"""Stands for a close that never came."""
 
 log = logging.getLogger("arena")
 
@@ -94,10 +90,10 @@ class Arena:
             lambda: self.health.reason is not None,
             self._eligibility.spent,
             self._eligibility.bot,
-            self._missed,
+            self._incidents.missed,
         )
         self._reporter = None if feed is None else Reporter(feed, archive)
-        self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby), self._incidents.note)
+        self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby), self._incidents)
         self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated)
         self._listener = Listener(self._serve, Gate(access or Access()), encryption, lambda: self.health.reason)
         self._rounds = Rounds()
@@ -188,18 +184,7 @@ class Arena:
         finally:
             self.lobby.leave(session)
             if session.bot is not None:
-                self._part_with(session, wire)
-
-    def _part_with(self, session: Session, wire: Wire) -> None:
-        """Note why a bot's connection ended, where that is its own doing."""
-        assert session.bot is not None
-        trouble = parting(wire.ended, session.fault, self.lobby.playing(session))
-        if trouble is not None:
-            self._incidents.note(session.bot, wire.ended.code or BROKEN, trouble)
-
-    def _missed(self, bot: str, match: str, pause: float) -> None:
-        text = f"it did not come to {match}: not ready in time, or gone without a move; it may not seek for {pause:g} s"
-        self._incidents.note(bot, NO_SHOW, text)
+                self._incidents.parted(session.bot, wire.ended, session.fault, self.lobby.playing(session))
 
     async def _restore(self) -> int:
         matches = await restored(self._journal, self._archive, self._ratings)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 
 from arena.network.wire import Wire
 from arena.server.actions import Unavailable
 from arena.server.identity import Door, TooOften
+from arena.server.incidents import Incidents
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
 from arena.server.session import Action, Session
@@ -20,26 +20,19 @@ from protocol.games import NAMES
 from protocol.messages import MAX_CLIENT_FRAME, MAX_STRIKES, Error, Hello, Limits, Welcome
 
 HELLO_WITHIN = 5.0
-_NOT_THE_TOKEN = "somebody came under this name with another token, and was not let in"  # noqa: S105
-_NO_TOKEN = "somebody came under this name without its token, and was not let in"  # noqa: S105
 
 log = logging.getLogger("arena.server.handshake")
 
 
 class Handshake:
-    """Lets clients in whom `door` knows; `act` is what their messages do.
+    """Lets clients in whom `door` knows; `act` is what their messages do."""
 
-    `note(bot, code, text)` is told of who came under the name of a bot and could not prove it.
-    """
-
-    def __init__(
-        self, door: Door, lobby: Lobby, ratings: KnownRatings, act: Action, note: Callable[[str, str, str], None]
-    ) -> None:
-        self._note = note
+    def __init__(self, door: Door, lobby: Lobby, ratings: KnownRatings, act: Action, incidents: Incidents) -> None:
         self._door = door
         self._lobby = lobby
         self._ratings = ratings
         self._act = act
+        self._incidents = incidents
         self._opened = asyncio.Event()
         self._opened.set()
 
@@ -64,7 +57,6 @@ class Handshake:
             await self._held(wire)
             if wire.gone:  # it may be back on another connection, which this one must not replace
                 return None
-        hello = None
         try:
             hello = _hello(codec, frame)
             bot, token = await self._identify(hello, wire.address)
@@ -72,8 +64,6 @@ class Handshake:
             _refuse(wire, codec, fault, TOO_MANY)
             return None
         except BotFault as fault:
-            if hello is not None and hello.bot is not None and fault.code in (AUTH_FAILED, NAME_TAKEN):
-                self._note(hello.bot, fault.code, _NOT_THE_TOKEN if hello.token else _NO_TOKEN)
             _refuse(wire, codec, fault, NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED)
             return None
         except ArenaFault as fault:
@@ -99,7 +89,12 @@ class Handshake:
 
     async def _identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
         """The bot of a `hello`, and its token if that was made just now."""
-        bot, token = await self._door.identify(hello, address)
+        try:
+            bot, token = await self._door.identify(hello, address)
+        except BotFault as fault:
+            if hello.bot is not None and fault.code in (AUTH_FAILED, NAME_TAKEN):
+                self._incidents.refused(hello.bot, fault.code, with_token=hello.token is not None)
+            raise
         if bot is not None:
             await self._ratings.look_up(bot)
         return bot, token

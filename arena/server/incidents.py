@@ -12,7 +12,7 @@ from arena.network.wire import Parted
 from arena.store.archive import Archive
 from arena.store.incidents import Incident
 from arena.store.times import utc
-from protocol import close_codes
+from protocol import close_codes, reasons
 from protocol.errors import ArenaFault
 from protocol.messages import MAX_BAD_MESSAGES
 from protocol.names import folded
@@ -22,6 +22,8 @@ OF_ALL, OF_ALL_PER_SECOND = 50, 1.0
 """So many at once, then so many a second; what is beyond that is not noted."""
 FINE = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
 """Codes with which the arena closes a connection that nothing is wrong with."""
+BROKEN = 1006
+"""Stands for a close that never came."""
 
 log = logging.getLogger("arena.server.incidents")
 
@@ -35,6 +37,22 @@ class Incidents:
         self._of_bot = Rate(OF_BOT, OF_BOT_PER_SECOND)
         self._of_all = Rate(OF_ALL, OF_ALL_PER_SECOND)
         self._writing: set[asyncio.Task[None]] = set()
+
+    def parted(self, bot: str, ended: Parted, last_fault: str, playing: int) -> None:
+        """A bot's connection ended, with so many matches under way; its last bad message had the `last_fault`."""
+        trouble = parting(ended, last_fault, playing)
+        if trouble is not None:
+            self.note(bot, ended.code or BROKEN, trouble)
+
+    def missed(self, bot: str, match: str, pause: float) -> None:
+        """A bot did not come to a match."""
+        how = "not ready in time, or gone without a move"
+        self.note(bot, reasons.NO_SHOW, f"it did not come to {match}: {how}; it may not seek for {pause:g} s")
+
+    def refused(self, bot: str, code: str, *, with_token: bool) -> None:
+        """Somebody came under the name of a bot and could not prove it."""
+        what = "with another token" if with_token else "without its token"
+        self.note(bot, code, f"somebody came under this name {what}, and was not let in")
 
     def note(self, bot: str, code: object, text: str) -> None:
         """Note what happened to a bot, unless that happens too often."""
@@ -58,10 +76,7 @@ class Incidents:
 
 
 def parting(ended: Parted, last_fault: str, playing: int) -> str | None:
-    """What went wrong where a connection ended so, with so many matches under way; None if nothing did.
-
-    `last_fault` is what was wrong with the last bad message.
-    """
+    """What went wrong where a connection ended so; None if nothing did."""
     left = f", with {playing} {'match' if playing == 1 else 'matches'} under way" if playing else ""
     if not ended.here:
         if ended.code is None:
