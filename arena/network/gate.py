@@ -11,7 +11,7 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from arena.network.addresses import Network, Proxies, address_of, is_loopback
-from arena.network.origins import Origins, OwnPage, is_own_name
+from arena.network.origins import Origins, OwnPage, misdirected
 from arena.network.places import Bounds, Place, Places
 from arena.network.rates import Rate
 from protocol.codec import CODECS
@@ -103,11 +103,9 @@ class Gate:
     def _stranger(self, asked: Asked, shared: bool) -> Refusal | None:
         """Why it may come from a page on the web that has no business here, or speaks in another language."""
         host, origin = asked.value("Host"), asked.value("Origin")
-        if host and not shared and is_loopback(asked.local) and not is_own_name(host):
-            text = (
-                f"{shown(host)} is no name of this machine; a proxy in front of the arena is named by --trusted-proxy"
-            )
-            return Refusal(HTTPStatus.MISDIRECTED_REQUEST, text)
+        wrong = None if shared else misdirected(host, asked.local)
+        if wrong is not None:
+            return Refusal(HTTPStatus.MISDIRECTED_REQUEST, wrong)
         if origin and not self._origins.allow(origin, host):
             text = f"pages of {shown(origin)} may not connect; the operator lets them with --allow-origin"
             return Refusal(HTTPStatus.FORBIDDEN, text)

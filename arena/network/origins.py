@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from arena.network.addresses import is_loopback
+from protocol.shown import shown
+
 ANY = "*"
 
 
@@ -53,6 +56,13 @@ class Origins:
         if self._page is not None and origin.lower() == self._page.on(host):
             return True
         return urlsplit(origin.lower()).netloc == host.lower()
+
+
+def misdirected(host: str, local: str) -> str | None:
+    """Why a request for `host` is not answered that came in at the address `local`, where nobody speaks for others."""
+    if not host or not is_loopback(local) or is_own_name(host):
+        return None
+    return f"{shown(host)} is no name of this machine; a proxy in front of the arena is named by --trusted-proxy"
 
 
 def is_own_name(host: str) -> bool:

@@ -8,9 +8,8 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from arena.network.addresses import Proxies, is_loopback
-from arena.network.origins import is_own_name
-from protocol.shown import shown
+from arena.network.addresses import Proxies
+from arena.network.origins import misdirected
 
 
 class OwnNames:
@@ -22,13 +21,14 @@ class OwnNames:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve, or say that this is not the host that was asked for."""
-        host = Headers(scope=scope).get("host", "") if scope["type"] == "http" else ""
-        if host and self._is_local(scope) and not is_own_name(host):
-            text = f"{shown(host)} is no name of this machine; a proxy in front of it is named by --trusted-proxy\n"
-            await PlainTextResponse(text, HTTPStatus.MISDIRECTED_REQUEST)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+        wrong = self._misdirected(scope) if scope["type"] == "http" else None
+        if wrong is None:
+            await self._app(scope, receive, send)
+        else:
+            await PlainTextResponse(f"{wrong}\n", HTTPStatus.MISDIRECTED_REQUEST)(scope, receive, send)
 
-    def _is_local(self, scope: Scope) -> bool:
+    def _misdirected(self, scope: Scope) -> str | None:
         local, peer = scope.get("server"), scope.get("client")
-        return bool(local and is_loopback(local[0])) and not (peer and self._proxies.trusts(peer[0]))
+        if not local or (peer and self._proxies.trusts(peer[0])):
+            return None
+        return misdirected(Headers(scope=scope).get("host", ""), local[0])
