@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from arena.processes.reference import BOT_SETTINGS, known_bots, reference_command
+from arena.processes.reference import BOT_SETTINGS, check_names, known_bots, reference_command
 from protocol.errors import UsageFault
 from protocol.launch import name_in, parted
-from protocol.names import folded, is_bot_name
 
 RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE"
 
@@ -36,10 +35,7 @@ def house_bots(text: str) -> list[HouseBot]:
         else:
             found.append(part)
     bots = [_bot(word, known) for word in found]
-    names = [folded(bot.name) for bot in bots]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageFault(f"two bots of the house are called {name!r}: give one another name, like {name}-2={name}")
+    check_names([bot.name for bot in bots])
     return bots
 
 
@@ -68,6 +64,4 @@ def _bot(word: str, known: Sequence[str]) -> HouseBot:
     if bot not in known or bot == "human":
         there = ", ".join(one for one in known if one != "human")
         raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")
-    if not is_bot_name(name):
-        raise UsageFault(f"{name!r} is no bot name: letters, digits, dot, dash and underscore, at most 32")
     return HouseBot(name=name, command=reference_command(bot, name, settings, {}))

@@ -1,14 +1,15 @@
-"""The reference bots: which there are, and the commands that start them."""
+"""The reference bots: which there are, the commands that start them, and the names they may have."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 
 from protocol.errors import UsageFault
 from protocol.launch import REFERENCE_BOTS
+from protocol.names import folded, is_bot_name
 
 BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "weights")
 """Keys of `--set` that are not a game's but the reference bots': each takes those it knows."""
@@ -30,6 +31,16 @@ def reference_command(bot: str, name: str, settings: str, defaults: Mapping[str,
     for key, value in defaults.items():
         command += ["--default", f"{key}={value}"]
     return tuple(command)
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raises `UsageFault` for a name that no bot can have, and for one that two of these would have."""
+    keys = list(map(folded, names))
+    for name, key in zip(names, keys, strict=True):
+        if not is_bot_name(name):
+            raise UsageFault(f"{name!r} is no bot name: letters, digits, dot, dash and underscore, at most 32")
+        if keys.count(key) > 1:
+            raise UsageFault(f"two bots are called {key!r}: give one another name, like {key}-2={key}")
 
 
 def _parted(settings: str) -> list[str]:

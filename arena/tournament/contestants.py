@@ -7,10 +7,9 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from arena.processes.reference import known_bots, reference_command
+from arena.processes.reference import check_names, known_bots, reference_command
 from protocol.errors import UsageFault
 from protocol.launch import parted
-from protocol.names import folded, is_bot_name
 
 
 class Contestant(NamedTuple):
@@ -29,10 +28,7 @@ def contestants(words: Sequence[str], defaults: Mapping[str, str]) -> list[Conte
     """
     known = known_bots()
     found = [_contestant(word, known, defaults) for word in words]
-    names = [folded(contestant.name) for contestant in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageFault(f"two bots are called {name!r}: give one another name, like {name}-2={name}")
+    check_names([contestant.name for contestant in found])
     if len(found) < 2:
         raise UsageFault(f"a tournament takes two bots or more; there are {', '.join(known)}, or NAME=COMMAND LINE")
     return found
@@ -44,8 +40,6 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str]) ->
     name = bot if given is None else given
     if given is None and settings:
         raise UsageFault(f"{word!r} needs a name of its own: {name}-2={word}")
-    if not is_bot_name(name):
-        raise UsageFault(f"{name!r} is no bot name: letters, digits, dot, dash and underscore, at most 32")
     if bot in known:
         return Contestant(name, reference_command(bot, name, settings, defaults), reference=True)
     try:
