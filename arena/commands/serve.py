@@ -65,7 +65,8 @@ async def serve(settings: ServerSettings, data: Path, bots: Sequence[HouseBot] =
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        encryption = _encryption(settings)
+        others: list[Callable[[], None]] = []  # who read the certificate again with the arena
+        encryption = _encryption(settings, others)
         arena = Arena(
             archive,
             journal,
@@ -89,8 +90,7 @@ async def serve(settings: ServerSettings, data: Path, bots: Sequence[HouseBot] =
             await let_in(house, arena)
         if listening:
             page = await stack.enter_async_context(shown(settings, database(settings.db, data), listening, port))
-            if encryption is not None:
-                _read_again_on_hangup(settings, encryption, page.reload)
+            others.append(page.reload)
         if settings.demo and listening:
             log.info(
                 "matches begin within seconds; open %s in a browser; Ctrl-C ends it", page_url(settings, listening)
@@ -136,25 +136,16 @@ def _registration(settings: ServerSettings) -> Registration:
     )
 
 
-def _encryption(settings: ServerSettings) -> Encryption | None:
-    """TLS as it is set, which reads its files again on SIGHUP."""
+def _encryption(settings: ServerSettings, others: Sequence[Callable[[], None]]) -> Encryption | None:
+    """TLS as it is set, which reads its files again on SIGHUP, and then has the others do so."""
     if settings.tls_cert is None or settings.tls_key is None:
         return None
     encryption = Encryption(Path(settings.tls_cert), Path(settings.tls_key))
 
-    _look(settings, encryption)
-    _read_again_on_hangup(settings, encryption, lambda: None)
-    return encryption
-
-
-def _look(settings: ServerSettings, encryption: Encryption) -> None:
-    trouble = encryption.trouble()
-    if trouble is not None:
-        log.warning("no client will accept %s: %s", settings.tls_cert, trouble)
-
-
-def _read_again_on_hangup(settings: ServerSettings, encryption: Encryption, page: Callable[[], None]) -> None:
-    """At SIGHUP read the certificate again, and have the page do so."""
+    def look() -> None:
+        trouble = encryption.trouble()
+        if trouble is not None:
+            log.warning("no client will accept %s: %s", settings.tls_cert, trouble)
 
     def reload() -> None:
         try:
@@ -163,10 +154,13 @@ def _read_again_on_hangup(settings: ServerSettings, encryption: Encryption, page
             log.error("the certificate in use stays so: %s", fault)
             return
         log.info("the certificate was read again")
-        _look(settings, encryption)
-        page()
+        look()
+        for read_again in others:
+            read_again()
 
+    look()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    return encryption
 
 
 def _is_here(host: str) -> bool:
