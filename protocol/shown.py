@@ -1,4 +1,4 @@
-"""What strangers wrote, made fit to be shown: values in messages, text on a terminal or in JSON."""
+"""How values are shown: what strangers wrote made fit for messages, a terminal or JSON, lists cut short, ratings."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ def shown(value: Any) -> str:
     except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
         return "something too long to show"
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def rating(mu: float, sigma: float) -> str:
+    """`25.0 ± 25.0`: the mean, and 3 standard deviations, as on the pages."""
+    return f"{mu:.1f} ± {3 * sigma:.1f}"
 
 
 def few(items: Iterable[Any], most: int = 8, between: str = ", ") -> str:

@@ -24,7 +24,7 @@ from arena.replay.plies import Told, tell
 from arena.store.store import Store
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.reasons import PLAYED_OUT
-from protocol.shown import printable
+from protocol.shown import printable, rating
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".html")
 
@@ -185,8 +185,8 @@ def _end(record: Record) -> list[str]:
         if footer.reasons[seat] not in PLAYED_OUT:
             line += f" ({footer.reasons[seat]})"
         if footer.ratings:
-            rating = footer.ratings.seats[seat]
-            line += f"  {rating.mu_before:.1f} ± {3 * rating.sigma_before:.1f} -> "
-            line += f"{rating.mu_after:.1f} ± {3 * rating.sigma_after:.1f}"
+            rated = footer.ratings.seats[seat]
+            before, after = rating(rated.mu_before, rated.sigma_before), rating(rated.mu_after, rated.sigma_after)
+            line += f"  {before} -> {after}"
         lines.append(line)
     return lines

@@ -11,6 +11,7 @@ from protocol import close_codes, error_codes
 from protocol.messages import End, Error, ListedBot, ListedSeek, Listing, Move, Outcome, Player, Rejected, Start
 from protocol.names import folded
 from protocol.reasons import VOID
+from protocol.shown import rating
 
 STOPPING: Mapping[int, str] = {
     close_codes.TOO_MANY_BAD_MESSAGES: "the arena closed the connection: too many bad messages",
@@ -77,7 +78,7 @@ def _way(seek: ListedSeek) -> str:
 
 
 def result(start: Start, seat: int, end: End) -> str:
-    """`mine: won m-12 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5`; ± is 3 sigma, as on the pages."""
+    """`mine: won m-12 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5`."""
     own = end.seats[seat]
     rivals = opponents(start.seats, seat)
     return f"{own.bot}: {_came(end, seat)} {start.match} against {rivals} ({_reason(end, seat)}){_rating(end, own)}"
@@ -108,9 +109,7 @@ def _rating(end: End, own: Outcome) -> str:
         return ", the others play on"
     if own.mu_before is None or own.sigma_before is None or own.mu_after is None or own.sigma_after is None:
         return ", unrated"
-    before = f"{own.mu_before:.1f} ± {3 * own.sigma_before:.1f}"
-    after = f"{own.mu_after:.1f} ± {3 * own.sigma_after:.1f}"
-    return f", rating {before} -> {after}"
+    return f", rating {rating(own.mu_before, own.sigma_before)} -> {rating(own.mu_after, own.sigma_after)}"
 
 
 def rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
