@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from sqlalchemy import Connection, Select, delete, func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, Select, delete, insert, select
 
 from arena.store.schema import bots, incidents
 from protocol.names import folded
@@ -30,9 +29,8 @@ def note(connection: Connection, bot: str, incident: Incident) -> None:
     row = {"bot": number, "at": incident.at, "code": incident.code, "text": incident.text[:MOST_TEXT]}
     connection.execute(insert(incidents).values(row))
     of_bot = incidents.c.bot == number
-    if connection.execute(select(func.count()).where(of_bot)).scalar_one() > KEPT:
-        last = select(incidents.c.id).where(of_bot).order_by(incidents.c.id.desc()).limit(KEPT)
-        connection.execute(delete(incidents).where(of_bot, incidents.c.id.not_in(last)))
+    last = select(incidents.c.id).where(of_bot).order_by(incidents.c.id.desc()).limit(KEPT)
+    connection.execute(delete(incidents).where(of_bot, incidents.c.id.not_in(last)))
 
 
 def forget(connection: Connection, bot: str) -> None:
