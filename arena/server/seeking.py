@@ -265,8 +265,7 @@ class Seeks:
 
     def _may_take(self, sought: Sought, *others: Sought) -> bool:
         """Whether a seek may take those of the others that are open: nobody has all the matches of an open bot."""
-        asked = (other for other in others if other.kind.open and not sought.kind.open)
-        return not any(self._sated(sought.key, other.key) for other in asked)
+        return sought.kind.open or not any(other.kind.open and self._sated(sought.key, other.key) for other in others)
 
     def _together(self, group: Sequence[Sought]) -> bool:
         """Begin a match, unless a seek was taken back since the group was made, or its bot may begin none now."""
@@ -290,19 +289,17 @@ class Seeks:
         group += self._drawn(group, kind, self._waiting.open(kind.game))
         return group if len(group) == kind.seats else None
 
-    def _drawn(
-        self, group: Sequence[Sought], kind: Kind, seeks: Mapping[str, Mapping[str, Sought]]
-    ) -> Iterator[Sought]:
+    def _drawn(self, group: Sequence[Sought], kind: Kind, seeks: Mapping[str, Mapping[str, Sought]]) -> list[Sought]:
         """Of seeks by bot as many as seats are left beside a group, or those that it may take now."""
         seats = kind.seats - len(group)
         if not seats:
-            return
+            return []
         looked_at = seeks if len(seeks) <= AT_ONCE else self._chance.sample(list(seeks), AT_ONCE)
         there = {sought.key for sought in group}
         first = {bot: next(iter(seeks[bot].values())) for bot in looked_at if bot not in there and self._most(bot)}
         free = [self._seeker(bot, kind) for bot, other in first.items() if self._may_take(group[0], other)]
         drawn = pairing.drawn(self._seeker(group[0].key, kind), free, seats, self._chance)
-        yield from [first[seeker.bot] for seeker in drawn]
+        return [first[seeker.bot] for seeker in drawn]
 
     def _seeker(self, bot: str, kind: Kind) -> pairing.Seeker:
         mu, sigma = self._rating_of(bot, kind.pool)
