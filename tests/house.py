@@ -1,4 +1,4 @@
-"""A running arena with its page, for tests in a browser."""
+"""A running arena with its page, and persons at it, for tests in a browser."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
 
+from playwright.async_api import Page
+
+from chromium import Visit
 from processes import Served, serving
 
 
@@ -23,3 +26,21 @@ async def open_house(data: Path, *options: str) -> AsyncIterator[House]:
     """`arena serve` with its page over a data folder."""
     async with serving(data, "--web-port", "0", *options) as served:
         yield House(served.url, await served.page(), served)
+
+
+async def come(visit: Visit, name: str, address: str = "") -> Page:
+    """The play page of a person who has said their name there."""
+    page = await visit.open(f"/play?{address}")
+    await page.get_by_label("Your name").fill(name)
+    return page
+
+
+async def start_playing(page: Page) -> None:
+    await page.get_by_role("button", name="Play", exact=True).click()
+
+
+async def sit_down(visit: Visit, name: str, address: str) -> Page:
+    """The play page of a person who seeks there what the address says."""
+    page = await come(visit, name, address)
+    await start_playing(page)
+    return page

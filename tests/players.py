@@ -67,3 +67,20 @@ async def player(url: str, name: str, **hello: Any) -> AsyncIterator[Player]:
         await player.send("hello", bot=name, token=f"{name:*>16}", **hello)
         await player.expect("welcome")
         yield player
+
+
+async def meet(first: Player, second: Player) -> Map:
+    """Begin a match of Nim between two; the `start` of the first."""
+    for one in (first, second):
+        await one.seek(config={"preset": "classic"})
+    start = await first.begin()
+    await second.begin()
+    return start
+
+
+async def answer(turn: Map, follower: Player, other: Player, **fields: Any) -> None:
+    """Let whoever is to move, of a match of two, move in the turn that the one who follows was told."""
+    if "legal" in turn:
+        await follower.move(turn, **fields)
+    else:
+        await other.move(await other.expect("turn"), **fields)

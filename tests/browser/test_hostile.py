@@ -20,7 +20,7 @@ from chromium import Visits
 from house import House
 from library import ANN, Entrant, Library
 from pages import showing
-from players import player
+from players import answer, meet, player
 from seasons import finish, result
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -91,18 +91,10 @@ async def test_a_version_and_a_note_that_are_markup_are_harmless_over_the_wire(v
         player(house.url, "alice") as alice,
         visiting(house.page) as visit,
     ):
-        page = await visit.open("/matches")
-        for bot in (mallory, alice):
-            await bot.seek("nim", config={"preset": "classic"})
-        start = await mallory.begin()
-        await alice.begin()
-        await page.goto(f"{house.page}/matches/{start['match']}")
+        start = await meet(mallory, alice)
+        page = await visit.open(f"/matches/{start['match']}")
         for _ in range(3):
-            turn = await mallory.expect("turn")
-            if "legal" in turn:
-                await mallory.move(turn, info={"note": MARKUP, "value": 1.0})
-            else:
-                await alice.move(await alice.expect("turn"))
+            await answer(await mallory.expect("turn"), mallory, alice, info={"note": MARKUP, "value": 1.0})
         await expect(page.locator(".viewer")).to_be_visible()
         assert await page.locator(EVIL).count() == 0
         await harmless(page, house.page + "/")

@@ -10,13 +10,19 @@ from playwright.async_api import expect
 
 from chromium import Visits, barriers
 from conftest import free_port
-from house import House, open_house
-from players import player
+from house import House, open_house, sit_down
+from players import answer, meet, player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 GONE = "WebSocket connection to|net::ERR_CONNECTION_|net::ERR_EMPTY_RESPONSE"
 """What is said of an arena that was killed, or ended, also of the icon, for which a browser asks when it likes."""
+
+
+def lasting() -> tuple[tuple[str, ...], str]:
+    """Options by which an arena comes back where it was, and the URL of its page."""
+    port, web_port = free_port(), free_port()
+    return ("--port", str(port), "--web-port", str(web_port)), f"http://127.0.0.1:{web_port}"
 
 
 async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visits, house: House) -> None:
@@ -26,25 +32,18 @@ async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visit
         visiting(house.page) as visit,
     ):
         page = await visit.open("/matches")
-        for bot in (ann, bob):
-            await bot.seek("nim", config={"preset": "classic"})
-        start = await ann.begin()
-        await bob.begin()
+        start = await meet(ann, bob)
         await (
             page.get_by_role("link", name="watch")
             .or_(page.locator(f"a[href='/matches/{start['match']}']"))
             .first.click()
         )
         await expect(page.locator(".board .counter")).to_have_count(15)
-        mover = {start["seat"]: ann, 1 - start["seat"]: bob}
         left = 15
         while (told := await ann.expect("turn", "end"))["type"] == "turn":
-            if told["to_move"] is None:
-                continue
             left = sum(told["state"]["heaps"])
             await expect(page.locator(".board .counter:not(.ghost)")).to_have_count(left)
-            turn = told if "legal" in told else await bob.expect("turn")
-            await mover[told["to_move"]].move(turn)
+            await answer(told, ann, bob)
         assert left > 0
         await expect(page.get_by_text("nim, rated:")).to_contain_text("won")
         await page.reload()
@@ -54,17 +53,12 @@ async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visit
 
 async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting: Visits, house: House) -> None:
     async with player(house.url, "cas", follow=True) as cas, player(house.url, "dee") as dee:
-        for bot in (cas, dee):
-            await bot.seek("nim", config={"preset": "classic"})
-        start = await cas.begin()
-        await dee.begin()
-        mover = {start["seat"]: cas, 1 - start["seat"]: dee}
+        start = await meet(cas, dee)
 
         async def play(least: int) -> None:
             """Play until the match is over, or so many moves have been made."""
             while (told := await cas.expect("turn", "end"))["type"] == "turn":
-                turn = told if "legal" in told else await dee.expect("turn")
-                await mover[told["to_move"]].move(turn)
+                await answer(told, cas, dee)
                 if told["ply"] >= least:
                     return
 
@@ -78,14 +72,11 @@ async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting
 
 
 async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visiting: Visits, tmp_path: Path) -> None:
-    ports = ("--port", str(free_port())), ("--web-port", str(free_port()))
-    options = [word for pair in ports for word in pair]
-    async with visiting(f"http://127.0.0.1:{ports[1][1]}") as visit:
+    options, home = lasting()
+    async with visiting(home) as visit:
         async with open_house(tmp_path, *options) as house, player(house.url, "ann", follow=True) as ann:
             await ann.seek("nim", open=True)
-            page = await visit.open("/play?game=nim&preset=classic&opponent=ann")
-            await page.locator("#bot").fill("paula")
-            await page.get_by_role("button", name="Play", exact=True).click()
+            page = await sit_down(visit, "paula", "game=nim&preset=classic&opponent=ann")
             start = await ann.begin()
             turn = await ann.expect("turn")
             house.served.process.send_signal(signal.SIGKILL)
@@ -103,9 +94,8 @@ async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visitin
 
 @pytest.mark.parametrize("path", ["/", "/matches"])
 async def test_after_a_restart_a_table_is_renewed(visiting: Visits, tmp_path: Path, path: str) -> None:
-    ports = ("--port", str(free_port())), ("--web-port", str(free_port()))
-    options = [word for pair in ports for word in pair]
-    async with visiting(f"http://127.0.0.1:{ports[1][1]}") as visit:
+    options, home = lasting()
+    async with visiting(home) as visit:
         async with open_house(tmp_path, *options) as house:
             page = await visit.open(path)
             house.served.process.send_signal(signal.SIGKILL)

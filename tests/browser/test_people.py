@@ -4,45 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 from playwright.async_api import Page, expect
 
-from chromium import PHONE, Visit, Visits, barriers, sideways
+from chromium import PHONE, Visits, barriers, sideways
+from house import come, open_house, sit_down, start_playing
 from patience import WITHIN
 from players import Player, player
-from processes import Served, serving
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-@asynccontextmanager
-async def arena(data: Path) -> AsyncIterator[tuple[Served, str]]:
-    """A running arena, and the URL of its page."""
-    async with serving(data, "--web-port", "0") as served:
-        yield served, await served.page()
-
-
-async def sit_down(visit: Visit, name: str, address: str = "") -> Page:
-    """The play page of a person who has said their name there."""
-    page = await visit.open(f"/play?{address}")
-    await page.get_by_label("Your name").fill(name)
-    return page
-
-
-async def start_playing(page: Page) -> None:
-    await page.get_by_role("button", name="Play", exact=True).click()
-
-
 async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visits, tmp_path: Path) -> None:
-    async with arena(tmp_path) as (_, home), visiting(home) as hers, visiting(home, PHONE) as his:
+    async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page, PHONE) as his:
         ann = await sit_down(hers, "ann", "game=grundy&preset=large&opponent=Bob")
-        await start_playing(ann)
         await expect(ann.locator("#absent")).to_contain_text("Bob is not here now")
-        bob = await sit_down(his, "bob")
+        bob = await come(his, "bob")
         await expect(bob.locator("#calls")).to_contain_text("ann waits to play you: grundy large")
         assert await sideways(bob) == 0
         await bob.get_by_role("button", name="Play ann").click()
@@ -52,9 +32,8 @@ async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visit
 
 
 async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) -> None:
-    async with arena(tmp_path) as (served, home), visiting(home) as visit, player(served.url, "rival") as rival:
+    async with open_house(tmp_path) as house, visiting(house.page) as visit, player(house.url, "rival") as rival:
         page = await sit_down(visit, "ann", "game=tictactoe")
-        await start_playing(page)
         why = page.locator("#absent")
         await expect(why).to_have_text(
             "Nobody else here wants to play tictactoe now: the match begins when somebody does."
@@ -70,9 +49,8 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
 
 
 async def test_nothing_is_said_of_waiting_where_somebody_wants_the_game(visiting: Visits, tmp_path: Path) -> None:
-    async with arena(tmp_path) as (served, home), visiting(home) as visit, player(served.url, "rival") as rival:
+    async with open_house(tmp_path) as house, visiting(house.page) as visit, player(house.url, "rival") as rival:
         page = await sit_down(visit, "ann", "game=nim&preset=classic")
-        await start_playing(page)
         why = page.locator("#absent")
         await expect(why).to_contain_text("Nobody else here wants to play nim now")
         await rival.seek("nim", rated=False, config={"preset": "sticks"})
@@ -82,9 +60,8 @@ async def test_nothing_is_said_of_waiting_where_somebody_wants_the_game(visiting
 async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
     visiting: Visits, tmp_path: Path
 ) -> None:
-    async with arena(tmp_path) as (served, home), player(served.url, "ann"), visiting(home) as visit:
+    async with open_house(tmp_path) as house, player(house.url, "ann"), visiting(house.page) as visit:
         page = await sit_down(visit, "Zoë Müller", "game=nim")
-        await start_playing(page)
         await expect(page.locator("#wrong-bot")).to_contain_text("Zoe-Muller, for instance")
         await page.get_by_label("Your name").fill("Ann")
         await start_playing(page)
@@ -96,9 +73,8 @@ async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
 
 
 async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiting: Visits, tmp_path: Path) -> None:
-    async with arena(tmp_path) as (_, home), visiting(home) as visit:
+    async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim")
-        await start_playing(page)
         await page.get_by_role("button", name="Give up waiting").click()
         again = await visit.open("/play")
         await expect(again.get_by_label("Your name")).to_have_value("ann")
@@ -106,16 +82,14 @@ async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiti
 
 
 async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path) -> None:
-    async with arena(tmp_path) as (_, home), visiting(home) as visit:
+    async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim&opponent=ANN")
-        await start_playing(page)
         await expect(page.locator("#wrong-named")).to_contain_text("Nobody plays against themselves")
 
 
 async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visiting: Visits, tmp_path: Path) -> None:
-    async with arena(tmp_path) as (_, home), visiting(home) as visit:
+    async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", 'game=nim&config={"heaps":[-1]}')
-        await start_playing(page)
         await expect(page.locator("#failed")).to_contain_text("heaps[0] is -1: it is an integer from 0 to 1000")
         await page.get_by_label("Config in JSON").fill("heaps: 3")
         await start_playing(page)
@@ -123,13 +97,12 @@ async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visiti
 
 
 async def test_a_person_plays_a_campaign_of_four_to_its_end(visiting: Visits, tmp_path: Path) -> None:
-    async with arena(tmp_path) as (served, home), visiting(home) as visit, AsyncExitStack() as stack:
-        rivals = [await stack.enter_async_context(player(served.url, name)) for name in ("bob", "cid", "dan")]
+    async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
+        rivals = [await stack.enter_async_context(player(house.url, name)) for name in ("bob", "cid", "dan")]
         for rival in rivals:
             await rival.seek("risk-campaign", open=True)
         config = '{"players":4,"max_rounds":2}'
         page = await sit_down(visit, "ann", f"game=risk-campaign&config={config}&seats=4&opponent=cid")
-        await start_playing(page)
         async with asyncio.TaskGroup() as playing:
             for rival in rivals:
                 playing.create_task(through(rival))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import reduce
 from operator import xor
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from chromium import PHONE, Visit, Visits, barriers, sideways
-from house import House
+from house import House, sit_down
 from players import Map, Player, player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -25,12 +26,23 @@ def new(kind: str) -> str:
     return f"{kind}-{secrets.token_hex(4)}"
 
 
-async def sit_down(visit: Visit, address: str) -> Page:
-    """The page of a person with a new name, where the seek that the address says is made."""
-    page = await visit.open(f"/play?{address}")
-    await page.locator("#bot").fill(new("person"))
-    await page.get_by_role("button", name="Play", exact=True).click()
-    return page
+@pytest_asyncio.fixture(loop_scope="session")
+async def rival(house: House) -> AsyncIterator[Player]:
+    """A bot that follows, and moves when the test says so."""
+    async with player(house.url, new("rival"), follow=True) as rival:
+        yield rival
+
+
+async def begin(visit: Visit, rival: Player, game: str, more: str = "") -> tuple[Page, Map]:
+    """A match of a person with a new name, who names the rival: the person's page, and the rival's `start`."""
+    await rival.seek(game, open=True)
+    page = await sit_down(visit, new("person"), f"game={game}{more}&opponent={rival.name}")
+    return page, await rival.begin()
+
+
+async def resign(page: Page) -> None:
+    await page.get_by_role("button", name="Resign", exact=True).click()
+    await page.get_by_role("dialog").get_by_role("button", name="Resign").click()
 
 
 async def play(page: Page, rival: Player, choose: Choose, *, turns: int = 1000) -> Map:
@@ -106,11 +118,9 @@ async def click_list(page: Page, turn: Map) -> None:
 
 
 @pytest.mark.parametrize("choose", [click_nim, key_nim], ids=["mouse", "keyboard"])
-async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, choose: Choose) -> None:
-    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
-        await rival.seek(open=True)
-        page = await sit_down(visit, f"game=nim&preset=classic&opponent={rival.name}")
-        start = await rival.begin()
+async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, rival: Player, choose: Choose) -> None:
+    async with visiting(house.page) as visit:
+        page, start = await begin(visit, rival, "nim", "&preset=classic")
         assert not start["rated"]
         end = await play(page, rival, choose)
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
@@ -120,32 +130,29 @@ async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, choo
 
 
 @pytest.mark.parametrize(
-    ("game", "manner"),
+    ("game", "more", "manner"),
     [
-        ("nim&preset=sticks", "Press a counter: it is taken with all above it, 1, 2 or 3 in all."),
-        ("grundy", "Press a counter: its heap is split after it, into two of different sizes."),
-        ("tictactoe", "Press a free cell to put your mark there."),
-        ("risk-duel", ""),
+        ("nim", "&preset=sticks", "Press a counter: it is taken with all above it, 1, 2 or 3 in all."),
+        ("grundy", "", "Press a counter: its heap is split after it, into two of different sizes."),
+        ("tictactoe", "", "Press a free cell to put your mark there."),
+        ("risk-duel", "", ""),
     ],
 )
 async def test_a_person_is_told_how_a_move_is_made_and_by_which_clock(
-    visiting: Visits, house: House, game: str, manner: str
+    visiting: Visits, house: House, rival: Player, game: str, more: str, manner: str
 ) -> None:
-    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
-        await rival.seek(game.partition("&")[0], open=True)
-        page = await sit_down(visit, f"game={game}&opponent={rival.name}")
-        clock = (await rival.begin())["clock"]
-        assert clock == {"bank_ms": 600_000, "increment_ms": 10_000}
+    async with visiting(house.page) as visit:
+        page, start = await begin(visit, rival, game, more)
+        assert start["clock"] == {"bank_ms": 600_000, "increment_ms": 10_000}
         await expect(page.locator(".asked .faint")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
 
 
 @pytest.mark.parametrize(("game", "part"), [("nim", "[tabindex='0']"), ("risk-duel", ".offered")])
-async def test_the_board_keeps_the_keyboard_between_turns(visiting: Visits, house: House, game: str, part: str) -> None:
-    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
-        await rival.seek(game, open=True)
-        page = await sit_down(visit, f"game={game}&opponent={rival.name}")
-        await rival.begin()
-
+async def test_the_board_keeps_the_keyboard_between_turns(
+    visiting: Visits, house: House, rival: Player, game: str, part: str
+) -> None:
+    async with visiting(house.page) as visit:
+        page, _ = await begin(visit, rival, game)
         turns = 0
 
         async def press(page: Page, turn: Map) -> None:
@@ -160,12 +167,9 @@ async def test_the_board_keeps_the_keyboard_between_turns(visiting: Visits, hous
         assert turns > 1
 
 
-async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: House) -> None:
-    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page, PHONE) as visit:
-        await rival.seek("risk-duel", open=True)
-        config = '{"map":"south-america","max_plies":40}'
-        page = await sit_down(visit, f"game=risk-duel&config={config}&opponent={rival.name}")
-        await rival.begin()
+async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: House, rival: Player) -> None:
+    async with visiting(house.page, PHONE) as visit:
+        page, _ = await begin(visit, rival, "risk-duel", '&config={"map":"south-america","max_plies":40}')
         await play(page, rival, click_list, turns=4)
         assert await barriers(page) == ""
         assert await sideways(page) == 0
@@ -174,12 +178,11 @@ async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: Hous
         assert await sideways(page) == 0
 
 
-async def test_a_move_that_is_none_is_explained_and_costs_nothing(visiting: Visits, house: House) -> None:
-    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
-        await rival.seek("nim", open=True)
-        config = '{"heaps":[4,4],"take":[1,2]}'
-        page = await sit_down(visit, f"game=nim&config={config}&opponent={rival.name}")
-        await rival.begin()
+async def test_a_move_that_is_none_is_explained_and_costs_nothing(
+    visiting: Visits, house: House, rival: Player
+) -> None:
+    async with visiting(house.page) as visit:
+        page, _ = await begin(visit, rival, "nim", '&config={"heaps":[4,4],"take":[1,2]}')
         turn = await rival.expect("turn")
         if "legal" in turn:
             await rival.move(turn)
@@ -192,13 +195,10 @@ async def test_a_move_that_is_none_is_explained_and_costs_nothing(visiting: Visi
         assert not any(message["type"] == "rejected" for message in rival.heard)
 
 
-async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House) -> None:
-    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
-        await rival.seek("tictactoe", open=True)
-        page = await sit_down(visit, f"game=tictactoe&opponent={rival.name}")
-        await rival.begin()
-        await page.get_by_role("button", name="Resign", exact=True).click()
-        await page.get_by_role("dialog").get_by_role("button", name="Resign").click()
+async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House, rival: Player) -> None:
+    async with visiting(house.page) as visit:
+        page, _ = await begin(visit, rival, "tictactoe")
+        await resign(page)
         assert (await rival.expect("end"))["reason"] == "resigned"
         await expect(page.get_by_role("heading", name="You lost")).to_be_visible()
         await rival.seek("tictactoe", open=True)
@@ -207,35 +207,30 @@ async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House) 
         assert (await play(page, rival, click_list))["reason"] in ("win", "draw")
 
 
-async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house: House) -> None:
-    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
-        await rival.seek("tictactoe", open=True)
-        page = await sit_down(visit, f"game=tictactoe&opponent={rival.name}")
-        await rival.begin()
-        await page.get_by_role("button", name="Resign", exact=True).click()
-        await page.get_by_role("dialog").get_by_role("button", name="Resign").click()
+async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house: House, rival: Player) -> None:
+    async with visiting(house.page) as visit:
+        page, _ = await begin(visit, rival, "tictactoe")
+        await resign(page)
         await page.get_by_role("button", name="Rematch").click()
         await page.get_by_role("button", name="Give up waiting").click()
         async with player(house.url, new("late")) as late:
             await expect(page.locator(".opponent", has_text=late.name)).to_be_visible()
 
 
-async def test_a_page_that_is_loaded_again_goes_on_with_its_match(visiting: Visits, house: House) -> None:
-    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
-        await rival.seek("nim", open=True)
-        page = await sit_down(visit, f"game=nim&preset=classic&opponent={rival.name}")
-        await rival.begin()
+async def test_a_page_that_is_loaded_again_goes_on_with_its_match(
+    visiting: Visits, house: House, rival: Player
+) -> None:
+    async with visiting(house.page) as visit:
+        page, _ = await begin(visit, rival, "nim", "&preset=classic")
         await play(page, rival, click_nim, turns=2)
         await page.reload()
         await play(page, rival, click_nim)
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
 
 
-async def test_of_two_tabs_of_one_person_the_newer_one_plays(visiting: Visits, house: House) -> None:
-    async with player(house.url, new("rival"), follow=True) as rival, visiting(house.page) as visit:
-        await rival.seek("nim", open=True)
-        first = await sit_down(visit, f"game=nim&preset=classic&opponent={rival.name}")
-        start = await rival.begin()
+async def test_of_two_tabs_of_one_person_the_newer_one_plays(visiting: Visits, house: House, rival: Player) -> None:
+    async with visiting(house.page) as visit:
+        first, start = await begin(visit, rival, "nim", "&preset=classic")
         second = await visit.open("/play")
         await expect(second.locator("#table")).to_be_visible()
         await expect(first.get_by_text("you play in another tab", exact=False)).to_be_visible()
