@@ -19,8 +19,8 @@ from arena.referee.result import Result
 from arena.store.archive import Archive
 from arena.store.store import Store
 from arena.tournament.contestants import contestants
-from arena.tournament.environment import Surroundings
 from arena.tournament.plan import Plan
+from arena.tournament.sandbox import Surroundings
 from arena.tournament.tournament import Tournament
 from commands import FAULTY, REPOSITORY, call, faulty, passing, run
 from conftest import free_port

@@ -23,8 +23,8 @@ from arena.referee.result import Result
 from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.store.store import Store
-from arena.tournament.environment import Surroundings
 from arena.tournament.plan import Plan
+from arena.tournament.sandbox import Surroundings
 from arena.tournament.tournament import Tournament
 from machine.prctl import keep_private
 

@@ -16,9 +16,8 @@ from arena.processes.reference import BOT_SETTINGS
 from arena.ratings.pairing import count
 from arena.store.database import file_of
 from arena.tournament.contestants import Contestant, contestants
-from arena.tournament.environment import Surroundings
 from arena.tournament.plan import Plan
-from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, Sandbox, check_bubblewrap, free_users
+from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, Sandbox, Surroundings, check_bubblewrap, free_users
 from machine.arguments import read_value
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load

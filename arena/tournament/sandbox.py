@@ -103,6 +103,13 @@ class Sandbox(Struct, frozen=True, kw_only=True):
             raise UsageFault(f"{name} would see all of {path}: give it a folder of its own")
 
 
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """The variables that every bot gets beside what a tournament tells it, and where a stranger's program runs."""
+
+    variables: Mapping[str, str]
+    sandbox: Sandbox | None = None
+
+
 def check_bubblewrap() -> None:
     """Raises `UsageFault` where there is no bubblewrap, `ArenaFault` where it can't make boxes."""
     if shutil.which("bwrap") is None:

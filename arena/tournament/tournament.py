@@ -23,8 +23,8 @@ from arena.store.archive import Archive
 from arena.tournament.assigning import assigned
 from arena.tournament.contestants import Contestant
 from arena.tournament.door import FixedDoor
-from arena.tournament.environment import Surroundings
 from arena.tournament.plan import Plan, place_of
+from arena.tournament.sandbox import Surroundings
 from arena.tournament.settling import InOrder, TellFirst
 from protocol import launch
 from protocol.close_codes import GOING_AWAY
