@@ -100,8 +100,10 @@ def search(connection: Connection, wanted: Search, after: str | None, limit: int
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers[:limit]))
     found = [result for _, result, _ in reading.with_seats(connection, chosen, newest_first=True)]
     further = cursor((numbers[limit - 1],)) if len(numbers) > limit else None
-    if wanted.since is not None or wanted.until is not None or (total is None and after is None and further is None):
-        total = len(found) if after is None and further is None else None
+    if after is None and further is None:
+        total = len(found)
+    elif wanted.since is not None or wanted.until is not None:
+        total = None  # what was counted is of all times
     return Page(rows=found, next=further, total=total)
 
 
