@@ -17,7 +17,6 @@ from arena.processes.restarting import ending
 from protocol.errors import ArenaFault
 
 LAST_LINES = 8
-LEAVE_WITHIN = 2.0
 TERMINATE_WITHIN = 1.0
 KILL_WITHIN = 2.0
 _KEEPER = (sys.executable, "-P", "-m", "arena.processes.keeper")
@@ -147,7 +146,7 @@ class BotProcess:
             self._ended_for = why
             self._let_go()
 
-    async def stop(self, leave_within: float = LEAVE_WITHIN) -> None:
+    async def stop(self, leave_within: float) -> None:
         """End the process: it has some seconds to leave by itself, then is told to, then killed."""
         self._stopping = True
         process = self._process

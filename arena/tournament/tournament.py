@@ -14,7 +14,7 @@ from pathlib import Path
 from arena.network.gate import Access
 from arena.network.places import Bounds
 from arena.processes.orders import Order
-from arena.processes.process import LEAVE_WITHIN, BotCrashed, BotProcess, Crash
+from arena.processes.process import BotCrashed, BotProcess, Crash
 from arena.ratings.pairing import Pairing
 from arena.referee.result import Result
 from arena.server.arena import Arena
@@ -39,6 +39,8 @@ They begin anew whenever a bot comes in, as bots warm up one after the other; a 
 """
 LOOK_AHEAD = 64
 """How many matches of the schedule are looked at for one whose bots are free."""
+LEAVE_WITHIN = 2.0
+"""Seconds that a bot has to leave by itself when the tournament is over."""
 MOST_CRASHES = 3
 """After so many in a row, without a match finished in between, a bot is not started again."""
 
