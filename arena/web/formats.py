@@ -41,9 +41,14 @@ def percent(share: float) -> str:
     return f"{decimal(100 * share)}{THIN}%"
 
 
-def moment(time: str | None) -> str:
+def rating(mu: float, sigma: float) -> str:
+    """What is believed of a bot's skill: the mean, and how far from it the skill may be."""
+    return f"{decimal(mu)} ± {decimal(3 * sigma)}"
+
+
+def moment(time: str) -> str:
     """A time of the store's to the minute, in UTC."""
-    return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M") if time else "–"
+    return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M")
 
 
 def day(time: str) -> str:
@@ -77,5 +82,5 @@ def data(value: object) -> str:
 
 FILTERS = {
     function.__name__: function
-    for function in (segment, decimal, grouped, percent, moment, day, thinking, plural, capital, data)
+    for function in (segment, decimal, grouped, percent, rating, moment, day, thinking, plural, capital, data)
 }

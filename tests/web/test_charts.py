@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.web import charts
-from arena.web.formats import decimal, moment, query, thinking
+from arena.web.formats import decimal, moment, query, rating, thinking
 
 values = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=20)
 
@@ -51,6 +51,7 @@ def test_a_rating_falls_when_the_curve_does() -> None:
         (decimal(-0.04), "0.0"),
         (decimal(-1.25), "−1.2"),
         (decimal(1234567, 0), "1\u202f234\u202f567"),
+        (rating(25.0, 8.333), "25.0 ± 25.0"),
         (thinking(None), "–"),
         (thinking(3.14), "3.1\u202fms"),
         (thinking(314), "314\u202fms"),
