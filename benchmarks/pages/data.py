@@ -32,6 +32,8 @@ BEGAN, DAYS = datetime(2025, 1, 1, tzinfo=UTC), 600
 UNRATED, IN_TOURNAMENTS = 0.1, 0.3
 """Shares of the matches."""
 REASONS = {"win": 70, "resigned": 9, "timeout": 8, "disconnected": 5, "illegal": 4, "no_show": 3, "void": 1}
+DRAWN = 0.5
+"""Of the matches of tic-tac-toe that are played to their end."""
 VERSIONS = 30
 
 
@@ -86,16 +88,11 @@ class Season:
             "settings": {},
             "clock": "60+0.5",
         }
-        text = canonical(arguments).decode()
-        self._entrants[tournament_id(text, str(number))] = [1 + bot for bot in entrants]
+        text, seed = canonical(arguments).decode(), str(number)
+        name = tournament_id(text, seed)
+        self._entrants[name] = [1 + bot for bot in entrants]
         began = written(BEGAN + timedelta(days=DAYS * number * 5000 / self._count))
-        return {
-            "id": tournament_id(text, str(number)),
-            "arguments": text,
-            "seed": str(number),
-            "started": began,
-            "finished": began,
-        }
+        return {"id": name, "arguments": text, "seed": seed, "started": began, "finished": began}
 
     def matches(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
         """The rows of each match, and those of its seats."""
@@ -109,6 +106,8 @@ class Season:
                 at = min(number // 5000, len(self.tournaments) - 1)
                 tournament = self.tournaments[at]["id"]
                 pool = self._pools[at % len(self._pools)]
+            if reason == "win" and pool.game == "tictactoe" and chance.random() < DRAWN:
+                reason = "draw"
             rated = reason != "void" and (tournament is not None or chance.random() >= UNRATED)
             ended = BEGAN + timedelta(days=DAYS * number / self._count, seconds=chance.uniform(-600, 0))
             finished = written(ended)
@@ -142,16 +141,11 @@ class Season:
             if bot not in sat:
                 sat.append(bot)
         chance.shuffle(sat)
-        if reason == "void":
-            ranks = [1] * len(sat)
-        elif pool.game == "tictactoe" and chance.random() < 0.5:
-            ranks, reason = [1] * len(sat), "draw"
-        else:
-            ranks = list(range(1, len(sat) + 1))
-            chance.shuffle(ranks)
+        level = {"void": "void", "draw": "drawn"}.get(reason)
+        ranks = [1] * len(sat) if level else chance.sample(range(1, len(sat) + 1), len(sat))
         rows = []
         for seat, (bot, rank) in enumerate(zip(sat, ranks, strict=True)):
-            outcome = "void" if reason == "void" else "drawn" if reason == "draw" else "won" if rank == 1 else "lost"
+            outcome = level or ("won" if rank == 1 else "lost")
             before = self.standings.get((bot, pool.name), Standing())
             after = before
             if rated:
@@ -170,7 +164,7 @@ class Season:
                     "bot": bot,
                     "version": f"1.{VERSIONS * number // self._count}",
                     "rank": rank,
-                    "reason": reason if outcome == "lost" or reason in ("void", "draw") else "win",
+                    "reason": "win" if outcome == "won" else reason,
                     "mu_before": before.mu if rated else None,
                     "sigma_before": before.sigma if rated else None,
                     "mu_after": after.mu if rated else None,
