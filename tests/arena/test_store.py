@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import pytest
 
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
-from arena.referee.result import Ratings, Result, SeatResult
+from arena.referee.result import Ratings, Result
 from arena.store import database
 from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed, StoreUnavailable, WrongSchema
 from arena.store.finishing import Finished
@@ -26,6 +26,7 @@ from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.store import NameInUse, Store, upgrade
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import ArenaFault, UsageFault
+from seasons import result, season
 
 
 @pytest.fixture
@@ -35,50 +36,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def result(
-    match: str,
-    bots: Sequence[str] = ("ann", "bob"),
-    ranks: Sequence[int] = (1, 2),
-    *,
-    pool: str = "nim/classic",
-    rated: bool = True,
-    version: str = "1",
-    tournament: str | None = None,
-    place: int | None = None,
-) -> Result:
-    seats = tuple(
-        SeatResult(bot=bot, version=version, rank=rank, reason="win") for bot, rank in zip(bots, ranks, strict=True)
-    )
-    return Result(
-        match=match,
-        game=ladder.game_of(pool),
-        config={"heaps": [3, 5, 7]},
-        rated=rated,
-        pool=pool if rated else None,
-        seats=seats,
-        reason="win",
-        plies=7,
-        digest="ab" * 32,
-        started="2026-01-01T00:00:00Z",
-        finished="2026-01-01T00:00:09Z",
-        tournament=tournament,
-        place=place,
-    )
-
-
 def finished(done: Result) -> Finished:
     return Finished(done, lambda ratings: f"{done.match} {'rated' if ratings else 'unrated'}".encode())
-
-
-def season(store: Store, count: int = 30) -> None:
-    """A few matches of four bots with changing fortunes and versions."""
-    names = ["ann", "bob", "cid", "dan"]
-    for number in range(count):
-        pair = (names[number % 4], names[(number * 3 + 1) % 4])
-        bots = pair if pair[0] != pair[1] else ("ann", "cid")
-        ranks = ((1, 2), (2, 1), (1, 1))[number % 3]
-        pool = "tictactoe/classic" if number % 3 == 2 else "nim/classic"
-        store.finish([finished(result(f"m{number}", bots, ranks, pool=pool, version=str(number // 10)))])
 
 
 def altered(store: Store, statement: str) -> None:
