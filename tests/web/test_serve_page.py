@@ -6,9 +6,6 @@ import asyncio
 import os
 import signal
 import socket
-import ssl
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -18,22 +15,12 @@ from websockets.exceptions import InvalidStatus
 from certificates import make
 from commands import call, children, ends
 from processes import Served, run, serving
-from visitor import Answer
+from visitor import Answer, answer
 
 
 async def get(url: str, trust: Path | None = None, **headers: str) -> Answer:
-    """What a browser gets, whatever its status."""
-
-    def ask() -> Answer:
-        asked = urllib.request.Request(url, headers={name.replace("_", "-"): value for name, value in headers.items()})
-        context = ssl.create_default_context(cafile=trust) if trust else None
-        try:
-            with urllib.request.urlopen(asked, timeout=60, context=context) as told:
-                return Answer(told.status, dict(told.headers), told.read())
-        except urllib.error.HTTPError as told:
-            return Answer(told.code, dict(told.headers), told.read())
-
-    return await asyncio.to_thread(ask)
+    """What a browser gets; what the server says is read meanwhile."""
+    return await asyncio.to_thread(answer, url, trust=trust, **headers)
 
 
 def page_process(served: Served) -> int:
