@@ -12,7 +12,6 @@ from playwright.async_api import Page, expect
 
 from chromium import PHONE, Visits, barriers, sideways
 from house import come, open_house, sit_down, start_playing
-from patience import WITHIN
 from players import Player, player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -123,7 +122,7 @@ async def choose(page: Page) -> bool:
     """Make the person's last listed move as soon as it is their turn; whether the match goes on."""
     turn = page.locator(".moves:not([hidden])")
     over = page.locator(".ending h2")
-    await expect(over.or_(turn)).to_be_visible(timeout=1000 * WITHIN)
+    await expect(over.or_(turn)).to_be_visible()
     if await over.is_visible():
         return False
     if await turn.get_attribute("open") is None:
