@@ -5,18 +5,15 @@ from __future__ import annotations
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arena.web.site import HOST
+from arena.web.site import address
 
 
 def policy(host: str, socket: str) -> str:
     """The Content-Security-Policy of a page that was asked for under `host`; `socket` is that of `Site`."""
-    if socket.isdecimal():
-        name = HOST.match(host)
-        sockets = f" ws://{name[0]}:{socket} wss://{name[0]}:{socket}" if name else ""
-    else:
-        sockets = f" {socket}" if socket else ""
+    sockets = dict.fromkeys(address(socket, host, encrypted=encrypted) for encrypted in (False, True))
+    connect = " ".join(filter(None, ["'self'", *sockets]))
     return (
-        f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'{sockets}; "
+        f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src {connect}; "
         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
