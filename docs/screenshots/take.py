@@ -10,6 +10,7 @@ import io
 import sys
 import tempfile
 from contextlib import AsyncExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,21 +46,17 @@ class Careless(Bot):
         return (self._random if turn.random.random() < self._share else self._perfect).choose(turn)
 
 
-def careless(share: float) -> Any:
-    return lambda name: Careless(name, share)
-
-
 CLASS = [
     Entrant("perfect", Perfect, "0.1.0", 0.05),
-    Entrant("ada", careless(0.1), "3.2", 0.4),
-    Entrant("carl", careless(0.25), "1.4", 0.9),
-    Entrant("emmy", careless(0.4), "2.0", 0.2),
-    Entrant("blaise", careless(0.6), "1.1", 1.4),
-    Entrant("felix", careless(0.8), "0.3", 0.6),
+    Entrant("ada", partial(Careless, share=0.1), "3.2", 0.4),
+    Entrant("carl", partial(Careless, share=0.25), "1.4", 0.9),
+    Entrant("emmy", partial(Careless, share=0.4), "2.0", 0.2),
+    Entrant("blaise", partial(Careless, share=0.6), "1.1", 1.4),
+    Entrant("felix", partial(Careless, share=0.8), "0.3", 0.6),
     Entrant("random", RandomBot, "0.1.0", 0.03),
 ]
 GENERALS = [
-    Entrant("deep", lambda name: AlphaBeta(name, nodes=400), "0.1.0", 1.2),
+    Entrant("deep", partial(AlphaBeta, nodes=400), "0.1.0", 1.2),
     Entrant("greedy", Greedy, "0.1.0", 0.2),
     Entrant("random", RandomBot, "0.1.0", 0.03),
     Entrant("ada", Greedy, "3.2", 0.4),
