@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -38,7 +38,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             *ROUTES,
             *api.ROUTES,
             Mount(f"/static/{site.edition}", _Kept(directory=STATIC)),
-            Route("/favicon.ico", _icon),
+            Route("/favicon.ico", lambda _: FileResponse(STATIC / "icon.svg")),
             Route(HEALTH, _health),
         ],
         middleware=[
@@ -69,10 +69,6 @@ class _Kept(StaticFiles):
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = FOR_EVER
         return response
-
-
-async def _icon(request: Request) -> Response:
-    return Response((STATIC / "icon.svg").read_bytes(), media_type="image/svg+xml")
 
 
 def _health(request: Request) -> Response:
