@@ -66,6 +66,7 @@ def _in_path(operation: Operation) -> list[dict[str, Any]]:
     return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
 
 
+@cache
 def in_query(operation: Operation) -> list[dict[str, Any]]:
     """The parameters of an operation's query."""
     (_,), components = msgspec.json.schema_components([operation.query])
