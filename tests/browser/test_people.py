@@ -84,6 +84,8 @@ async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path)
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim&opponent=ANN")
         await expect(page.locator("#wrong-named")).to_contain_text("Nobody plays against themselves")
+        for field, invalid in (("Somebody else, by name", "true"), ("Your name", None)):
+            assert await page.get_by_label(field).get_attribute("aria-invalid") == invalid
 
 
 async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visiting: Visits, tmp_path: Path) -> None:

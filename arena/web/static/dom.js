@@ -45,6 +45,19 @@ export function say(element, text) {
   if (element.textContent !== String(text)) element.textContent = String(text);
 }
 
+/**
+ * Say beside a field what is wrong with it, and go there; with an empty sentence that nothing is.
+ * @param {HTMLElement} field
+ * @param {Element} place  where it is said
+ * @param {string} sentence
+ */
+export function complain(field, place, sentence) {
+  const isWrong = sentence !== "";
+  say(place, sentence);
+  put(field, "aria-invalid", isWrong ? "true" : null);
+  if (isWrong) field.focus();
+}
+
 function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);

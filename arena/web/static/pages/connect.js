@@ -1,6 +1,6 @@
 /** The page on which bots are connected: code to copy, and a name registered over the wire, with a new token. */
 
-import { el, put, say } from "../dom.js";
+import { complain, el } from "../dom.js";
 import { isTaken, newToken, wrongWith } from "../identity.js";
 import { arenaAddress, Wire } from "../wire.js";
 
@@ -42,7 +42,7 @@ async function copy(element) {
 
 /** The form that registers a name. */
 function registering(bot) {
-  const name = el("input", { id: "new-name", value: bot, autocomplete: "off", autocapitalize: "none", spellcheck: "false", maxlength: 64 });
+  const name = el("input", { id: "new-name", value: bot, autocomplete: "off", autocapitalize: "none", spellcheck: "false", maxlength: 64, "aria-describedby": "new-name-wrong" });
   const wrong = el("span", { class: "wrong", id: "new-name-wrong" });
   const button = el("button", { class: "main" }, "Register it");
   const told = el("div", { role: "status" });
@@ -69,15 +69,6 @@ function registering(bot) {
     complain(name, wrong, reason ?? "");
   });
   return form;
-}
-
-/** Say what is wrong with a field, or that nothing is. */
-function complain(field, where, reason) {
-  const isWrong = reason !== "";
-  say(where, reason);
-  put(field, "aria-invalid", isWrong ? "true" : null);
-  put(field, "aria-describedby", isWrong ? where.id : null);
-  if (isWrong) field.focus();
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The form in which a person says what to play, and against whom. */
 
-import { el, put, say } from "../dom.js";
+import { complain, el, put, say } from "../dom.js";
 import { wrongWith } from "../identity.js";
 import { Opponents, asks } from "./opponents.js";
 import { configInWords } from "./words.js";
@@ -61,9 +61,7 @@ export class Offer {
 
   /** Say what is wrong with a field, or no more. */
   wrong(name, sentence) {
-    say(this.#form.querySelector(`#wrong-${name}`), sentence);
-    put(this.#field(name), "aria-invalid", sentence !== "");
-    if (sentence !== "") this.#field(name).focus();
+    complain(this.#field(name), this.#form.querySelector(`#wrong-${name}`), sentence);
   }
 
   /** Say who waits for this person, with a way to accept. Of a config of their own nobody else knows what it is. */
@@ -184,7 +182,10 @@ export class Offer {
     const wrong = wrongWith(this.bot);
     this.wrong("bot", wrong);
     const config = this.#config();
-    if (wrong === "" && config !== null && this.opponents.check(this.bot)) {
+    if (wrong !== "" || config === null) return;
+    const unfit = this.opponents.wrongFor(this.bot);
+    this.wrong("named", unfit);
+    if (unfit === "") {
       const { game } = this.#game;
       this.onPlay({ bot: this.bot, what: { game, config }, opponents: this.opponents.chosen });
     }

@@ -12,7 +12,6 @@ export class Opponents {
   #list;
   #told;
   #named;
-  #wrong;
   #rows = new Map(); // name -> {element, input, note}
   #wanted = new Set();
   #game = "";
@@ -31,7 +30,6 @@ export class Opponents {
     this.#list = box.querySelector(".here");
     this.#told = box.querySelector(".told");
     this.#named = box.querySelector("[name=named]");
-    this.#wrong = box.querySelector("#wrong-named");
     this.#named.addEventListener("input", () => this.#draw());
     this.#named.addEventListener("change", () => this.#changed());
     this.#list.addEventListener("change", ({ target }) => this.#choose(target));
@@ -65,14 +63,10 @@ export class Opponents {
     this.#draw();
   }
 
-  /** Whether the choice can be played; what is wrong is said. */
-  check(me) {
-    const wrong = this.chosen.some((name) => name.toLowerCase() === me.toLowerCase())
-      ? "Nobody plays against themselves: choose another opponent."
-      : "";
-    say(this.#wrong, wrong);
-    put(this.#named, "aria-invalid", wrong !== "");
-    return wrong === "";
+  /** What is wrong with the choice for somebody, in a sentence; empty if nothing is. */
+  wrongFor(me) {
+    const isOwn = this.chosen.some((name) => name.toLowerCase() === me.toLowerCase());
+    return isOwn ? "Nobody plays against themselves: choose another opponent." : "";
   }
 
   #choose(input) {
