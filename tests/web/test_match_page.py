@@ -76,7 +76,7 @@ def test_a_record_that_is_cut_short_costs_only_what_it_held(
     told = visitor.get(f"/matches/{match}")
     assert told.status == 200
     assert "is cut short" in told.text
-    assert "data-stored" not in told.text
+    assert "viewer" not in told.text
     assert "won after" in told.text
 
 

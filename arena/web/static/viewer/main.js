@@ -35,4 +35,4 @@ function say(error) {
 }
 
 if ("stored" in root.dataset) show().catch(say);
-else if (!root.querySelector(".banner")) follow(root, id, { botAddress, stored: () => asked(api).catch(() => null) });
+else follow(root, id, { botAddress, stored: () => asked(api).catch(() => null) });
