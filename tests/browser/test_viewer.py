@@ -33,6 +33,24 @@ LATE = """async (id) => {
 }"""
 
 
+CUT = """async (id) => {
+  const script = document.querySelector("script[type=module]").src;
+  const { LiveDocument } = await import(script.replace("main.js", "live.js"));
+  const { Viewer } = await import(script.replace("main.js", "viewer.js"));
+  const { header, plies } = await (await fetch(`/api/v1/matches/${id}`)).json();
+  const match = new LiveDocument(header);
+  const told = (count) => {
+    const { state, clock, digest } = plies[count - 1];
+    match.turn({ events: plies.slice(0, count).map(({ event }) => event), state, clock, digest });
+    return match.working;
+  };
+  await told(5);
+  new Viewer(document.querySelector("#viewer"), match).timeline.go(4);
+  match.begin();
+  await told(2);
+}"""
+
+
 async def opened(page: Page) -> Page:
     """The page when its viewer is there."""
     await expect(page.locator(".viewer")).to_be_visible()
@@ -190,3 +208,13 @@ async def test_who_comes_late_to_a_match_sees_the_boards_before(
         known, told = await page.evaluate(LATE, kept[game])
         assert known == told
         assert len(known) > 2
+
+
+async def test_who_looks_at_a_ply_that_an_arena_lost_is_led_to_the_last_it_has(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept['duel']}"))
+        await page.evaluate(CUT, kept["duel"])
+        await expect(page.locator(".timeline-place")).to_have_text(re.compile("· 2 of 2$"))
+        await expect(page.locator(".board")).to_be_visible()

@@ -36,7 +36,7 @@ export class Timeline {
     this.place = el("output", { class: "timeline-place" });
     const steps = el("div", { class: "timeline-steps" }, ...Object.values(this.buttons), el("label", {}, el("span", { class: "quiet" }, "plies "), this.speed), this.place);
     this.element = el("div", { class: "timeline", role: "group", "aria-label": "time line" }, this.marks, this.range, steps);
-    this.refresh();
+    this.#measure();
   }
 
   /** Whether the last position is shown. */
@@ -55,11 +55,10 @@ export class Timeline {
   }
 
   /** The match has grown: go along if its end was shown. */
-  refresh(follow = false) {
-    put(this.range, "max", this.match.last);
-    this.#mark();
-    if (follow) this.go(this.match.last);
-    else this.#draw();
+  refresh() {
+    const follow = this.at >= Number(this.range.max);
+    this.#measure();
+    this.go(follow ? this.match.last : this.at);
   }
 
   /**
@@ -87,6 +86,11 @@ export class Timeline {
     clearInterval(this.timer);
     this.timer = 0;
     this.#drawPlay();
+  }
+
+  #measure() {
+    put(this.range, "max", this.match.last);
+    this.#mark();
   }
 
   #button(name, title) {

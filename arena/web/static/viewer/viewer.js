@@ -51,25 +51,20 @@ export class Viewer {
 
   /** The match has grown, or more is known of it. */
   refresh() {
-    const follow = this.shown >= this.last;
-    this.last = this.match.last;
     this.moves.refresh();
     this.plots.refresh();
-    this.timeline.refresh(follow);
-    if (!follow) this.#show(this.shown);
+    this.timeline.refresh();
     this.#offerVerification();
   }
 
   /** Tell the grades of the moves, as the API gives them. */
   grade(report) {
     this.moves.grade(report);
-    this.now.show(this.shown);
+    this.now.show(this.timeline.at);
   }
 
   #show(at) {
     const { match } = this;
-    this.shown = at;
-    this.last = match.last;
     const shown = this.board && match.state(at);
     put(this.unseen, "hidden", Boolean(shown));
     if (this.board) put(this.board.element, "hidden", !shown);
@@ -107,7 +102,7 @@ export class Viewer {
 
   #follow() {
     const at = this.#named();
-    if (at !== null && at !== this.shown) this.timeline.go(at);
+    if (at !== null && at !== this.timeline.at) this.timeline.go(at);
   }
 
   #key(event) {
@@ -127,7 +122,7 @@ export class Viewer {
       {
         found: (steps) => {
           this.steps = steps;
-          this.now.show(this.shown);
+          this.now.show(this.timeline.at);
         },
         wrong: (at) => {
           this.moves.blame(at);
