@@ -17,13 +17,14 @@ function show(bot, matches) {
   now.hidden = false;
   now.classList.toggle("live", bot !== undefined);
   say(now, bot === undefined ? "not here now" : doing(bot));
-  challenge.hidden = bot === undefined || !(bot.seeks ?? []).some((seek) => seek.open);
+  challenge.hidden = !bot?.seeks?.some((seek) => seek.open);
   watch.hidden = matches.length === 0;
-  const ids = matches.slice(0, SHOWN).map((match) => match.match);
-  if (ids.join() === watch.dataset.shown) return;
-  watch.dataset.shown = ids.join();
+  const shown = matches.slice(0, SHOWN);
+  const ids = shown.map((match) => match.match).join();
+  if (ids === watch.dataset.shown) return;
+  watch.dataset.shown = ids;
   watch.replaceChildren(
-    ...matches.slice(0, SHOWN).map((match) => {
+    ...shown.map((match) => {
       const others = match.seats.filter((seat) => seat.toLowerCase() !== name).join(", ");
       return el("a", { href: `/matches/${encodeURIComponent(match.match)}` }, `Watch it against ${others} (${match.game})`);
     }),
@@ -32,13 +33,10 @@ function show(bot, matches) {
 
 if (wire !== null) {
   showConnection(wire);
-  follow(wire, ({ bots, matches }) => {
+  const told = ({ bots, matches }) => {
     const mine = matches.filter((match) => match.seats.some((seat) => seat.toLowerCase() === name));
     show(bots.find((bot) => bot.bot.toLowerCase() === name), mine);
-  });
-  wire.on("state", ({ name: state }) => {
-    if (state !== "waiting" && state !== "stopped") return;
-    now.hidden = challenge.hidden = watch.hidden = true;
-  });
+  };
+  follow(wire, told, () => (now.hidden = challenge.hidden = watch.hidden = true));
   wire.start();
 }

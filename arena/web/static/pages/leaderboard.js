@@ -7,7 +7,7 @@ import { doing, follow, onReturn } from "./presence.js";
 import { refresher } from "./refresh.js";
 
 const wire = theWire();
-const here = new Map();
+let here = new Map();
 
 function mark(page) {
   for (const row of page.querySelectorAll("#board tr[data-bot]")) {
@@ -21,17 +21,12 @@ function mark(page) {
 if (wire !== null) {
   const refresh = refresher(["board", "caption", "games"], mark);
   showConnection(wire);
-  follow(wire, ({ bots }) => {
-    here.clear();
-    for (const bot of bots) here.set(bot.bot.toLowerCase(), bot);
+  const told = ({ bots }) => {
+    here = new Map(bots.map((bot) => [bot.bot.toLowerCase(), bot]));
     mark(document);
-  });
+  };
+  follow(wire, told, () => told({ bots: [] }));
   onReturn(wire, refresh);
-  wire.on("state", ({ name }) => {
-    if (name !== "waiting" && name !== "stopped") return;
-    here.clear();
-    mark(document);
-  });
   wire.on("end", refresh);
   wire.watch("*");
   wire.start();

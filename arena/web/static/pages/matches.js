@@ -55,10 +55,14 @@ if (wire !== null) {
   const first = !new URLSearchParams(location.search).get("after");
   const refresh = refresher(["results", "found"]);
   showConnection(wire);
-  follow(wire, (listing) => {
-    under = listing.matches;
-    left = listing.more_matches ?? 0;
+  const told = ({ matches, more_matches = 0 }) => {
+    under = matches;
+    left = more_matches;
     draw();
+  };
+  follow(wire, told, () => {
+    told({ matches: [] });
+    say(nothing, "What is played now can't be seen: the arena does not answer.");
   });
   wire.on("start", ({ match, game, preset, rated, seats }) => {
     if (under.some((other) => other.match === match)) return;
@@ -73,13 +77,6 @@ if (wire !== null) {
     wire.on("end", refresh);
     onReturn(wire, refresh);
   }
-  wire.on("state", ({ name }) => {
-    if (name !== "waiting" && name !== "stopped") return;
-    under = [];
-    left = 0;
-    draw();
-    say(nothing, "What is played now can't be seen: the arena does not answer.");
-  });
   more.addEventListener("click", () => {
     all = !all;
     draw();

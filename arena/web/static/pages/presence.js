@@ -6,13 +6,15 @@ const OFTEN = 5000; // ms between two questions; the arena answers all pages wit
  * Ask the arena who is here, on every welcome and from time to time.
  * @param {import("../wire.js").Wire} wire
  * @param {(listing: {bots: any[], matches: any[]}) => void} told
+ * @param {() => void} lost  what was told may not be so any more: the arena does not answer
  */
-export function follow(wire, told) {
+export function follow(wire, told, lost) {
   const ask = () => {
     if (!document.hidden) wire.send({ type: "list" });
   };
   wire.on("welcome", ask);
   wire.on("listing", told);
+  wire.on("state", ({ name }) => (name === "waiting" || name === "stopped") && lost());
   setInterval(ask, OFTEN * (1 + Math.random()));
   document.addEventListener("visibilitychange", ask);
 }
