@@ -1,45 +1,36 @@
 /** Tables whose rows are all on the page sort by the column whose heading is pressed. */
 
-import { el } from "../dom.js";
+import { el, put, say } from "../dom.js";
 
-const MINUS = /\u2212/g;
-const GROUPING = /[\u202f%]/g;
+const GROUPING = /\u202f/g;
 
-/** A cell's number, or its text where it has none. */
-function valueOf(cell) {
-  const text = cell.textContent.trim();
-  const number = Number.parseFloat(text.replace(MINUS, "-").replace(GROUPING, ""));
-  return cell.classList.contains("number") && !Number.isNaN(number) ? number : text;
-}
-
-function compare(a, b) {
-  if (typeof a === "number" && typeof b === "number") return a - b;
-  return String(a).localeCompare(String(b));
+function numberOf(cell) {
+  return Number.parseFloat(cell.textContent.replace(GROUPING, ""));
 }
 
 /** @param {HTMLTableElement} table */
 function sortable(table) {
   const heads = [...table.tHead.rows[0].cells];
-  heads.forEach((head, column) => {
-    if (head.dataset.fixed !== undefined) return;
-    const button = el("button", { type: "button", class: "sort" }, ...head.childNodes, el("span", { "aria-hidden": "true" }));
-    head.replaceChildren(button);
-    button.addEventListener("click", () => {
-      const numeric = head.classList.contains("number");
-      const descending = head.ariaSort ? head.ariaSort === "ascending" : numeric;
-      for (const other of heads) {
-        other.removeAttribute("aria-sort");
-        const mark = other.querySelector("button > span:last-child");
-        if (mark) mark.textContent = "";
-      }
-      head.setAttribute("aria-sort", descending ? "descending" : "ascending");
-      button.lastChild.textContent = descending ? " ↓" : " ↑";
+  const arrow = el("span", { "aria-hidden": "true" });
+  for (const [column, head] of heads.entries()) {
+    if (head.dataset.fixed !== undefined) continue;
+    const isNumber = head.classList.contains("number");
+    const sort = () => {
+      const descending = head.ariaSort ? head.ariaSort === "ascending" : isNumber;
+      for (const other of heads) put(other, "aria-sort", null);
+      put(head, "aria-sort", descending ? "descending" : "ascending");
+      say(arrow, descending ? " ↓" : " ↑");
+      button.append(arrow);
+      const compare = isNumber
+        ? (a, b) => numberOf(a) - numberOf(b)
+        : (a, b) => a.textContent.localeCompare(b.textContent);
+      const way = descending ? -1 : 1;
       const rows = [...table.tBodies[0].rows];
-      const values = new Map(rows.map((row) => [row, valueOf(row.cells[column])]));
-      rows.sort((a, b) => compare(values.get(a), values.get(b)) * (descending ? -1 : 1));
-      table.tBodies[0].append(...rows);
-    });
-  });
+      table.tBodies[0].append(...rows.sort((a, b) => way * compare(a.cells[column], b.cells[column])));
+    };
+    const button = el("button", { type: "button", onclick: sort }, ...head.childNodes);
+    head.replaceChildren(button);
+  }
 }
 
 for (const table of document.querySelectorAll("table[data-sortable]")) sortable(table);
