@@ -23,7 +23,6 @@ function play(wire) {
   const offer = new Offer(part("offer"), JSON.parse(part("games").textContent));
   let table = null;
   let seek = null; // the seek in force, or to be in force as soon as the connection is open
-  let wanted = null;
   let seeks = 0;
 
   const known = identity();
@@ -55,19 +54,17 @@ function play(wire) {
     wire.start({ bot, token, follow: true });
   }
 
-  function search(asked) {
+  function search({ bot, what, opponents }) {
     table?.close();
     table = null;
-    wanted = asked;
-    const { what, opponents } = asked;
     seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: false, slow: true, opponents };
     const whom = opponents.length === 0 ? "an opponent" : listed(opponents);
     say(part("searching"), `Waiting for ${whom} at ${what.game} …`);
     say(part("absent"), "");
     show("search");
     part("give-up").focus();
-    const me = goBy(asked.bot);
-    if (wire.state.name === "open" && wire.welcome.bot?.toLowerCase() === asked.bot.toLowerCase()) {
+    const me = goBy(bot);
+    if (wire.welcome?.bot?.toLowerCase() === bot.toLowerCase()) {
       wire.send(seek);
       wire.send({ type: "list" });
     } else {
@@ -119,7 +116,7 @@ function play(wire) {
   });
   wire.on("listing", (listing) => {
     offer.here(listing);
-    if (seek !== null) say(part("absent"), hindrance(wanted, listing));
+    if (seek !== null) say(part("absent"), hindrance(seek, wire.welcome.bot, listing));
   });
   wire.on("state", ({ name, reason, code, closed }) => {
     const replaced = closed === 4003;

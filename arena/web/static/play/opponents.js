@@ -176,10 +176,11 @@ function readiness({ seeks = [], client, playing = 0 }, game, me) {
 
 /**
  * What keeps somebody waiting, in a sentence; empty where nothing does that a listing tells.
- * @param {import("./offer.js").Wanted} wanted
+ * @param {{game: string, opponents: string[]}} seek
+ * @param {string} bot  who seeks
  * @param {{bots: object[], more_bots?: number}} listing
  */
-export function hindrance({ bot, what: { game }, opponents }, { bots, more_bots = 0 }) {
+export function hindrance({ game, opponents }, bot, { bots, more_bots = 0 }) {
   if (more_bots > 0) return ""; // who is not listed may be here
   const me = bot.toLowerCase();
   const here = new Map(bots.map((other) => [other.bot.toLowerCase(), wants(other, game, me)]));
