@@ -20,7 +20,7 @@ const FAR = 0.8;
  * @property {string[]} cells path of each
  * @property {boolean} named whether names need room
  * @property {(at: number, dy: number) => number} room how wide a territory is, so far below its middle
- * @property {{from: number, to: number, path: string}[]} links borders between cells that do not touch
+ * @property {string[]} links paths of borders between cells that do not touch
  */
 
 /**
@@ -41,7 +41,7 @@ export function layOut(map) {
   const around = (a, b) => places.length > SMALL && Math.abs(map.territories[a].x - map.territories[b].x) > FAR * 100;
   const links = map.borders
     .filter(([a, b]) => !touch(polygons[a], polygons[b], sites[a], sites[b]))
-    .map(([a, b]) => ({ from: a, to: b, path: around(a, b) ? roundPath(places[a], places[b]) : `M${point(places[a])}L${point(places[b])}` }));
+    .map(([a, b]) => (around(a, b) ? roundPath(places[a], places[b]) : `M${point(places[a])}L${point(places[b])}`));
   const room = (at, dy) => wide(polygons[at], places[at][1] + dy);
   return { width: WIDTH, height, places, cells: polygons.map(pathOf), links, room, named };
 }

@@ -29,14 +29,13 @@ export class RiskMap {
       { class: "map", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `map ${map.name}` },
       svg("g", { class: "shores" }, ...shores),
       svg("g", { class: "lands" }, ...this.territories.map(({ land }) => land)),
-      svg("g", { class: "links" }, ...links.map(({ path }) => svg("path", { d: path }))),
+      svg("g", { class: "links" }, ...links.map((d) => svg("path", { d }))),
       svg("g", { class: "attack" }, this.arrow, this.struck),
       svg("g", { class: "armies" }, ...this.territories.map(({ army }) => army)),
     );
     this.element = el("div", { class: "map-frame" }, this.picture, legend(map));
     this.roving = new Roving(this.picture, (part, event) => press(Number(part.dataset.territory), event));
-    this.watch = new ResizeObserver(([{ contentRect }]) => this.#scale(contentRect));
-    this.watch.observe(this.picture);
+    new ResizeObserver(([{ contentRect }]) => this.#scale(contentRect)).observe(this.picture);
   }
 
   /**
