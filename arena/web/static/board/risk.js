@@ -1,5 +1,6 @@
 /** What both games of Risk share: the map, who holds how much, the last battle. */
 
+import { holding } from "../check/rules/moves.js";
 import { el, put, say } from "../dom.js";
 import { counted } from "../words.js";
 import { pieceSign, seatSign } from "./armies.js";
@@ -39,7 +40,7 @@ export class RiskBoard extends Board {
     this.map.attack(attackOf(view.event));
     this.map.show(state.owner, state.troops, this.marks(), this.added());
     this.map.offer(this.playable ? state.owner.map((_, at) => this.named(at)) : []);
-    for (const [seat, holding] of this.holdings.entries()) drawHolding(holding, state, seat);
+    for (const [seat, row] of this.holdings.entries()) drawHolding(row, state, seat);
     say(this.status, this.saying());
     put(this.controls, "hidden", !this.playable);
   }
@@ -101,7 +102,7 @@ export class RiskBoard extends Board {
 
   describe(state) {
     const held = this.seats.map((_, seat) => {
-      const [territories, troops] = holdingOf(state, seat);
+      const [territories, troops] = holding(state, seat);
       return `${this.player(seat)} holds ${counted(territories, "territory", "territories")} with ${counted(troops, "troop")}`;
     });
     return `${held.join("; ")}. ${super.describe(state)}`;
@@ -114,14 +115,6 @@ function attackOf(event) {
   return { from: event.move.from, to: event.move.to, seat: event.seat, taken: Boolean(event.result?.taken) };
 }
 
-function holdingOf(state, seat) {
-  let [territories, troops] = [0, 0];
-  for (const [at, owner] of state.owner.entries()) {
-    if (owner === seat) [territories, troops] = [territories + 1, troops + state.troops[at]];
-  }
-  return [territories, troops];
-}
-
 function makeHolding(bot, seat) {
   const [territories, troops, out] = [el("b"), el("b"), el("span")];
   const [lands, units] = [el("span", { class: "unit" }), el("span", { class: "unit" })];
@@ -131,15 +124,15 @@ function makeHolding(bot, seat) {
   return { element, territories, lands, troops, units, out, bar };
 }
 
-function drawHolding(holding, state, seat) {
-  const [territories, troops] = holdingOf(state, seat);
+function drawHolding(row, state, seat) {
+  const [territories, troops] = holding(state, seat);
   const out = Boolean(state.out?.includes(seat));
-  say(holding.territories, territories);
-  say(holding.lands, territories === 1 ? " territory" : " territories");
-  say(holding.troops, troops);
-  say(holding.units, troops === 1 ? " troop" : " troops");
-  say(holding.out, out ? ", out" : "");
-  holding.bar.style.setProperty("width", `${(100 * territories) / state.owner.length}%`);
-  holding.element.classList.toggle("to-move", state.to_move === seat);
-  holding.element.classList.toggle("out", out);
+  say(row.territories, territories);
+  say(row.lands, territories === 1 ? " territory" : " territories");
+  say(row.troops, troops);
+  say(row.units, troops === 1 ? " troop" : " troops");
+  say(row.out, out ? ", out" : "");
+  row.bar.style.setProperty("width", `${(100 * territories) / state.owner.length}%`);
+  row.element.classList.toggle("to-move", state.to_move === seat);
+  row.element.classList.toggle("out", out);
 }

@@ -3,7 +3,7 @@
 import { Dice } from "../dice.js";
 import { fromHex, hmac } from "../hash.js";
 import { fight, settle } from "./battle.js";
-import { demand, demandFields, isBorder, isPlace } from "./moves.js";
+import { demand, demandFields, holding, isBorder, isPlace } from "./moves.js";
 
 const LEAST_CLASSIC = 3;
 const DEAL_BYTES = 16;
@@ -131,12 +131,6 @@ export class Campaign {
     const state = { ...before, owner, troops, out, units: 0, attacks_left, ply: before.ply + 1 };
     return attacks_left || this.#isOver(state) ? state : this.#passed(state);
   }
-}
-
-/** The territories that a seat holds, and the units on them. */
-function holding({ owner, troops }, seat) {
-  const held = troops.filter((_, at) => owner[at] === seat);
-  return [held.length, held.reduce((sum, units) => sum + units, 0)];
 }
 
 async function drawn(dice) {

@@ -1,4 +1,4 @@
-// What the rules of several games share here: how a move is refused, places and borders, who has won.
+// What the rules of several games share here: how a move is refused, places and borders, who holds what, who has won.
 
 /** A move that the rules do not allow; its message says what would be. */
 export class Illegal extends Error {}
@@ -22,6 +22,12 @@ export function demandFields(move, ...fields) {
 /** Whether two territories of a map have a border. */
 export function isBorder({ borders }, a, b) {
   return borders.some(([one, other]) => (one === a && other === b) || (one === b && other === a));
+}
+
+/** How many territories a seat holds, and how many units on them. */
+export function holding({ owner, troops }, seat) {
+  const held = troops.filter((_, at) => owner[at] === seat);
+  return [held.length, held.reduce((sum, units) => sum + units, 0)];
 }
 
 /** `list` with `value` in one place. */
