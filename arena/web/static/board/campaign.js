@@ -47,8 +47,8 @@ export class CampaignBoard extends RiskBoard {
 
   offered() {
     if (!this.playable) return [];
-    const { options, seat = this.state.to_move } = this.view;
-    if (this.state.phase === "draft") return this.#left ? (options?.territories ?? owned(this.state, seat)) : [];
+    const { options } = this.view;
+    if (this.state.phase === "draft") return this.#left ? (options?.territories ?? owned(this.state, this.mover)) : [];
     const from = this.source === null ? this.#attacks() : this.#attacks().filter((attack) => attack.from === this.source);
     return [...new Set(from.map((attack) => (this.source === null ? attack.from : attack.to)))];
   }

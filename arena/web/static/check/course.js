@@ -64,7 +64,7 @@ export class Course {
   /** @param {{event: object, digest: string, state?: object, given?: number}} line of the match document */
   async *enter(line) {
     const seat = this.toMove;
-    yield* this.#checkGiven(seat, line.given ?? 0);
+    yield* this.#checkGiven(seat, line.given);
     const steps = this.rules === undefined ? this.#believed(line) : this.#refereed(line);
     for await (const found of steps) {
       yield found;
