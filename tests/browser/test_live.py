@@ -17,6 +17,13 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 GONE = "WebSocket connection to|net::ERR_CONNECTION_|net::ERR_EMPTY_RESPONSE"
 """What is said of an arena that was killed, or ended, also of the icon, for which a browser asks when it likes."""
+GIVE_UP = """async () => {
+  const script = document.querySelector("script[src*='/static/']").src;
+  const { Wire, arenaAddress } = await import(script.replace(/([/]static[/][^/]+[/]).*/, "$1wire.js"));
+  const wire = new Wire(arenaAddress());
+  wire.start();
+  wire.stop();
+}"""
 
 
 def lasting() -> tuple[tuple[str, ...], str]:
@@ -106,3 +113,15 @@ async def test_after_a_restart_a_table_is_renewed(visiting: Visits, tmp_path: Pa
                 await expect(page.locator("#connection")).to_be_hidden()
             await (await answer.value).finished()  # a house that ends before cuts it off, of which the page complains
         visit.expects(GONE)
+
+
+async def test_a_connection_that_is_given_up_before_it_stands_is_closed_without_a_complaint(
+    visiting: Visits, house: House
+) -> None:
+    async with visiting(house.page) as visit:
+        page = await visit.open("/connect")
+        async with page.expect_websocket() as opened:
+            await page.evaluate(GIVE_UP)
+        socket = await opened.value
+        if not socket.is_closed():
+            await socket.wait_for_event("close")

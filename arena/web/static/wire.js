@@ -146,7 +146,8 @@ export class Wire {
     this.#socket = null;
     if (socket === null) return;
     socket.onopen = socket.onmessage = socket.onclose = null;
-    socket.close();
+    if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close(); // sooner, browsers complain
+    else socket.close();
   }
 
   #take(data) {
@@ -193,7 +194,9 @@ export class Wire {
   #look() {
     const now = Date.now();
     if (this.welcome === null) {
-      if (now - this.#heard > WELCOME) this.#lost(1006);
+      if (now - this.#heard <= WELCOME) return;
+      this.#socket.close(); // even if it is still being opened: a browser opens the next one only after it
+      this.#lost(1006);
     } else if (this.#probed !== 0) {
       if (now - this.#probed > ANSWER) this.#lost(1006);
     } else if (now - this.#heard > SILENCE) {
