@@ -10,6 +10,7 @@ import msgpack
 import msgspec
 
 from protocol.errors import MalformedMessage
+from protocol.fields import wrong
 from protocol.messages import (
     MAX_CLIENT_FRAME,
     MAX_SERVER_FRAME,
@@ -19,7 +20,7 @@ from protocol.messages import (
     Info,
     ServerMessage,
 )
-from protocol.names import NOTE_PATTERN, TEXT_PATTERN
+from protocol.shown import shown
 
 MAX_ARRAY = 1024
 MAX_MAP = 128
@@ -127,17 +128,7 @@ def _convert(value: Any, cls: type[Any]) -> Any:
     try:
         return msgspec.convert(value, cls)
     except (msgspec.ValidationError, UnicodeError, RecursionError) as exc:
-        raise MalformedMessage(_named(value, exc)) from exc
-
-
-def _named(value: Any, exc: BaseException) -> str:
-    """msgspec's message with the kind of message in front and the field spelled plainly."""
-    kind = value.get("type") if isinstance(value, dict) else None
-    text = str(exc).replace("`$.", "`").replace("`$`", "the message").replace("`", "")
-    for pattern in (TEXT_PATTERN, NOTE_PATTERN):
-        text = text.replace(f"str matching regex {pattern!r}", "text without control or invisible characters")
-    text = text[:200] if text.isprintable() else text[:200].encode("unicode_escape").decode()
-    return f"{kind}: {text}" if isinstance(kind, str) and len(kind) <= 32 else text
+        raise MalformedMessage(f"{cls.__struct_config__.tag}: {wrong(value, cls) or _reason(exc)}") from exc
 
 
 def check_limits(value: Any, depth: int = 1) -> None:
@@ -201,7 +192,9 @@ def read_info(info: Any) -> Info | None:
     """The `info` of a move, checked. Raises `MalformedMessage`; the move stands all the same."""
     if info is None:
         return None
+    if type(info) is not dict:
+        raise MalformedMessage(f"info is {shown(info)}: a map")
     try:
         return msgspec.convert(info, Info)
     except (msgspec.ValidationError, UnicodeError) as exc:
-        raise MalformedMessage(f"info: {_named(info, exc)}") from exc
+        raise MalformedMessage(f"info: {wrong(info, Info) or _reason(exc)}") from exc

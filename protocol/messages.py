@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
-from protocol.names import MATCH_PATTERN, NAME_PATTERN, NOTE_PATTERN, TEXT_PATTERN
+from protocol.fields import SECRET
+from protocol.names import MATCH_PATTERN, NAME_FORM, NAME_PATTERN, NOTE_PATTERN, TEXT_PATTERN
 
 PROTOCOL = 1
 MAX_CLIENT_FRAME = 16 * 1024
@@ -20,12 +21,32 @@ MAX_BAD_MESSAGES = 20
 MAX_NOTE = 256
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 128
 
-BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description="unique without regard to case")]
-MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN)]
-Label = Annotated[str, Meta(max_length=64, pattern=TEXT_PATTERN)]
-Token = Annotated[str, Meta(min_length=SHORTEST_TOKEN, max_length=LONGEST_TOKEN)]
-RequestId = Annotated[str, Meta(min_length=1, max_length=64, pattern=TEXT_PATTERN)]
-Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes, lower-case hex")]
+BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_FORM)]
+MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as its start has it")]
+Label = Annotated[
+    str, Meta(max_length=64, pattern=TEXT_PATTERN, description="at most 64 characters, none a control or invisible one")
+]
+Token = Annotated[
+    str,
+    Meta(
+        min_length=SHORTEST_TOKEN,
+        max_length=LONGEST_TOKEN,
+        description=f"{SHORTEST_TOKEN} to {LONGEST_TOKEN} characters",
+        extra=SECRET,
+    ),
+]
+RequestId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        pattern=TEXT_PATTERN,
+        description="a word of your own, 1 to 64 characters, none a control or invisible one",
+    ),
+]
+GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as welcome has them")]
+Followed = Annotated[str, Meta(max_length=40, description="the id of a match, or * for all")]
+Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes in lower-case hex, 32 digits")]
 Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
 Ply = Annotated[int, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0)]
@@ -80,7 +101,17 @@ class Info(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     value: float | None = None
     depth: Annotated[int, Meta(ge=0)] | None = None
     nodes: Annotated[int, Meta(ge=0)] | None = None
-    note: Annotated[str, Meta(max_length=MAX_NOTE, pattern=NOTE_PATTERN)] | None = None
+    note: (
+        Annotated[
+            str,
+            Meta(
+                max_length=MAX_NOTE,
+                pattern=NOTE_PATTERN,
+                description=f"at most {MAX_NOTE} characters, none a control or invisible one but tabs and line feeds",
+            ),
+        ]
+        | None
+    ) = None
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -152,7 +183,7 @@ class Seek(FromClient, frozen=True, kw_only=True):
     """
 
     id: RequestId
-    game: Annotated[str, Meta(max_length=64)]
+    game: GameName
     config: dict[str, Any] = {}
     rated: bool = True
     opponent: BotName | None = None
@@ -179,7 +210,7 @@ class Move(FromClient, frozen=True, kw_only=True):
 
     match: MatchId
     ply: Ply
-    move: Any
+    move: Annotated[Any, Meta(description="a map, in the form that the game's moves have")]
     info: Any = None
 
 
@@ -192,13 +223,13 @@ class Resign(FromClient, frozen=True, kw_only=True):
 class Watch(FromClient, frozen=True, kw_only=True):
     """Follow a match, or with "*" hear of every start and end."""
 
-    match: Annotated[str, Meta(max_length=40)]
+    match: Followed
 
 
 class Unwatch(FromClient, frozen=True, kw_only=True):
     """Stop following."""
 
-    match: Annotated[str, Meta(max_length=40)]
+    match: Followed
 
 
 class List(FromClient, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 
 from protocol.errors import UsageFault
 from protocol.launch import REFERENCE_BOTS
-from protocol.names import folded, is_bot_name
+from protocol.names import NAME_FORM, folded, is_bot_name
 
 BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "weights")
 """Keys of `--set` that are not a game's but the reference bots': each takes those it knows."""
@@ -38,7 +38,7 @@ def check_names(names: Sequence[str]) -> None:
     keys = list(map(folded, names))
     for name, key in zip(names, keys, strict=True):
         if not is_bot_name(name):
-            raise UsageFault(f"{name!r} is no bot name: letters, digits, dot, dash and underscore, at most 32")
+            raise UsageFault(f"{name!r} is no bot name: {NAME_FORM}")
         if keys.count(key) > 1:
             raise UsageFault(f"two bots are called {key!r}: give one another name, like {key}-2={key}")
 

@@ -12,7 +12,7 @@ from protocol import launch
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import game_class
 from protocol.messages import LONGEST_TOKEN, MAX_SLOTS, SHORTEST_TOKEN
-from protocol.names import is_bot_name
+from protocol.names import NAME_FORM, is_bot_name
 
 DEFAULT_URL = f"ws://127.0.0.1:{launch.PORT}"
 OPEN_SLOTS = 16
@@ -174,6 +174,4 @@ def check_token(token: str) -> None:
 def check_name(name: str, what: str) -> None:
     """Raises `UsageFault` unless `name` is one that an arena can register."""
     if not is_bot_name(name):
-        raise UsageFault(
-            f"{what} is {name[:40]!r}: 1 to 32 letters, digits, dots, dashes or underscores, a letter or digit first"
-        )
+        raise UsageFault(f"{what} is {name[:40]!r}: {NAME_FORM}")

@@ -20,6 +20,7 @@ from arena.web.rendering import site_of
 from arena.web.site import Site
 from arena.web.tags import tagged
 from protocol.errors import UsageFault
+from protocol.fields import may_be
 from protocol.shown import among, shown
 
 PREFIX = "/api/v1"
@@ -102,25 +103,8 @@ def read_query(form: type[Q], request: Request) -> Q:
             try:
                 msgspec.convert(given[field.name], field.type, strict=False)
             except msgspec.ValidationError as exc:
-                right = _right(msgspec.inspect.type_info(field.type))
-                raise UsageFault(f"{field.name} is {shown(given[field.name])}: {right}") from exc
+                raise UsageFault(f"{field.name} is {shown(given[field.name])}: {may_be(field.type)}") from exc
     return msgspec.convert(given, form, strict=False)
-
-
-def _right(kind: msgspec.inspect.Type) -> str:
-    """What a value may be."""
-    match kind:
-        case msgspec.inspect.Metadata(type=described):
-            return _right(described)
-        case msgspec.inspect.UnionType(types=types):
-            return _right(types[0])
-        case msgspec.inspect.IntType(ge=least, le=most):
-            return f"an integer from {least} to {most}"
-        case msgspec.inspect.LiteralType(values=values):
-            return among(values)
-        case msgspec.inspect.BoolType():
-            return "true or false"
-    return "text"
 
 
 def written(request: Request, answer: Any, media: str = JSON) -> Response:
