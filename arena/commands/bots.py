@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -10,20 +11,17 @@ from arena.commands.tables import table
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import UsageFault
-from protocol.names import is_bot_name
+from protocol.names import NAME_FORM, is_bot_name
 
 
 def add_bot(where: str, name: str) -> None:
     """Register a bot and print its token, this once."""
     if not is_bot_name(name):
-        raise UsageFault(
-            f"{name!r} is no name for a bot: 1 to 32 letters, digits, dots, dashes and underlines, "
-            "the first a letter or digit"
-        )
+        raise UsageFault(f"{name!r} is no name for a bot: {NAME_FORM}")
     token = new_token()
     with closing(Store.open(where, checkpoint=False)) as store:
         store.add_bot(name, hash_token(token))
-    print(token)
+    _give(name, token)
 
 
 def rotate_bot(where: str, name: str) -> None:
@@ -31,7 +29,13 @@ def rotate_bot(where: str, name: str) -> None:
     token = new_token()
     with closing(Store.open(where, create=False, checkpoint=False)) as store:
         store.rotate(name, hash_token(token))
+    _give(name, token)
+
+
+def _give(name: str, token: str) -> None:
+    """Print a token alone, for who reads it from here, and beside it what it is for."""
     print(token)
+    print(f"arena: {name} brings this token as ARENA_TOKEN or --token; it is not shown again", file=sys.stderr)
 
 
 def revoke_bot(where: str, name: str) -> None:

@@ -99,10 +99,9 @@ class StoreDoor:
                 return registered
             known = await self._archive.ask(self._archive.store.bot, hello.bot)
             if known is None:
-                text = (
-                    f"the name {hello.bot} is known from tournaments: choose another name, or ask the operator for it"
-                )
-                raise NameTaken(text)
+                text = f"the name {hello.bot} is known from tournaments: choose another name"
+                token = f"`arena bot add {hello.bot}` on the arena's machine gives its token"
+                raise NameTaken(f"{text}, or {token}")
         if hello.token is None:
             raise NameTaken(f"the name {hello.bot} is taken: bring its token, or choose another name")
         if not _fits(hello.token, known):

@@ -199,8 +199,9 @@ def test_a_database_server_is_refused_in_one_line(arena: Arena) -> None:
 
 
 def test_a_token_is_printed_once_and_stored_as_a_hash(arena: Arena, data: Path) -> None:
-    code, token, _ = arena("bot", "add", "Ann")
+    code, token, err = arena("bot", "add", "Ann")
     assert code == 0
+    assert err == "arena: Ann brings this token as ARENA_TOKEN or --token; it is not shown again\n"
     store = Store.open(data / "arena.db")
     known = store.bot("ann")
     store.close()
@@ -214,8 +215,9 @@ def test_a_token_is_printed_once_and_stored_as_a_hash(arena: Arena, data: Path) 
 
 def test_a_bots_token_is_rotated_and_revoked(arena: Arena, data: Path) -> None:
     first = arena("bot", "add", "ann")[1]
-    second = arena("bot", "rotate", "ann")[1]
+    _, second, err = arena("bot", "rotate", "ann")
     assert first != second
+    assert err.startswith("arena: ann brings this token as ARENA_TOKEN or --token")
     assert [row["token"] for row in json.loads(arena("bot", "list", "--json")[1])] == ["yes"]
     assert arena("bot", "revoke", "ann")[0] == 0
     assert "revoked" in arena("bot", "list")[1]

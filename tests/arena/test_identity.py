@@ -122,7 +122,10 @@ async def test_a_name_known_from_tournaments_is_no_prize_for_a_stranger(serve: A
     _know_from_tournament(served, "ann")
     code, text, close = await refused(served, bot="Ann", token="x" * 16)
     assert (code, close) == ("name_taken", 4001)
-    assert text == "the name Ann is known from tournaments: choose another name, or ask the operator for it"
+    assert text == (
+        "the name Ann is known from tournaments: choose another name, or `arena bot add Ann` on the arena's machine "
+        "gives its token"
+    )
     served.store.add_bot("ann", hash_token("y" * 16))
     client = await served.connect()
     await client.send(type="hello", bot="ann", token="y" * 16)
