@@ -15,7 +15,9 @@ class PortFault(ArenaFault):
     """The address can't be listened on."""
 
 
-def bound(host: str, port: int, otherwise: str = "choose another one, or 0 for a free one") -> list[socket.socket]:
+def bound(
+    host: str, port: int, otherwise: str = "choose another one with --port, or 0 for a free one"
+) -> list[socket.socket]:
     """A socket for each address of the host, listening; port 0 is any free one.
 
     Raises `PortFault`; where the port is in use it says what to do `otherwise`.
