@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from openapi_spec_validator import validate
 
@@ -22,7 +23,7 @@ from arena.store.finishing import Finished
 from arena.store.reader import Reader
 from arena.store.store import Store
 from arena.web.api import one_match
-from arena.web.api.operation import PREFIX
+from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS
 from arena.web.api.queries import MatchesQuery
 from arena.web.site import Site
@@ -326,9 +327,15 @@ def test_of_a_forged_record_all_is_told_that_holds_and_where_it_goes_wrong(api: 
     assert refused(visitor, "/matches/forged/grades") == (500, told["fault"])
 
 
-def test_the_document_lists_every_operation_in_its_words() -> None:
+def address(operation: Operation) -> str:
+    """Where it is asked, with what its query can't do without."""
+    needed = [f"{field.name}={{{field.name}}}" for field in msgspec.structs.fields(operation.query) if field.required]
+    return f"{operation.path}?{'&'.join(needed)}" if needed else operation.path
+
+
+def test_the_document_lists_every_operation_in_its_words_with_what_has_to_be_asked() -> None:
     told = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
-    rows = [f"| `{operation.path}` | {operation.summary} |" for operation in OPERATIONS]
+    rows = [f"| `{address(operation)}` | {operation.summary} |" for operation in OPERATIONS]
     assert [line for line in told.splitlines() if line.startswith("| `/")] == rows
 
 
