@@ -46,6 +46,19 @@ def test_every_frame_of_the_document_is_what_the_code_would_send(frame: str) -> 
         assert json.loads(JSON.encode(message)) == said
 
 
+def test_the_frames_by_which_the_other_document_tells_of_a_match_could_be_sent() -> None:
+    text = (ROOT / "docs" / "writing-a-bot.md").read_text()
+    told = re.findall(r"^([→←]) (\{.*\})$", text, re.M)
+    assert {arrow for arrow, _ in told} == {"→", "←"}
+    for arrow, frame in told:
+        said = json.loads(frame.replace(", …", ""))
+        kind = TYPES[said["type"]]
+        assert (said["type"] in FROM_CLIENT) == (arrow == "→")
+        assert said.keys() <= {"type", *(field.encode_name for field in msgspec.structs.fields(kind))}
+        if arrow == "→":
+            assert JSON.decode_client(frame) is not None
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_every_type_of_message_is_shown_and_its_fields_are_listed(kind: str) -> None:
     assert frames(kind)
