@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from arena.referee import reading
@@ -28,7 +29,8 @@ def block(language: str) -> str:
 
 
 def example() -> Table:
-    table = Table(header=header("nim", {"preset": "classic"}, match="261121-071500-5f0c9a2e", rated=True)).begin()
+    told = header("nim", {"preset": "classic"}, match="260101-000057-5f0c9a2e", rated=True)
+    table = Table(header=msgspec.structs.replace(told, started="2026-01-01T00:00:57.904Z")).begin()
     table.play({"heap": 0, "take": 3}, after=0.41, info={"value": 1.0, "nodes": 12})
     table.play({"heap": 1, "take": 6}, after=0.2)
     table.play({"heap": 1, "take": 5}, after=1.1)
