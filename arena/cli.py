@@ -119,7 +119,7 @@ def web(
 @app.command()
 def tournament(
     bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…")],
-    game: Annotated[str, typer.Option(help="The game to play.")],
+    game: Annotated[str | None, typer.Option(help="The game to play  [required]")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Of the game or the bots.")
     ] = None,
@@ -141,7 +141,10 @@ def tournament(
     from arena.commands.config import data_folder
     from arena.commands.tournament import run
     from arena.commands.tournament_options import Options
+    from protocol.games import NAMES
 
+    if game is None:
+        raise UsageFault(f"--game is missing: one of {', '.join(NAMES)}")
     run(
         Options(
             bots=bots,

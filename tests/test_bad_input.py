@@ -60,8 +60,22 @@ WRONG_USAGE = [
         ("tournament", "random", "a b=greedy", "--game", "nim"),
         "'a b' is no bot name: 1 to 32 letters, digits, dots, ",
     ),
-    (("tournament", "random", "x=no-such-program", "--game", "nim"), "there is no bot 'no-such-program': one of "),
-    (("tournament", "random", "x=no-such-program -v", "--game", "nim"), "x: there is no program 'no-such-program' to "),
+    (
+        ("tournament", "random", "x=nosuchprogram", "--game", "nim"),
+        "x: there is no program 'nosuchprogram', nor a bot of that name: one in this folder is ./nosuchprogram, and "
+        f"bots are {BOTS}",
+    ),
+    (("tournament", "random", "x=nosuchprogram -v", "--game", "nim"), "x: there is no program 'nosuchprogram', nor a "),
+    (("tournament", "random", "x=gredy:depth=3", "--game", "nim"), "there is no bot 'gredy': one of "),
+    (
+        ("tournament", "random", "mine.py", "--game", "nim"),
+        "'mine.py' is no program by itself: write \"mine=python mine.py\"",
+    ),
+    (
+        ("tournament", "random", "x=./mine.py --fast", "--game", "nim"),
+        "'./mine.py' is no program by itself: write \"x=python ./mine.py --fast\"",
+    ),
+    (("tournament", "random", "greedy"), "--game is missing: one of nim, grundy, tictactoe"),
     (("tournament", "random", "x=./nothing", "--game", "nim"), "x: there is no program './nothing' to run"),
     (
         ("tournament", "random", "x=cat 'open", "--game", "nim"),

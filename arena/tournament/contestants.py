@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from arena.processes.reference import check_names, known_bots, reference_command
@@ -46,8 +47,19 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str]) ->
         command = shlex.split(what)
     except ValueError as exc:
         raise UsageFault(f"{name}: {what!r} is no command line: {str(exc).lower()}") from exc
-    if given is not None and command and shutil.which(command[0]):
+    program = command[0] if command else what
+    if given is not None and shutil.which(program):
         return Contestant(name, tuple(command))
-    if given is not None and (" " in what or "/" in what):
-        raise UsageFault(f"{name}: there is no program {command[0] if command else what!r} to run")
+    if program.endswith(".py"):
+        called = Path(program).stem if given is None else name
+        raise UsageFault(f'{program!r} is no program by itself: write "{called}=python {what}"')
+    if given is not None and not settings:
+        raise UsageFault(f"{name}: there is no program {program!r}{_instead(program, known)}")
     raise UsageFault(f"there is no bot {bot!r}: one of {', '.join(known)}, or NAME=COMMAND LINE for your own")
+
+
+def _instead(program: str, known: Sequence[str]) -> str:
+    """What else may have been meant by a program that is not found."""
+    if "/" in program or not program:
+        return " to run"
+    return f", nor a bot of that name: one in this folder is ./{program}, and bots are {', '.join(known)}"
