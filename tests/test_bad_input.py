@@ -457,6 +457,13 @@ def test_a_file_that_is_no_whole_record_is_refused_in_one_line(
     assert_refused(call("arena", "replay", verb, "match.jsonl"), 1, says)
 
 
+@pytest.mark.parametrize("suffix", [".json", ".html"])
+def test_what_was_made_of_a_record_is_refused_by_its_name(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"match{suffix}").write_text("<!doctype html>")
+    says = f"match{suffix} is made of a record, and is none: name the match's .jsonl or .jsonl.gz, or its id"
+    assert_refused(call("arena", "replay", "verify", f"match{suffix}"), 1, says)
+
+
 def test_of_many_records_each_that_is_wrong_is_named(tmp_path: Path, lines: tuple[list[str], list[str]]) -> None:
     (tmp_path / "good.jsonl").write_text("".join(lines[0]))
     (tmp_path / "bad.jsonl").write_text("".join(lines[0][:3]))

@@ -9,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.commands.documents import print_line
-from arena.commands.replay import load
+from arena.commands.replay import load, read
 from arena.commands.tables import counted, say
-from arena.referee import reading
 from arena.replay import grading
 from arena.replay.grading import Grades
 from protocol.shown import printable
@@ -20,7 +19,7 @@ from protocol.shown import printable
 def grade(target: str, database: str, *, to_json: bool) -> None:
     """Print what each move of a match gave away, and each seat's mean. Raises `Fault`."""
     name, body = load(target, database)
-    report = grading.grade(reading.read(body, name))
+    report = grading.grade(read(name, body))
     if to_json:
         print_line(report)
     else:

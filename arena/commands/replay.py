@@ -26,7 +26,8 @@ from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.reasons import PLAYED_OUT
 from protocol.shown import printable, rating
 
-SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".html")
+MADE_OF_RECORDS = (".json", ".html")
+SUFFIXES = (".jsonl", ".jsonl.gz", *MADE_OF_RECORDS)
 
 
 def load(target: str, database: str) -> tuple[str, bytes]:
@@ -45,6 +46,17 @@ def load(target: str, database: str) -> tuple[str, bytes]:
     return target, body
 
 
+def read(name: str, body: bytes) -> Record:
+    """A record from what `load` gives. Raises `BadRecord`."""
+    try:
+        return reading.read(body, name)
+    except BadRecord as fault:
+        if name.endswith(MADE_OF_RECORDS):
+            told = f"{name} is made of a record, and is none: name the match's .jsonl or .jsonl.gz, or its id"
+            raise BadRecord(told) from fault
+        raise
+
+
 def verify(targets: Sequence[str], database: str) -> None:
     """Referee records again; with no targets, every record of the store. Raises `BadRecord` if any is wrong."""
     wrong = 0
@@ -52,7 +64,7 @@ def verify(targets: Sequence[str], database: str) -> None:
     for name, body in _bodies(targets, database):
         count += 1
         try:
-            record = reading.read(body, name)
+            record = read(name, body)
             verifying.verify(record)
         except BadRecord as fault:
             if len(targets) == 1:
@@ -89,9 +101,9 @@ def export(target: str, to: Path, database: str) -> None:
     elif to.suffix == ".jsonl":
         data = reading.unpack(body, name)
     elif to.suffix == ".json":
-        data = document(_with_states(reading.read(body, name)))
+        data = document(_with_states(read(name, body)))
     elif to.suffix == ".html":
-        data = _page(reading.read(body, name))
+        data = _page(read(name, body))
     else:
         raise UsageFault(f"--to {to}: its name ends in one of {', '.join(SUFFIXES)}")
     try:
@@ -128,7 +140,7 @@ def show(
     if step or play is not None:
         stepping.check(step=step, play=play, others=boards or to_json)
     name, body = load(target, database)
-    record = reading.read(body, name)
+    record = read(name, body)
     if to_json:
         print_line(_with_states(record))
     elif step or play is not None:
