@@ -160,7 +160,7 @@ def check_url(url: str) -> None:
     except ValueError:
         sound = False
     if not sound:
-        raise UsageFault(f"the arena's URL is {url[:80]!r}: it looks like {DEFAULT_URL} or wss://arena.example")
+        raise UsageFault(f"the arena's URL is {url[:80]!r}: write it like {DEFAULT_URL} or wss://arena.example")
     if parts.username or parts.password:
         raise UsageFault("the arena's URL carries a user or password: the token goes in --token or ARENA_TOKEN")
 
@@ -168,7 +168,7 @@ def check_url(url: str) -> None:
 def check_token(token: str) -> None:
     """Raises `UsageFault` unless `token` has the length of one."""
     if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN:
-        raise UsageFault(f"a token of {len(token)} characters: {SHORTEST_TOKEN} to {LONGEST_TOKEN}")
+        raise UsageFault(f"the token has {len(token)} characters: it has to have {SHORTEST_TOKEN} to {LONGEST_TOKEN}")
 
 
 def check_name(name: str, what: str) -> None:

@@ -53,7 +53,7 @@ def test_defining_a_bot_loads_no_sockets() -> None:
         (["run", "human", "--set", "depth"], "arena-bot: --set 'depth': it is key=value"),
         (["run", "human", "--game", "nmi"], "arena-bot: there is no game 'nmi': one of nim"),
         (["run", "human", "--game", "nim", "--preset", "x"], "arena-bot: nim has no preset 'x': one of classic"),
-        (["run", "human", "--url", "http://x"], "arena-bot: the arena's URL is 'http://x': it looks like ws://"),
+        (["run", "human", "--url", "http://x"], "arena-bot: the arena's URL is 'http://x': write it like ws://"),
         (["run", "human", "--name", "a b"], "arena-bot: the bot's name is 'a b': 1 to 32"),
     ],
 )

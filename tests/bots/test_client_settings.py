@@ -75,13 +75,13 @@ def test_config_values_are_json_or_lists_or_text() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (Given(url="http://a"), "the arena's URL is 'http://a': it looks like ws://127.0.0.1:8765 or wss://"),
+        (Given(url="http://a"), "the arena's URL is 'http://a': write it like ws://127.0.0.1:8765 or wss://"),
         (Given(url="ws://me:secret@a"), "carries a user or password"),
         (Given(name="no spaces"), "the bot's name is 'no spaces': 1 to 32 letters"),
         (Given(opponent="-x"), "the opponent is '-x'"),
         (Given(slots=65), "slots is 65: 1 to 64"),
         (Given(matches=0), "matches is 0: 1 or more"),
-        (Given(token="short"), "a token of 5 characters: 16 to 128"),
+        (Given(token="short"), "the token has 5 characters: it has to have 16 to 128"),
         (Given(config={"preset": "sticks"}), "needs a game: add --game NAME"),
         (Given(game="nmi"), "there is no game 'nmi': one of nim, grundy, tictactoe"),
         (Given(game="nim", config={"preset": "x"}), "nim has no preset 'x': one of classic, min-nim, sticks"),
