@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from arena.store.browsing import UNRATED, Profile, TournamentTable
 from arena.store.reader import Reader
 from arena.web.faults import NotFound
@@ -41,6 +43,21 @@ def unknown_tournament(reader: Reader, name: str) -> str | None:
 
 def _no_tournament(name: str) -> str:
     return f"there is no tournament {shown(name)}"
+
+
+def no_board(game: str, preset: str, rated: Iterable[str]) -> str:
+    """What is said of a leaderboard that there is not, where those of the pools `rated` are."""
+    if wrong := unknown_game(game):
+        return wrong
+    presets = game_class(game).presets
+    if preset not in presets:
+        return f"{game} has no preset {shown(preset)}: {among(presets)}"
+    return f"nothing was rated in {game}/{preset} yet: there is {', '.join(rated) or 'no pool'}"
+
+
+def unknown_game(game: str) -> str | None:
+    """What is wrong with the name of a game; None if there is one of this name."""
+    return None if game in NAMES else f"there is no game {shown(game)}: {among(NAMES)}"
 
 
 def pools(reader: Reader) -> list[str]:

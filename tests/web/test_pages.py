@@ -11,9 +11,11 @@ def test_an_arena_without_matches_says_so(visitor: Visitor) -> None:
 
 
 def test_what_is_not_there_is_said_in_a_sentence(visitor: Visitor) -> None:
-    answer = visitor.get("/leaderboard/chess")
-    assert answer.status == 404
-    assert "There is no game chess" in answer.text
+    for address in ("/leaderboard/chess", "/leaderboard/chess/classic"):
+        answer = visitor.get(address)
+        assert answer.status == 404
+        assert "There is no game &#39;chess&#39;: one of nim" in answer.text
+    assert "Nim has no preset &#39;odd&#39;: one of classic" in visitor.get("/leaderboard/nim/odd").text
 
 
 def test_a_page_that_did_not_change_is_not_sent_again(visitor: Visitor) -> None:

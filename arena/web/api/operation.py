@@ -98,13 +98,20 @@ def read_query(form: type[Q], request: Request) -> Q:
             given[name] = value
     for field in msgspec.structs.fields(form):
         if field.required and field.name not in given:
-            raise UsageFault(f"{field.name} is missing: {request.url.path}?{field.name}=…")
+            raise UsageFault(f"{field.name} is missing: {request.url.path}?{field.name}={_example(field.type)}")
         if field.name in given:
             try:
                 msgspec.convert(given[field.name], field.type, strict=False)
             except msgspec.ValidationError as exc:
                 raise UsageFault(f"{field.name} is {shown(given[field.name])}: {may_be(field.type)}") from exc
     return msgspec.convert(given, form, strict=False)
+
+
+def _example(kind: Any) -> str:
+    """What a value may look like; the types of fields that may not be absent say it."""
+    described = msgspec.inspect.type_info(kind)
+    assert isinstance(described, msgspec.inspect.Metadata)
+    return str((described.extra_json_schema or {})["examples"][0])
 
 
 def written(request: Request, answer: Any, media: str = JSON) -> Response:

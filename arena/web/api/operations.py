@@ -31,7 +31,6 @@ from arena.web.api.queries import BoardQuery, BotsQuery, MatchesQuery, OfGame, O
 from arena.web.faults import NotFound
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
-from protocol.shown import shown
 
 R = TypeVar("R")
 
@@ -64,7 +63,7 @@ def leaderboard(asked: Inquiry[BoardQuery]) -> Leaderboard:
     pool, reader = f"{game}/{preset}", asked.site.reader
     page = reader.board(pool, **msgspec.structs.asdict(asked.query))
     if not page.total and pool not in (rated := reader.pools()):
-        raise NotFound(f"nothing was rated in {shown(pool)}: there is {', '.join(rated) or 'no pool yet'}")
+        raise NotFound(known.no_board(game, preset, rated))
     return Leaderboard(game=game, pool=pool, **msgspec.structs.asdict(page))
 
 

@@ -9,7 +9,13 @@ from msgspec import Meta, Struct
 from arena.store.browsing import OUTCOMES, SORTS
 from arena.store.reader import MOST_ROWS
 
-Pool = Annotated[str, Meta(description="`GAME/PRESET`; of a bot also `GAME/unrated`, its matches in no pool")]
+Pool = Annotated[
+    str,
+    Meta(
+        description="`GAME/PRESET`; of a bot also `GAME/unrated`, its matches in no pool",
+        examples=["nim/classic"],
+    ),
+]
 
 
 GameName = Annotated[str, Meta(description="the name of a game, as in `/games`")]

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from arena.ratings.ladder import FEW, game_of
 from arena.store.browsing import BoardRow
+from arena.web import known
 from arena.web.charts import Scale, scale
 from arena.web.faults import NotFound
 from arena.web.rendering import page, site_of
@@ -61,13 +62,13 @@ def _place(pool: str) -> tuple[int, str]:
 
 def _chosen(pools: list[str], game: str | None, preset: str | None) -> str | None:
     """The pool that an address names; None where there is nothing rated, of that game or at all."""
-    if preset is not None:
+    if game is not None and preset is not None:
         if f"{game}/{preset}" not in pools:
-            raise NotFound(f"nothing rated of {game}/{preset} yet: there is {', '.join(pools) or 'nothing'}")
+            raise NotFound(known.no_board(game, preset, pools))
         return f"{game}/{preset}"
     fitting = [pool for pool in pools if game in (None, game_of(pool))]
-    if game is not None and game not in NAMES and not fitting:
-        raise NotFound(f"there is no game {game}: there are {', '.join(NAMES)}")
+    if game is not None and not fitting and (wrong := known.unknown_game(game)):
+        raise NotFound(wrong)
     return fitting[0] if fitting else None
 
 
