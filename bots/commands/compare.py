@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,7 +37,10 @@ def compare(
     except (UnknownGame, BadConfig) as exc:
         raise UsageFault(str(exc)) from exc
     root = rules.initial(Dice(b"compare", 0))[0]
-    comparison = compare_searches(rules, root, depth, evaluation(game, eval_))
+    evaluate = evaluation(game, eval_)
+    told = f"every search runs on the first position of {game}, one after the other; that may take a minute"
+    print(f"arena-bot: {told}", file=sys.stderr)
+    comparison = compare_searches(rules, root, depth, evaluate)
     if json_:
         import msgspec
 

@@ -124,8 +124,9 @@ def test_compare_agrees_on_tic_tac_toe() -> None:
 
 
 def test_compare_to_a_depth_prints_a_table() -> None:
-    code, out, _ = call("arena-bot", "compare", "nim", "--set", "heaps=3,4", "--depth", "3")
+    code, out, err = call("arena-bot", "compare", "nim", "--set", "heaps=3,4", "--depth", "3")
     assert code == 0
+    assert err.startswith("arena-bot: every search runs on the first position of nim, ")
     assert out.startswith("nim, 3 plies\n")
     assert "branching" in out
     assert max(map(len, out.splitlines())) <= 80
