@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bots.client.bot import Bot, Choice, GiveUp, Turn
+try:
+    from bots.client.bot import Bot, Choice, GiveUp, Turn
+except ModuleNotFoundError as exc:
+    exc.add_note(
+        "this Python lacks what bots need: activate the environment they are installed in (. .venv/bin/activate)"
+    )
+    raise
 
 if TYPE_CHECKING:
     from bots.client.run import run

@@ -29,6 +29,13 @@ def test_help_names_the_bots_that_come_with_the_package() -> None:
     assert [name for name in ours if f" {name}," not in out] == []
 
 
+def test_a_bot_that_is_run_outside_of_the_environment_is_told_to_activate_it() -> None:
+    words = [sys.executable, "-S", "-c", "from bots import Bot"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=REPOSITORY)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("this Python lacks what bots need: activate the environment ")
+
+
 def test_help_loads_neither_sockets_nor_search() -> None:
     program = (
         "import sys\nfrom bots.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
