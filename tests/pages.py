@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from patience import WITHIN
-from processes import REPOSITORY
+from processes import REPOSITORY, stopped
 
 PAGE = re.compile(r"the page is at (http://\S+)")
 
@@ -20,9 +20,7 @@ PAGE = re.compile(r"the page is at (http://\S+)")
 async def showing(data: Path) -> AsyncIterator[str]:
     """Run `arena web` over a data folder; its URL. It is told to stop at the end, and must then stop by itself."""
     command = [sys.executable, "-m", "arena", "web", "--data", str(data), "--web-port", "0"]
-    process = await asyncio.create_subprocess_exec(
-        *command, cwd=REPOSITORY, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, start_new_session=True
-    )
+    process = await asyncio.create_subprocess_exec(*command, cwd=REPOSITORY, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE)
     assert process.stderr is not None
     try:
         async with asyncio.timeout(WITHIN):
@@ -33,7 +31,6 @@ async def showing(data: Path) -> AsyncIterator[str]:
                 said += line.decode()
         yield found[1]
     finally:
-        if process.returncode is None:
-            process.terminate()
-        _, err = await asyncio.wait_for(process.communicate(), WITHIN)
+        await stopped(process)
+    err = await process.stderr.read()
     assert err == b"", err.decode()

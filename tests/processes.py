@@ -65,11 +65,20 @@ async def serving(data: Path, *options: str, files: int | None = None) -> AsyncI
         reading = asyncio.create_task(_read_on(process.stderr, served))
         yield served
     finally:
-        if process.returncode is None:
-            process.terminate()
-        await asyncio.wait_for(process.wait(), WITHIN)
+        await stopped(process)
         if reading is not None:
             await reading
+
+
+async def stopped(process: Process) -> None:
+    """Tell a process to stop, which it must then do by itself: one that does not is killed, and fails the test."""
+    if process.returncode is None:
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), WITHIN)
+    finally:
+        if process.returncode is None:
+            process.kill()
 
 
 async def run(*command: str, folder: Path, **environ: str) -> tuple[int, str, str]:
