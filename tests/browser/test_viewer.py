@@ -141,8 +141,8 @@ async def test_the_clock_beside_a_ply_is_that_of_its_seat(visiting: Visits, libr
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=1"))
         await page.evaluate(FORGED, [kept["nim"], {1: {"clock": [59_999, 10_790]}}])
-        await expect(page.locator(".clocks .seat-1 .clock")).to_have_text("10.7")
-        await expect(page.locator(".now")).to_contain_text("10.7 on the clock")
+        await expect(page.locator(".clocks .seat-1 .clock")).to_have_text("10.7 s")
+        await expect(page.locator(".now")).to_contain_text("10.7 s on the clock")
 
 
 async def test_each_seat_has_a_scale_of_its_own_for_what_it_says(

@@ -47,12 +47,12 @@ export function reasonInWords(reason) {
 }
 
 /**
- * How many milliseconds, as a clock shows them: "1:05", below 20 s "9.4".
+ * How many milliseconds, as a clock shows them: "1:05", below 20 s "9.4 s".
  * @param {number} ms
  */
 export function clockText(ms) {
   const left = Math.max(0, ms);
-  if (left < 20_000) return (Math.floor(left / 100) / 10).toFixed(1);
+  if (left < 20_000) return `${(Math.floor(left / 100) / 10).toFixed(1)} s`;
   const seconds = Math.floor(left / 1000);
   const hours = Math.floor(seconds / 3600);
   const [minutes, rest] = [Math.floor(seconds / 60) % 60, String(seconds % 60).padStart(2, "0")];

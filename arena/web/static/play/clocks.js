@@ -74,12 +74,15 @@ export class Clocks {
     say(this.places[seat].note, text);
   }
 
-  /** The clocks stand. */
+  /** The match is over. What its last event took from a clock or gave it is not told: no times are shown any more. */
   stop() {
     clearInterval(this.#timer);
-    this.#left = this.#left.map((_, seat) => this.#now(seat));
     this.#running = null;
-    this.#draw();
+    for (const { element, time } of this.places) {
+      say(time, "");
+      put(element, "data-running", false);
+      put(element, "data-short", false);
+    }
   }
 
   #now(seat) {
