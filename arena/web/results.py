@@ -40,16 +40,11 @@ def reason_words(reason: str) -> str:
     return WORDS.get(reason, reason.replace("_", " "))
 
 
-def ending_words(outcome: str, reason: str) -> str:
-    """How a match ended for a seat: a loss in which nothing but the game decided is a defeat on the board."""
-    if outcome == LOST and reason in reasons.PLAYED_OUT:
-        return "beaten" if reason == reasons.WIN else f"beaten at the {reason_words(reason)}"
-    return reason_words(reason)
-
-
 def seat_words(rank: int, reason: str) -> str:
-    """How a match ended for one of its seats, of which the match's own reason says more where it won."""
-    return "won" if rank == 1 and reason == reasons.WIN else ending_words(WON if rank == 1 else LOST, reason)
+    """How a match ended for one of its seats: one that left nothing to say but its rank has won or lost."""
+    if reason == reasons.WIN:
+        return OUTCOME_WORDS[WON if rank == 1 else LOST]
+    return reason_words(reason)
 
 
 def sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str:
@@ -78,7 +73,6 @@ def seat_of(result: Result, bot: str) -> SeatResult | None:
 
 FILTERS = {
     "reason": reason_words,
-    "ending": ending_words,
     "of_seat": seat_words,
     "places": places,
     "seat_of": seat_of,

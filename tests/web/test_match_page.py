@@ -82,7 +82,7 @@ def test_a_record_that_is_cut_short_costs_only_what_it_held(
 
 def test_who_was_beaten_is_not_said_to_have_won(visitor: Visitor) -> None:
     played = visitor.get(f"/matches/{Library(visitor.store).play('nim', [PERFECT, ANN])}").text
-    assert re.findall(r'<td class="number">(\d)</td><td>([a-z ]+)</td>', played) == [("1", "won"), ("2", "beaten")]
+    assert re.findall(r'<td class="number">(\d)</td><td>([a-z ]+)</td>', played) == [("1", "won"), ("2", "lost")]
 
 
 def test_every_end_has_its_words(visitor: Visitor, tmp_path: Path) -> None:

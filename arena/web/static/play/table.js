@@ -172,7 +172,7 @@ export class Table {
 
   #words(event) {
     const who =
-      event.seat < 0 ? "the arena" : event.seat === this.start.seat ? "you" : this.start.seats[event.seat].bot;
+      event.seat < 0 ? "chance" : event.seat === this.start.seat ? "you" : this.start.seats[event.seat].bot;
     return `${who}: ${inWords(this.start.game, this.start.config, event)}`;
   }
 
