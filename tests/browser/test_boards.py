@@ -192,6 +192,20 @@ async def test_in_the_campaign_a_person_places_attacks_and_ends_the_turn(table: 
     await expect(table.said).to_have_text('{"do":"end"}')
 
 
+async def test_a_phone_shows_all_dice_of_a_long_battle_and_what_is_counted(table: Table) -> None:
+    await table.set("risk-campaign", {"map": "south-america"})
+    before = {"owner": [0, 1, 0, 1], "troops": [9, 8, 1, 1], "round": 1, "out": [], "to_move": 0, "ply": 3}
+    before |= {"phase": "attack", "units": 0, "attacks_left": 3}
+    move = {"do": "attack", "from": 0, "to": 1, "units": 8}
+    event = {"ply": 3, "seat": 0, "move": move, "dice": [[6, 5, 4], [3, 2]] * 8, "result": {"taken": True}}
+    await table.show(before | {"owner": [0, 0, 0, 1], "troops": [1, 8, 1, 1], "ply": 4}, event=event, before=before)
+    for die in await table.page.locator(".die").all():
+        await expect(die).to_be_in_viewport(ratio=1)
+    await expect(table.page.locator(".holdings .held").first).to_have_text(
+        "3 territories, 10 troops", use_inner_text=True
+    )
+
+
 async def test_a_board_that_can_be_played_on_keeps_nobody_out(table: Table) -> None:
     game = load("risk-campaign", {"preset": "world"})
     await table.set("risk-campaign", {"preset": "world"}, seats=6)
