@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import reduce
@@ -146,6 +147,12 @@ async def test_a_person_is_told_how_a_move_is_made_and_by_which_clock(
         page, start = await begin(visit, rival, game, more)
         assert start["clock"] == {"bank_ms": 600_000, "increment_ms": 10_000}
         await expect(page.locator(".asked .faint")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
+
+
+async def test_a_deal_is_told_as_chances(visiting: Visits, house: House, rival: Player) -> None:
+    async with visiting(house.page) as visit:
+        page, _ = await begin(visit, rival, "nim", '&config={"heaps":[3,4,5],"start":"p-position"}')
+        await expect(page.locator(".log li").last).to_have_text(re.compile("^chance: deals heaps of "))
 
 
 @pytest.mark.parametrize(("game", "part"), [("nim", "[tabindex='0']"), ("risk-duel", ".offered")])
