@@ -21,6 +21,8 @@ CURVE = (1000, 220)
 OPPONENTS = 25
 VERSIONS = 10
 RECENT = 10
+DAYS_FIT = (33, 67)
+"""Percent of the drawing's width between which a day stands clear of those at both ends, on a phone too."""
 ROWS_OF_CURVE = 12
 """So many points of the drawn rating are in its table, too."""
 
@@ -77,13 +79,18 @@ def _curve(points: Sequence[HistoryPoint]) -> RatingCurve | None:
 
 
 def _labels(points: Sequence[HistoryPoint], drawn: RatingCurve | None) -> list[tuple[float, str, str]]:
-    """What stands under the drawn rating: how far right in percent, which match, and its day."""
+    """What stands under the drawn rating: how far right in percent, which match, its day where that is new."""
     if drawn is None:
         return []
     labels = []
+    said = ""
     for tick in drawn.across.ticks:
+        at = drawn.across.at(tick) / CURVE[0] * 100
         nearest = min(points, key=lambda point: abs(point.played - tick))
-        labels.append((drawn.across.at(tick) / CURVE[0] * 100, f"match {grouped(int(tick))}", day(nearest.finished)))
+        found = day(nearest.finished)
+        fits = at in (0, 100) or DAYS_FIT[0] <= at <= DAYS_FIT[1]
+        labels.append((at, f"match {grouped(int(tick))}", found if fits and found != said else ""))
+        said = labels[-1][2] or said
     return labels
 
 
