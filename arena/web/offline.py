@@ -9,6 +9,7 @@ from arena.referee.result import SeatResult
 from arena.replay.document import Document, document
 from arena.replay.grading import Grades, grade
 from arena.web import bundle
+from arena.web.formats import moment
 from arena.web.rendering import VIEWER_SHEETS, rendered
 from arena.web.results import sentence
 from arena.web.site import STATIC
@@ -28,6 +29,7 @@ def offline_page(record: Record) -> bytes:
     values = {
         "match": match,
         "seats": seats,
+        "finished": _finished(match.footer.finished),
         "told": sentence(match.footer.reason, match.footer.plies, seats),
         "grades": None if match.fault else _grades(record),
         "entry": ENTRY,
@@ -37,6 +39,14 @@ def offline_page(record: Record) -> bytes:
     }
     nonce = hashlib.sha256(repr(values).encode()).hexdigest()[:32]
     return rendered("offline.html", nonce=nonce, **values).encode()
+
+
+def _finished(time: str) -> str:
+    """When it ended, as pages write it; what a forged record has there as it is."""
+    try:
+        return f"{moment(time)} UTC"
+    except ValueError:
+        return time
 
 
 def _grades(record: Record) -> Grades | None:

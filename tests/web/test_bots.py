@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from seasons import finish, result, season
 from visitor import Visitor
 
@@ -19,6 +21,12 @@ def test_a_bot_is_shown_in_the_pool_where_it_played_most(visitor: Visitor) -> No
     assert "In nim/classic" in page
     assert 'class="plot history"' in page
     assert re.search(r"\d of 4", section(page, "standings"))
+
+
+def test_under_the_rating_each_day_is_said_once(visitor: Visitor) -> None:
+    for number in range(9):
+        finish(visitor.store, result(f"m{number}", finished=f"2026-01-0{1 + number // 8}T00:00:09.000Z"))
+    assert re.findall(r">(\d{4}-\d\d-\d\d)</text>", visitor.get("/bots/ann").text) == ["2026-01-01", "2026-01-02"]
 
 
 def test_thinking_is_said_to_hold_the_pauses_of_a_bot(visitor: Visitor) -> None:
@@ -85,3 +93,29 @@ def test_what_a_stranger_wrote_stays_text(visitor: Visitor) -> None:
         page = visitor.get(address)
         assert page.status == 200
         assert "<img" not in page.text
+
+
+def test_links_to_the_ends_of_matches_differ_in_their_words(visitor: Visitor) -> None:
+    finish(visitor.store, result("m1"), result("m2"))
+    links = re.findall(r"<a href=\"/matches/[^?].*?</a>", section(visitor.get("/bots/ann").text, "endings"))
+    assert [re.sub("<[^>]*>", "", link) for link in links] == ["m2, ply 7", "m1, ply 7"]
+
+
+def test_opponents_on_several_pages_are_not_sorted_page_by_page(visitor: Visitor) -> None:
+    finish(visitor.store, *(result(f"m{n}", ("ann", f"bot{n}")) for n in range(25)))
+    assert "data-sortable" in visitor.get("/bots/ann").text
+    finish(visitor.store, result("m25", ("ann", "bot25")))
+    first = visitor.get("/bots/ann").text
+    assert "data-sortable" not in first
+    link = re.search(r'href="(\?[^"#]*)#opponents" rel="next"', first)
+    assert link is not None
+    assert "data-sortable" not in visitor.get("/bots/ann" + link[1].replace("&amp;", "&")).text
+
+
+@pytest.mark.parametrize(("version", "is_shown"), [("", False), ("2", True)])
+def test_versions_are_shown_where_there_is_one(visitor: Visitor, version: str, *, is_shown: bool) -> None:
+    finish(visitor.store, result("m1", version=version))
+    for address in ("/bots/ann", "/", "/matches/m1"):
+        assert (
+            bool(re.search(r"<th scope=\"col\">Version|<dt>Version|By version", visitor.get(address).text)) == is_shown
+        ), address

@@ -51,6 +51,10 @@ def test_a_search_is_its_address(played: Visitor, query: str, expected: list[str
     assert found(played.get(f"/matches?{query}").text) == expected
 
 
+def test_an_outcome_is_asked_for_as_one_of_the_bot(played: Visitor) -> None:
+    assert '<label for="outcome">Outcome for the bot</label>' in played.get("/matches").text
+
+
 def test_what_is_searched_for_is_said_and_stands_in_the_form(played: Visitor) -> None:
     page = played.get("/matches?bot=ann&outcome=lost&since=2026-01-02").text
     assert "Matches with ann, that it has lost, from 2026-01-02, newest first: 1" in page

@@ -54,6 +54,11 @@ def test_it_says_how_the_match_ended_as_its_page_does(visitor: Visitor) -> None:
         assert lead.endswith(": perfect won after 3 plies: ann resigned."), address
 
 
+def test_it_says_when_the_match_ended_as_pages_write_a_time(page: str) -> None:
+    (lead,) = re.findall('<p class="lead">(.*)</p>', page)
+    assert re.search(r", \d{4}-\d\d-\d\d \d\d:\d\d UTC: ", lead)
+
+
 def test_every_module_that_is_imported_is_in_it_and_no_other_address(page: str) -> None:
     modules = {
         path: base64.b64decode(url.partition(",")[2]).decode()
