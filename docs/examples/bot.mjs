@@ -4,21 +4,33 @@
 //   ARENA_URL=ws://127.0.0.1:8765 ARENA_BOT=nodette ARENA_GAME=nim node bot.mjs
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
 
 const WebSocket = globalThis.WebSocket ?? (await import("ws")).WebSocket;
 
 const url = process.env.ARENA_URL ?? "ws://127.0.0.1:8765";
 const bot = process.env.ARENA_BOT ?? "nodette";
 const game = process.env.ARENA_GAME ?? "nim";
-let matchesLeft = Number(process.env.ARENA_MATCHES ?? Infinity);
-const token = process.env.ARENA_TOKEN ?? handedToken() ?? savedToken(`.arena-token-${bot}`);
+const matches = process.env.ARENA_MATCHES ?? "Infinity";
+if (!URL.canParse(url) || !/^wss?:[^#]*$/.test(url)) stop(`ARENA_URL is '${url}': write it like ws://127.0.0.1:8765`, 2);
+if (!/^([1-9]\d*|Infinity)$/.test(matches)) stop(`ARENA_MATCHES is '${matches}': a whole number, 1 or more`, 2);
+
+const tokenFile = `.arena-token-${bot}`;
+const token = process.env.ARENA_TOKEN ?? handedToken() ?? savedToken(tokenFile);
 const hopeless = [4000, 4001, 4003]; // close codes; after any other one, coming back may help
+const passing = [408, 425, 429]; // of the answers in HTTP that blame the request, those after which coming back may help
 const silence = 5000; // ms; a connection may be dead without anybody having closed it
 
 let socket;
 let wait = 100;
+let matchesLeft = Number(matches);
 let seats = new Map(); // match -> my seat
 const answers = new Map(); // match -> my last move and the turn that it answers
+
+function stop(sentence, exitCode = 1) {
+  console.error(`${bot}: ${sentence}`);
+  process.exit(exitCode);
+}
 
 // A tournament hands the token over on a file descriptor, standard input: other programs cannot read it there.
 function handedToken() {
@@ -89,6 +101,9 @@ const on = {
   },
   error({ code, message, fatal }) {
     console.error(`${bot}: ${message} (${code})`);
+    if (code === "auth_failed" && !process.env.ARENA_TOKEN) {
+      console.error(`${bot}: its token is in the file ${tokenFile} of the folder where it first ran; ARENA_TOKEN gives it, too`);
+    }
     if (["unknown_game", "bad_config"].includes(code) || (fatal && code === "bad_message")) process.exit(1);
   },
 };
@@ -96,15 +111,17 @@ const on = {
 function connect() {
   const opened = new WebSocket(url, ["arena.v1.json"]);
   let heard = Date.now();
+  let broken;
   const watch = setInterval(() => {
     if (Date.now() - heard > 2 * silence) lost({ code: 1006 });
     else if (opened.readyState === 1) opened.send('{"type":"unseek","id":"alive"}'); // is always answered
   }, silence);
   const lost = ({ code, reason }) => {
+    if (!opened.onclose) return; // it is lost already
     clearInterval(watch);
     opened.onmessage = opened.onclose = null;
     opened.close();
-    if (matchesLeft > 0) comeBack(code, reason);
+    if (matchesLeft > 0) comeBack(code, reason || broken);
   };
   socket = opened;
   opened.onopen = () => send({ type: "hello", bot, token, client: "bot.mjs" });
@@ -113,16 +130,21 @@ function connect() {
     const message = JSON.parse(data);
     on[message.type]?.(message); // types of a later version are ignored
   };
-  opened.onerror = () => {}; // `close` follows and decides
+  opened.onerror = ({ message, error }) => (broken = message || error?.code); // `close` follows and decides
   opened.onclose = lost;
+  opened.on?.("unexpected-response", async (_, response) => { // the package `ws` alone tells of it
+    const { statusCode: status } = response;
+    const [line] = (await text(response).catch(() => "")).split("\n");
+    const said = line.startsWith("<") || line === "" ? "" : `: ${line.slice(0, 200)}`; // no web page
+    const told = `HTTP ${status}${said}`;
+    if (status >= 400 && status < 500 && !passing.includes(status)) stop(`${url} answered ${told}`);
+    lost({ code: 1006, reason: told });
+  });
 }
 
 function comeBack(code, reason = "") {
-  if (hopeless.includes(code)) {
-    console.error(`${bot}: the arena closed the connection: ${code} ${reason}`);
-    process.exit(1);
-  }
-  console.error(`${bot}: no connection to ${url} (${code}); trying again`);
+  if (hopeless.includes(code)) stop(`the arena closed the connection: ${code} ${reason}`);
+  console.error(`${bot}: no connection to ${url} (${code}${reason && `, ${reason}`}); trying again`);
   setTimeout(connect, wait * (0.5 + Math.random() / 2));
   wait = Math.min(2 * wait, 5000);
 }

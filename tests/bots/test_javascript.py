@@ -15,6 +15,7 @@ from commands import run
 from examined import QUICK, examined, faults
 from node import Node, node_in
 from patience import WITHIN
+from players import player
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -63,6 +64,72 @@ async def test_the_javascript_bot_plays_rated_matches(node: Node, port: int, tmp
     results = re.findall(r"nodette: (won|lost) (\S+) \(win\)\n", out.decode())
     assert len(results) == 3
     assert all(f"mine: {other[how]} {match} against nodette (win), rating " in told.decode() for how, match in results)
+
+
+async def told(node: Node, **environ: str) -> tuple[int | None, str]:
+    """What the bot says in the end on standard error, and its exit code."""
+    process = await begun(node, **environ)
+    _, err = await asyncio.wait_for(process.communicate(), WITHIN)
+    return process.returncode, err.decode()
+
+
+async def begun(node: Node, **environ: str) -> asyncio.subprocess.Process:
+    others = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+    return await asyncio.create_subprocess_exec(
+        node.program, "bot.mjs", cwd=node.folder, env=others | environ, stderr=asyncio.subprocess.PIPE
+    )
+
+
+@pytest.mark.parametrize(
+    ("environ", "sentence"),
+    [
+        ({"ARENA_URL": "localhost"}, "ARENA_URL is 'localhost': write it like ws://127.0.0.1:8765"),
+        ({"ARENA_URL": "ws://"}, "ARENA_URL is 'ws://': write it like ws://127.0.0.1:8765"),
+        ({"ARENA_MATCHES": "many"}, "ARENA_MATCHES is 'many': a whole number, 1 or more"),
+    ],
+)
+async def test_a_setting_that_is_wrong_is_said_before_anything_is_done(
+    node: Node, environ: dict[str, str], sentence: str
+) -> None:
+    assert await told(node, **environ) == (2, f"nodette: {sentence}\n")
+    assert not list(node.folder.glob(".arena-token-*"))
+
+
+async def test_why_there_is_no_connection_is_said(node: Node, unused_tcp_port: int) -> None:
+    process = await begun(node, ARENA_URL=f"ws://127.0.0.1:{unused_tcp_port}")
+    try:
+        assert process.stderr is not None
+        line = await asyncio.wait_for(process.stderr.readline(), WITHIN)
+    finally:
+        process.kill()
+        await process.communicate()
+    assert re.search(r" \(1006, .+\); trying again\n$", line.decode())
+
+
+async def test_a_port_that_is_none_for_bots_is_left_with_what_it_says(node: Node) -> None:
+    if not (node.folder / "node_modules").exists():
+        pytest.skip("Node's own WebSocket does not tell what was answered in HTTP")
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 23\r\n\r\nbots connect elsewhere\n")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server:
+        assert await told(node, ARENA_URL=url) == (
+            1,
+            f"nodette: {url} answered HTTP 404: bots connect elsewhere\n",
+        )
+
+
+async def test_where_the_token_of_a_name_may_be_is_said(node: Node, port: int) -> None:
+    url = f"ws://127.0.0.1:{port}"
+    async with player(url, "nodette"):
+        code, err = await told(node, ARENA_URL=url)
+    assert code == 1
+    assert "its token is in the file .arena-token-nodette of the folder where it first ran" in err
 
 
 @pytest.mark.parametrize("only", [QUICK, pytest.param((), marks=pytest.mark.ci)], ids=["quick", "whole"])
