@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, get_args, get_origin
 
 import msgspec
@@ -25,12 +26,13 @@ from protocol.shown import among, shown
 
 SECRET = {"secret": True}
 """The `extra` of a type whose values are shown to nobody."""
+_fields = cache(msgspec.structs.fields)
 _FAULTS = (msgspec.ValidationError, UnicodeError, RecursionError)
 
 
 def wrong(value: Any, cls: type[Struct]) -> str | None:
     """What keeps a map from being this struct: the first field that is unknown, missing or not what it may be."""
-    fields = msgspec.structs.fields(cls)
+    fields = _fields(cls)
     config = cls.__struct_config__
     names = [field.name for field in fields]
     for name in value:
@@ -47,18 +49,28 @@ def wrong(value: Any, cls: type[Struct]) -> str | None:
 
 
 def _wrong(where: str, value: Any, kind: Any) -> str | None:
+    if _fits(value, kind):
+        return None
+    return _inside(where, value, kind) or f"{where} {_is(value, kind)}: {may_be(kind)}"
+
+
+def _fits(value: Any, kind: Any) -> bool:
     try:
         msgspec.convert(value, kind)
     except _FAULTS:
-        return _inside(where, value, kind) or f"{where} {_is(value, kind)}: {may_be(kind)}"
-    return None
+        return False
+    return True
 
 
 def _inside(where: str, value: Any, kind: Any) -> str | None:
     """What is wrong in a list or a map, if that is what it should be."""
     if type(value) is list and get_origin(kind) is list:
         (each,) = get_args(kind)
-        return next(filter(None, (_wrong(f"{where}[{at}]", item, each) for at, item in enumerate(value))), None)
+        first, end = 0, len(value)
+        while end - first > 1:  # in halves, as to convert one by one takes long
+            middle = (first + end) // 2
+            first, end = (middle, end) if _fits(value[first:middle], kind) else (first, middle)
+        return _wrong(f"{where}[{first}]", value[first], each)
     if type(value) is dict and isinstance(kind, type) and issubclass(kind, Struct):
         return f"{where}: {wrong(value, kind)}"
     return None

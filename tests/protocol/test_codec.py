@@ -282,6 +282,10 @@ def test_msgpack_travels_in_binary_frames_and_json_in_text_frames() -> None:
             {"type": "seek", "id": "1", "game": "nim", "opponents": ["ann", "b b"]},
             f"seek: opponents[1] is 'b b': {NAME_FORM}",
         ),
+        (
+            {"type": "seek", "id": "1", "game": "nim", "opponents": ["ann"] * 700 + ["b b"] * 2 + ["ann"]},
+            "seek: opponents[700] is 'b b': ",
+        ),
         ({"type": "seek", "id": "1", "game": "nim", "opponents": "ann"}, "seek: opponents is 'ann': a list"),
         ({"type": "ready", "match": "m", "nonce": "A" * 32}, "ready: nonce is 'AAA"),
         ({"type": "ready", "match": "m", "nonce": "a" * 31}, "16 bytes in lower-case hex, 32 digits"),
