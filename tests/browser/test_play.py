@@ -125,6 +125,7 @@ async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, riva
         assert not start["rated"]
         end = await play(page, rival, choose)
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
+        await expect(page.locator(".ending p").first).to_have_text("The match was played out.")
         await expect(page.locator(".asked")).to_be_hidden()
         await expect(page.locator(".players .time")).to_have_text(["", ""])  # `end` does not tell the clocks
         assert end["ranks"][start["seat"]] == 2

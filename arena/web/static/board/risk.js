@@ -120,7 +120,7 @@ function makeHolding(bot, seat) {
   const [lands, units] = [el("span", { class: "unit" }), el("span", { class: "unit" })];
   const held = el("span", { class: "held" }, territories, lands, ", ", troops, units, out);
   const bar = el("i", { class: "share" });
-  const element = el("li", { class: `seat-${seat}` }, seatSign(seat), el("b", { class: "bot" }, bot), held, el("span", { class: "share-bar", "aria-hidden": "true" }, bar));
+  const element = el("li", { class: `seat-${seat}` }, seatSign(seat), el("b", { class: "bot", title: bot }, bot), held, el("span", { class: "share-bar", "aria-hidden": "true" }, bar));
   return { element, territories, lands, troops, units, out, bar };
 }
 

@@ -17,8 +17,8 @@ const YOURS = {
   no_show: "you were not ready in time",
 };
 const TOGETHER = {
-  win: "played to the end",
-  draw: "played to the end",
+  win: "the match was played out",
+  draw: "the match was played out",
   ply_limit: "the match was as long as a match may be",
   round_limit: "the last round was played",
   void: "the arena called it off",
