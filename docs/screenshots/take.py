@@ -29,7 +29,7 @@ from library import Entrant, Library
 from players import Player, player
 
 HERE = Path(__file__).parent
-COLOURS = 64
+COLOURS = 256
 HELD_AT = 6
 """The ply at which the matches under way are held."""
 
@@ -153,7 +153,7 @@ async def settle(page: Page, name: str) -> None:
 async def take(page: Page, name: str) -> None:
     """A picture in few colours."""
     picture = Image.open(io.BytesIO(await page.screenshot(animations="disabled", caret="hide"))).convert("RGB")
-    reduced = picture.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    reduced = picture.quantize(COLOURS, kmeans=8, dither=Image.Dither.NONE)
     reduced.save(HERE / f"{name}.png", optimize=True)
 
 
