@@ -38,8 +38,9 @@ def compare(
         raise UsageFault(str(exc)) from exc
     root = rules.initial(Dice(b"compare", 0))[0]
     evaluate = evaluation(game, eval_)
-    told = f"every search runs on the first position of {game}, one after the other; that may take a minute"
-    print(f"arena-bot: {told}", file=sys.stderr)
+    if not json_:
+        told = f"every search runs on the first position of {game}, one after the other; that may take a minute"
+        print(f"arena-bot: {told}", file=sys.stderr)
     comparison = compare_searches(rules, root, depth, evaluate)
     if json_:
         import msgspec
