@@ -35,7 +35,8 @@ async def test_twenty_bad_messages_are_noted_with_the_last(serve: Any) -> None:
     assert await ann.closed() == 4000
     (incident,) = await noted(served, "ANN")
     assert incident.code == "4000"
-    assert incident.text == "closed after 20 bad messages; the last: seek: Expected str, got int - at game"
+    last = "seek: game is 5: the name of a game, as welcome has them"
+    assert incident.text == f"closed after 20 bad messages; the last: {last}"
 
 
 async def test_a_bot_that_runs_twice_is_told_so(serve: Any) -> None:
