@@ -6,7 +6,9 @@ COPY pyproject.toml README.md LICENSE ./
 COPY arena arena
 COPY bots bots
 COPY machine machine
+COPY measuring measuring
 COPY protocol protocol
+COPY referee referee
 RUN pip install --no-cache-dir --prefix=/installed --no-deps .
 
 FROM python:3.11-slim

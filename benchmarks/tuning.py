@@ -14,11 +14,11 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import islice
 
-from bots.tuning.cluster import cluster
 from bots.tuning.genetic import first_genes, schedule
 from bots.tuning.presets import PRESETS, Preset
 from bots.tuning.selfplay import Seats, play_all
-from bots.tuning.workers import IN_FLIGHT, Crew, processes, spread
+from machine.crew.cluster import cluster
+from machine.crew.workers import IN_FLIGHT, Crew, processes, spread
 from protocol import VERSION
 
 Play = Callable[[Sequence[Seats]], list[float]]

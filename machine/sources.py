@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 _HOME = Path(__file__).parents[1]
-_OURS = ("bots", "machine", "protocol")
+_OURS = ("bots", "machine", "measuring", "protocol", "referee")
 """The packages there that are followed where others are installed beside them."""
 _INSTALLED = ("site-packages", "dist-packages")
 _COMMENT = re.compile("#.*")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from arena.referee.result import Ratings, Result, SeatRating
 from arena.store.boards import LATEST
 from arena.store.browsing import (
     DRAWN,
@@ -23,6 +22,7 @@ from arena.store.browsing import (
 )
 from protocol.names import folded
 from protocol.reasons import VOID
+from referee.result import Ratings, Result, SeatRating
 
 
 class BruteForce:

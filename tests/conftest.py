@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from protocol import games
+
 settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 """What is right is so on a busy machine too."""
@@ -113,3 +115,11 @@ def broker(tmp_path: Path) -> Iterator[Mosquitto]:
     mosquitto.start()
     yield mosquitto
     mosquitto.kill()
+
+
+@pytest.fixture(scope="module")
+def dibs() -> Iterator[None]:
+    """The game for three is one that the arena knows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(games._WHERE, "dibs", "referee_table:Dibs")
+        yield

@@ -10,11 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.commands.tournament_options import Options, read_options
-from arena.referee import record as records
-from arena.referee.effects import Deadline, Effect, Expired, Forfeited, MatchEvent, Played, Readied, Resigned, Write
-from arena.referee.match import Match
-from arena.referee.record import Header, RecordedSeat
-from arena.referee.standing import Phase
 from arena.store.finishing import Finished
 from arena.store.store import Store
 from arena.store.times import written
@@ -25,6 +20,11 @@ from bots.reference.random_bot import RandomBot
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Clock, Player
+from referee import record as records
+from referee.effects import Deadline, Effect, Expired, Forfeited, MatchEvent, Played, Readied, Resigned, Write
+from referee.match import Match
+from referee.record import Header, RecordedSeat
+from referee.standing import Phase
 from turns import move_of, turn
 
 OPENED = datetime(2026, 1, 5, 9, tzinfo=UTC)

@@ -6,15 +6,15 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from arena.referee import reading
-from arena.referee.effects import Played, Readied
-from arena.referee.match import Match
 from arena.replay.verify import verify
 from arena.server.journal import Journal
 from arena.server.peer import Shown
 from arena.server.runner import Runner
 from patience import WITHIN
 from protocol.messages import End, FromServer
+from referee import reading
+from referee.effects import Played, Readied
+from referee.match import Match
 from referee_table import A_MOVE, NONCES, Table, header
 
 

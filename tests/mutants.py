@@ -29,7 +29,7 @@ FOUND = ("killed", "timeout")
 STRICT = re.compile(r", (strict=\w+)?\)")
 SETTINGS = """
 [tool.mutmut]
-source_paths = ["arena", "bots", "machine", "protocol"]
+source_paths = ["arena", "bots", "machine", "measuring", "protocol", "referee"]
 only_mutate = [{module}]
 also_copy = ["docs", "README.md"]
 pytest_add_cli_args = ["--hypothesis-profile=mutants", "-p", "no:cacheprovider"]

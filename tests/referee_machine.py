@@ -7,7 +7,10 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from arena.referee.effects import (
+from arena.replay.verify import verify
+from protocol.messages import MAX_STRIKES
+from protocol.reasons import LEAVING
+from referee.effects import (
     Delayed,
     Effect,
     Expired,
@@ -20,12 +23,9 @@ from arena.referee.effects import (
     Returned,
     Voided,
 )
-from arena.referee.reading import read_lines
-from arena.referee.record import Ply, Strike, write_line
-from arena.referee.standing import Phase
-from arena.replay.verify import verify
-from protocol.messages import MAX_STRIKES
-from protocol.reasons import LEAVING
+from referee.reading import read_lines
+from referee.record import Ply, Strike, write_line
+from referee.standing import Phase
 from referee_scripts import GAMES, GARBAGE, INFO, SEATS, WAITED
 from referee_table import Table
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from arena.referee.effects import Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
-from arena.referee.standing import Phase
 from protocol.messages import CHANCE
+from referee.effects import Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
+from referee.standing import Phase
 from referee_table import Table
 
 GAMES: list[tuple[str, dict[str, Any]]] = [

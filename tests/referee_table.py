@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 import msgspec
 
 from arena.ratings import ladder
-from arena.referee import reading
-from arena.referee import record as records
-from arena.referee.effects import Deadline, Effect, Expired, Finish, Played, Readied, Release, Show, Tell, Write
-from arena.referee.match import Match
-from arena.referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, header_of, public, write_line
-from arena.referee.standing import Phase
 from arena.replay.verify import verify
 from protocol.dice import Dice
 from protocol.games.base import Game
 from protocol.games.configs import integers, one_of, read_config
 from protocol.games.moves import illegal, move_fields
 from protocol.messages import CHANCE, Clock, End, Event, Player, Rejected, Start, Turn
+from referee import reading
+from referee import record as records
+from referee.effects import Deadline, Effect, Expired, Finish, Played, Readied, Release, Show, Tell, Write
+from referee.match import Match
+from referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, header_of, public, write_line
+from referee.standing import Phase
 
 SEED = bytes(range(32))
 A_MOVE = {"heap": 2, "take": 1}

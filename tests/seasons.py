@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arena.ratings import ladder
-from arena.referee.result import Result, SeatResult
 from arena.store.finishing import Finished
 from arena.store.store import Store
+from referee.result import Result, SeatResult
 
 
 def result(

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from arena.processes.process import BotCrashed
-from arena.referee.result import Result
 from arena.store.archive import Archive
 from arena.store.store import Store
 from arena.tournament.contestants import contestants
@@ -28,6 +27,7 @@ from patience import WITHIN
 from processes import serving
 from protocol.games import load
 from protocol.messages import Clock
+from referee.result import Result
 
 FAST = ("--clock", "1")
 

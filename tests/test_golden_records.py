@@ -12,10 +12,6 @@ from typing import Any
 
 import pytest
 
-from arena.referee import reading
-from arena.referee.effects import Expired, MatchEvent, Played, Resigned
-from arena.referee.match import Match
-from arena.referee.record import Record
 from arena.replay.verify import verify
 from golden import make
 from independent_client import canonical, sha256
@@ -23,6 +19,10 @@ from protocol.dice import Dice, match_key
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import CHANCE
+from referee import reading
+from referee.effects import Expired, MatchEvent, Played, Resigned
+from referee.match import Match
+from referee.record import Record
 
 every_record = pytest.mark.parametrize("name", make.GOLDEN)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("arena", "bots", "machine", "protocol")
+ROOMS = ("arena", "bots", "machine", "measuring", "protocol", "referee")
 MOST_LINES = 400
 MOST_LINES_OF_A_FUNCTION = 60
 HOT_LOOPS = {("bots/search/risk/campaign_tree.py", "prune"), ("bots/search/risk/duel_pruning.py", "prune")}

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from arena.referee import reading
-from arena.referee import record as records
-from arena.referee.redo import replay
 from arena.store.store import Store
 from commands import call, descendants, ends, faulty, passing, run, started
 from patience import WITHIN, found_in
 from protocol.games.theory.impartial import outcome_class
+from referee import reading
+from referee import record as records
+from referee.redo import replay
 
 EVERYONE = ["random", "greedy", "minimax", "alphabeta", "perfect", "--game", "nim", "--set", "nodes=200", "--seed", "7"]
 HALTING = faulty("halting")

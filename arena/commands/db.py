@@ -12,8 +12,6 @@ from rich.console import Console
 from rich.progress import Progress
 
 from arena.commands.tables import counted
-from arena.referee import reading
-from arena.referee.result import Result, SeatRating
 from arena.replay.agreement import differences
 from arena.replay.verify import verify
 from arena.store import database
@@ -22,6 +20,8 @@ from arena.store.store import Store
 from arena.store.store import upgrade as upgrade_file
 from protocol.errors import ArenaFault, BadRecord
 from protocol.shown import printable
+from referee import reading
+from referee.result import Result, SeatRating
 
 
 class Unsound(ArenaFault):

@@ -7,10 +7,10 @@ from contextlib import closing
 
 from arena.commands.documents import print_list
 from arena.commands.tables import table
-from arena.referee.result import Result
 from arena.store.store import Store
 from protocol.errors import UsageFault
 from protocol.games import game_class
+from referee.result import Result
 
 SHOWN = 50
 """How many matches a table shows unless told otherwise."""

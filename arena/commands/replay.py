@@ -14,9 +14,6 @@ from rich.text import Text
 from arena.commands import stepping
 from arena.commands.documents import document, print_line
 from arena.commands.tables import counted, say
-from arena.referee import reading
-from arena.referee.record import MOST_BYTES, Header, Record, Strike
-from arena.referee.redo import replay
 from arena.replay import document as documents
 from arena.replay import verify as verifying
 from arena.replay.document import Document
@@ -25,6 +22,9 @@ from arena.store.store import Store
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.reasons import PLAYED_OUT
 from protocol.shown import printable, rating
+from referee import reading
+from referee.record import MOST_BYTES, Header, Record, Strike
+from referee.redo import replay
 
 MADE_OF_RECORDS = (".json", ".html")
 SUFFIXES = (".jsonl", ".jsonl.gz", *MADE_OF_RECORDS)

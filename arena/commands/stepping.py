@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from arena.referee.course import Course
-from arena.referee.record import Ply, Record, Strike
-from arena.referee.redo import replay
 from arena.replay.plies import tell
 from protocol.errors import UsageFault
 from protocol.shown import printable
+from referee.course import Course
+from referee.record import Ply, Record, Strike
+from referee.redo import replay
 
 NEXT = "\r\n nC"
 BACK = "bpD"

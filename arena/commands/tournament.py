@@ -19,7 +19,6 @@ from arena.commands.holding import held
 from arena.commands.tables import counted
 from arena.commands.tournament_options import Options, read_options, surroundings
 from arena.commands.tournament_report import Report
-from arena.referee.result import Result
 from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.store.store import Store
@@ -27,6 +26,7 @@ from arena.tournament.plan import Plan
 from arena.tournament.sandbox import Surroundings
 from arena.tournament.tournament import Tournament
 from machine.prctl import keep_private
+from referee.result import Result
 
 
 def run(options: Options) -> None:

@@ -14,10 +14,10 @@ from rich.table import Table
 from arena.commands.documents import document
 from arena.commands.tables import counted
 from arena.ratings.standings import TableRow, head_to_head, table, unbeaten
-from arena.referee.result import Result
 from arena.tournament.plan import Plan
 from machine.writing import in_place_of
 from protocol.errors import ArenaFault
+from referee.result import Result
 
 WIDEST_CROSS_TABLE = 8
 

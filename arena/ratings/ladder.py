@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from arena.ratings import chain
 from arena.ratings.chain import Skill, Weighing
-from arena.referee.result import Ratings, SeatRating
 from protocol.errors import BadRecord
 from protocol.games import game_class
+from referee.result import Ratings, SeatRating
 
 MU = 25.0
 SIGMA = MU / 3

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from arena.referee.result import Result
 from protocol.reasons import FORFEITS, RESIGNED, VOID
+from referee.result import Result
 
 Z95 = 1.959963984540054
 

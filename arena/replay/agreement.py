@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from arena.ratings import ladder
-from arena.referee.closing import thinking
-from arena.referee.record import Record
-from arena.referee.result import Result, SeatRating, SeatResult
 from protocol.names import folded
 from protocol.reasons import VOID
+from referee.closing import thinking
+from referee.record import Record
+from referee.result import Result, SeatRating, SeatResult
 
 CLOCK_MS = 1
 """By so much may a clock that was read from a journal differ from the one that was written there."""

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from arena.referee.record import Footer, Header, Ply, Record, Strike
-from arena.referee.redo import replay
 from protocol.errors import BadRecord
+from referee.record import Footer, Header, Ply, Record, Strike
+from referee.redo import replay
 
 
 class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):

@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from arena.referee.record import Ply, Record
-from arena.referee.redo import replay
 from machine.exact.judging import judge_of
 from machine.exact.verdict import Judge, Verdict
 from protocol.games.base import Game
 from protocol.messages import CHANCE, Event
+from referee.record import Ply, Record
+from referee.redo import replay
 
 
 class Graded(Struct, frozen=True, kw_only=True):

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from arena.referee.record import Header, Ply, Strike
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 from protocol.shown import printable
+from referee.record import Header, Ply, Strike
 
 MOST_DEALT = 40
 """Characters of a deal that are shown: the board shows it all."""

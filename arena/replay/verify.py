@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from arena.ratings import ladder
-from arena.referee.clock import most_given
-from arena.referee.closing import pool_of
-from arena.referee.course import Course
-from arena.referee.record import Ply, Record
-from arena.referee.redo import replay
 from protocol.errors import BadRecord
 from protocol.games.base import Game
 from protocol.reasons import NO_SHOW, VOID
 from protocol.shown import shown
+from referee.clock import most_given
+from referee.closing import pool_of
+from referee.course import Course
+from referee.record import Ply, Record
+from referee.redo import replay
 
 
 def verify(record: Record) -> None:

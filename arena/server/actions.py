@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arena.referee.effects import Played, Readied, Resigned
 from arena.server.attendance import paused
 from arena.server.lobby import Lobby
 from arena.server.seeking import named
@@ -29,6 +28,7 @@ from protocol.messages import (
     Watch,
 )
 from protocol.names import folded
+from referee.effects import Played, Readied, Resigned
 
 EVERY_MATCH = "*"
 RESIGNING = 0.0013

@@ -15,10 +15,6 @@ from arena.network.encryption import Encryption
 from arena.network.gate import Access, Gate
 from arena.network.listener import Listener
 from arena.network.wire import Wire
-from arena.referee.match import Match
-from arena.referee.record import Header, RecordedSeat, header_of
-from arena.referee.result import Ratings, Result
-from arena.referee.rules import rules_of
 from arena.server.actions import everything
 from arena.server.audience import Rounds
 from arena.server.eligibility import Eligibility
@@ -43,6 +39,10 @@ from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault
 from protocol.games.base import Game
 from protocol.messages import Clock
+from referee.match import Match
+from referee.record import Header, RecordedSeat, header_of
+from referee.result import Ratings, Result
+from referee.rules import rules_of
 
 if TYPE_CHECKING:
     from arena.feed.feed import Feed

@@ -6,10 +6,10 @@ import itertools
 import time
 from collections.abc import Callable, Collection, Iterable
 
-from arena.referee.result import Result
 from arena.store.archive import Archive
 from arena.store.times import seconds_of
 from protocol.names import folded
+from referee.result import Result
 
 DAY = 24 * 3600.0
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from arena.referee.effects import Delayed, Effect, Expired, MatchEvent, Played, Readied, Resigned
 from arena.server.peer import Peer
+from referee.effects import Delayed, Effect, Expired, MatchEvent, Played, Readied, Resigned
 
 MOST_KEPT = 8
 """So many messages of a seat are kept; an honest bot sends one or two."""

@@ -11,9 +11,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from arena.referee.reading import read_lines, rows
-from arena.referee.record import AnyLine, Header, public, write_line
 from protocol.errors import ArenaFault, BadRecord
+from referee.reading import read_lines, rows
+from referee.record import AnyLine, Header, public, write_line
 
 USUAL_BYTES = 16 * 1024
 """Of a journal."""

@@ -6,7 +6,6 @@ import asyncio
 import functools
 from collections.abc import Callable
 
-from arena.referee.effects import Delayed
 from arena.server.attendance import Attendance, paused
 from arena.server.listing import KEPT, listing
 from arena.server.peer import Shown
@@ -17,6 +16,7 @@ from protocol.close_codes import SUPERSEDED
 from protocol.error_codes import UNAVAILABLE
 from protocol.messages import Error
 from protocol.names import folded
+from referee.effects import Delayed
 
 SHARES = 4
 """What a bot may have of the slots of one that is open: so many others find one."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from arena.ratings.ladder import INITIAL
-from arena.referee.record import Header
-from arena.referee.result import Ratings, Result
-from arena.referee.rules import rules_of
 from arena.server.eligibility import Eligibility
 from arena.store.archive import Archive
 from protocol.messages import Player
 from protocol.names import folded
+from referee.record import Header
+from referee.result import Ratings, Result
+from referee.rules import rules_of
 
 
 class KnownRatings:

@@ -6,14 +6,14 @@ import asyncio
 import logging
 from typing import NamedTuple
 
-from arena.referee.match import Match
-from arena.referee.record import AnyLine, Header, Secret
-from arena.referee.redo import Recalled
 from arena.server.journal import Journal, MatchJournal
 from arena.server.ratings import KnownRatings
 from arena.store.archive import Archive
 from protocol.errors import BadRecord, Fault
 from protocol.messages import Player
+from referee.match import Match
+from referee.record import AnyLine, Header, Secret
+from referee.redo import Recalled
 
 log = logging.getLogger("arena.server.restoring")
 

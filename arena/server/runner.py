@@ -6,7 +6,13 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from arena.referee.effects import (
+from arena.server.audience import Audience, Rounds
+from arena.server.holding import Hold
+from arena.server.journal import JournalFault, MatchJournal
+from arena.server.peer import Peer, Shown
+from protocol.error_codes import UNAVAILABLE
+from protocol.messages import Error, FromServer, ListedMatch
+from referee.effects import (
     Deadline,
     Effect,
     Expired,
@@ -22,16 +28,10 @@ from arena.referee.effects import (
     Voided,
     Write,
 )
-from arena.referee.match import Match
-from arena.referee.record import pack
-from arena.referee.redo import Recalled
-from arena.referee.result import Ratings, Result
-from arena.server.audience import Audience, Rounds
-from arena.server.holding import Hold
-from arena.server.journal import JournalFault, MatchJournal
-from arena.server.peer import Peer, Shown
-from protocol.error_codes import UNAVAILABLE
-from protocol.messages import Error, FromServer, ListedMatch
+from referee.match import Match
+from referee.record import pack
+from referee.redo import Recalled
+from referee.result import Ratings, Result
 
 TRY_AGAIN = 1.0
 """Seconds until what could not be recorded is tried again."""

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from arena.referee.result import Ratings, Result
 from arena.server.journal import Journal, JournalFault
 from arena.server.runner import Runner
 from arena.store.archive import Archive
@@ -16,6 +15,7 @@ from arena.store.times import utc
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import Fault
 from protocol.messages import Error
+from referee.result import Ratings, Result
 
 PATIENCE = 2.0
 """After so many seconds seats are told that their match is not stored yet."""

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
-from arena.referee.result import Ratings
 from arena.store.database import StoreUnavailable
 from arena.store.finishing import Finished
 from arena.store.store import Store
 from protocol.errors import Fault
+from referee.result import Ratings
 
 T = TypeVar("T")
 MOST_IN_A_BATCH = 16

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from arena.ratings import ladder
-from arena.referee.result import SeatRating
 from arena.store import finishing, reading, summaries
 from arena.store.finishing import Tallies, Tally
 from arena.store.schema import matches, ratings, seats
+from referee.result import SeatRating
 
 _NUMBERS = ("mu_before", "sigma_before", "mu_after", "sigma_after")
 

@@ -7,9 +7,9 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from arena.ratings.standings import TableRow
-from arena.referee.result import Result, SeatResult
 from arena.store.reading import LeaderboardRow
 from protocol.reasons import VOID
+from referee.result import Result, SeatResult
 
 T = TypeVar("T")
 UNRATED = "unrated"

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 
-from arena.referee.result import Result, SeatRating
 from arena.store import audit, reading
 from arena.store.schema import bots, matches, metadata, records, tournament_id, tournaments
 from protocol.digest import canonical
 from protocol.names import folded, is_bot_name
+from referee.result import Result, SeatRating
 
 Look = Callable[[Result, tuple[SeatRating, ...], bytes], Iterable[str]]
 """What is wrong with a result, its ratings and its record beside each other."""

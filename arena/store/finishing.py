@@ -11,13 +11,13 @@ from sqlalchemy.dialects.sqlite import insert
 
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
-from arena.referee.result import Ratings, Result
 from arena.store import reading, summaries
 from arena.store.browsing import group_of, outcome_of
 from arena.store.schema import bots, matches, ratings, records, seats
 from arena.store.times import utc
 from protocol.digest import canonical
 from protocol.names import folded
+from referee.result import Ratings, Result
 
 
 class Finished(NamedTuple):

@@ -10,7 +10,6 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, select
 
 from arena.ratings import ladder
-from arena.referee.result import Result
 from arena.store import boards, database, incidents, reading, searching, tournaments
 from arena.store.browsing import (
     UNRATED,
@@ -31,6 +30,7 @@ from arena.store.incidents import Incident
 from arena.store.schema import counts, matches, records
 from arena.store.schema import tournaments as played_in
 from protocol.errors import UsageFault
+from referee.result import Result
 
 T = TypeVar("T")
 P = ParamSpec("P")

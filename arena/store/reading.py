@@ -11,10 +11,10 @@ from msgspec import Struct
 from sqlalchemy import Connection, Select, func, select
 
 from arena.ratings import ladder
-from arena.referee.result import Ratings, Result, SeatRating, SeatResult
 from arena.store.database import StoreFailed
 from arena.store.schema import bots, matches, ratings, seats
 from protocol.names import folded
+from referee.result import Ratings, Result, SeatRating, SeatResult
 
 MOST_ASKED_AT_ONCE = 500
 _OF_A_SEAT = (

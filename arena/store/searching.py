@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 from sqlalchemy import Connection, select, text
 
-from arena.referee.result import Result
 from arena.store import reading
 from arena.store.boards import bot_of
 from arena.store.browsing import OUTCOMES, Page, Search
@@ -21,6 +20,7 @@ from arena.store.cursors import cursor, place_of
 from arena.store.schema import matches
 from arena.store.times import written
 from protocol.errors import UsageFault
+from referee.result import Result
 
 _NEWEST = """
 SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE {chosen}) AS part, json_each((

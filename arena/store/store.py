@@ -17,7 +17,6 @@ from sqlalchemy.dialects.sqlite import insert
 
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
-from arena.referee.result import Ratings, Result
 from arena.store import audit, checking, database, finishing, incidents, reading, summaries
 from arena.store.checking import Look
 from arena.store.database import NoDatabase
@@ -29,6 +28,7 @@ from arena.store.schema import bots, matches, ratings, records, seats, tournamen
 from arena.store.times import utc
 from protocol.errors import UsageFault
 from protocol.names import folded
+from referee.result import Ratings, Result
 
 
 class NameInUse(UsageFault):

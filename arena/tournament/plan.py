@@ -17,12 +17,12 @@ from msgspec import Struct
 from arena.ratings import pairing
 from arena.ratings.pairing import Pairing
 from arena.ratings.standings import points
-from arena.referee.result import Result
 from arena.tournament.contestants import Contestant
 from protocol.dice import Dice
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Clock
+from referee.result import Result
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ _NOBODYS = range(61_184, 65_520)
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "ssl/certs", "ssl/openssl.cnf")
 _OF_A_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
-_OURS = ("arena", "bots", "machine", "protocol")
+_OURS = ("arena", "bots", "machine", "measuring", "protocol", "referee")
 _APART = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
     *("--hostname", "bot", "--die-with-parent"),

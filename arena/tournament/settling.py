@@ -7,10 +7,10 @@ import heapq
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from arena.referee.result import Ratings, Result
 from arena.server.settling import Ended
 from arena.store.archive import Archive
 from arena.store.finishing import Finished
+from referee.result import Ratings, Result
 
 
 class InOrder:

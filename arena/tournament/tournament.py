@@ -16,7 +16,6 @@ from arena.network.places import Bounds
 from arena.processes.orders import Order
 from arena.processes.process import BotCrashed, BotProcess, Crash
 from arena.ratings.pairing import Pairing
-from arena.referee.result import Result
 from arena.server.arena import Arena
 from arena.server.journal import Journal
 from arena.store.archive import Archive
@@ -30,6 +29,7 @@ from protocol import launch
 from protocol.close_codes import GOING_AWAY
 from protocol.errors import ArenaFault
 from protocol.reasons import DISCONNECTED, NO_SHOW
+from referee.result import Result
 
 HOST = "127.0.0.1"
 HELLO_WITHIN = 180.0

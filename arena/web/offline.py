@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-from arena.referee.record import Record
-from arena.referee.result import SeatResult
 from arena.replay.document import Document, document
 from arena.replay.grading import Grades, grade
 from arena.web import bundle
@@ -14,6 +12,8 @@ from arena.web.rendering import VIEWER_SHEETS, rendered
 from arena.web.results import sentence
 from arena.web.site import STATIC
 from protocol.errors import UsageFault
+from referee.record import Record
+from referee.result import SeatResult
 
 ENTRY = "viewer/offline.js"
 SHEETS = ("style.css", *VIEWER_SHEETS)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from arena.referee.result import Result, SeatResult
 from arena.store.browsing import DRAWN, LOST, VOIDED, WON, group_of, outcome_of
 from arena.web.formats import plural
 from protocol import reasons
 from protocol.names import folded
+from referee.result import Result, SeatResult
 
 WORDS = {
     reasons.WIN: "played out",

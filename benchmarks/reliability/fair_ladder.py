@@ -27,7 +27,7 @@ from rig import WITHIN, Raw, Server, small_or_asked
 
 HASTY = """
 from arena import cli
-from arena.referee import match
+from referee import match
 from arena.server import attendance
 match.READY_WITHIN /= {haste}
 for name in ("FIRST", "LONGEST", "LONGEST_OF_ADDRESS", "FORGOTTEN"):

@@ -20,9 +20,9 @@ import msgspec
 from rig import Closed, Raw
 
 from arena.commands.db import look
-from arena.referee import reading
-from arena.referee.record import Ply
 from arena.store.store import Store
+from referee import reading
+from referee.record import Ply
 
 SLOTS = 3
 SETTLED = 90.0

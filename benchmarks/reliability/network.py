@@ -26,12 +26,12 @@ import uvloop
 from rig import WITHIN, Server, small_or_asked
 
 from arena.doctor.cable import Cable, Link
-from arena.referee.reading import read
 from arena.store.store import Store
 from bots import Bot, Turn
 from bots.client.run import Client
 from bots.client.settings import Settings
 from protocol.messages import End, Start
+from referee.reading import read
 
 SETTLED_WITHIN = 120.0
 """Seconds in which a match ends whose bots are gone: a bank for each seat, and as long again."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bots.tuning.genetic import Gene
 from bots.tuning.selfplay import Seats, Setup, play_all
-from bots.tuning.workers import Crew, spread
+from machine.crew.workers import Crew, spread
 from protocol import VERSION
 
 _Z95 = NormalDist().inv_cdf(0.975)

@@ -22,7 +22,7 @@ from bots.tuning.selfplay import Setup, check
 from bots.tuning.session import pace
 from bots.tuning.tuning import check_seed
 from bots.tuning.weights import NAMES, WEIGHED, read_weights
-from bots.tuning.workers import Crew
+from machine.crew.workers import Crew
 from protocol import VERSION
 from protocol.errors import UsageFault
 from protocol.shown import shown

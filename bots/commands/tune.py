@@ -24,7 +24,7 @@ from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.session import Tuner, pace
 from bots.tuning.tuning import Tuning, check_tuning, numbers, under_way
 from bots.tuning.weights import WEIGHED
-from bots.tuning.workers import Crew
+from machine.crew.workers import Crew
 from protocol import VERSION
 from protocol.errors import ArenaFault, UsageFault
 from protocol.shown import shown

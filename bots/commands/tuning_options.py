@@ -14,11 +14,11 @@ from typing import Any
 from msgspec import structs
 
 from bots.client.warm_up import default_lock, warming_up
-from bots.tuning.cluster import cluster
 from bots.tuning.genetic import Method
 from bots.tuning.selfplay import Setup, ready
 from bots.tuning.tuning import config_text
-from bots.tuning.workers import Crew, processes
+from machine.crew.cluster import cluster
+from machine.crew.workers import Crew, processes
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
 from protocol.shown import shown

@@ -16,7 +16,7 @@ from bots.tuning.file import NotKept, write
 from bots.tuning.genetic import Generation, fitness, middle, schedule
 from bots.tuning.selfplay import Seats, play_all
 from bots.tuning.tuning import Running, Tuning, under_way
-from bots.tuning.workers import Crew, spread
+from machine.crew.workers import Crew, spread
 
 KEEPING = 0.05
 """The share of the time that writing the file may take between generations."""

@@ -1,11 +1,11 @@
-"""A running arena on a free port, a client that knows the protocol only, and a game for three."""
+"""A running arena on a free port and a client that knows the protocol only."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.store.store import Store
 from patience import WITHIN
-from protocol import games
 from protocol.messages import Clock
 
 
@@ -162,11 +161,3 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
         for client in served.clients:
             await client.wire.close()
         await served.stop()
-
-
-@pytest.fixture(scope="module")
-def dibs() -> Iterator[None]:
-    """The game for three is one that the arena knows."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(games._WHERE, "dibs", "referee_table:Dibs")
-        yield

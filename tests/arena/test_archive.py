@@ -10,13 +10,13 @@ from typing import Any, cast
 
 import pytest
 
-from arena.referee.result import Ratings, Result
 from arena.store import archive as archives
 from arena.store.archive import Archive
 from arena.store.database import StoreFailed, StoreUnavailable
 from arena.store.finishing import Finished
 from arena.store.store import Store
 from patience import WITHIN
+from referee.result import Ratings, Result
 
 
 class Shelf:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from arena.referee import match as referee
 from arena.server import seeking
 from arena.server.attendance import FIRST, FORGOTTEN, LONGEST, LONGEST_OF_ADDRESS, Attendance, Pauses, paused
 from protocol.messages import Clock
+from referee import match as referee
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
 

@@ -15,7 +15,6 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from arena.ratings.standings import head_to_head, table
-from arena.referee.result import Result
 from arena.store.boards import MOST_POINTS
 from arena.store.browsing import OUTCOMES, SORTS, Page, Search
 from arena.store.cursors import cursor
@@ -25,6 +24,7 @@ from arena.store.store import Store
 from brute_force import BruteForce
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class
+from referee.result import Result
 from seasons import finish, result, season
 
 BOTS = ["ann", "Bob", "cid", "dan-2", "eve", "fay"]

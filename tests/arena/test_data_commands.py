@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tables import table
-from arena.referee.result import Result, SeatResult
 from arena.store.finishing import Finished
 from arena.store.lock import lock
 from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import Done, call
+from referee.result import Result, SeatResult
 
 Arena = Callable[..., Done]
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee.effects import Resigned
-from arena.referee.record import Footer, pack, public, write_line
-from arena.referee.result import Ratings
 from arena.store.finishing import Finished
 from arena.store.store import Store
 from commands import Done, call
+from referee.effects import Resigned
+from referee.record import Footer, pack, public, write_line
+from referee.result import Ratings
 from referee_table import Table
 
 Check = Callable[..., Done]

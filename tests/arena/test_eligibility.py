@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from arena.ratings.pairing import Seeker, ladder_groups
-from arena.referee.result import Result, SeatResult
 from arena.server.eligibility import DAY, Eligibility
 from arena.store.archive import Archive
 from arena.store.finishing import Finished
 from arena.store.store import Store
 from arena.store.times import seconds_of, utc
+from referee.result import Result, SeatResult
 
 POOL = "nim/classic"
 

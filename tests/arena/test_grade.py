@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from arena.commands.grade import grade
-from arena.referee.effects import Resigned, Voided
-from arena.referee.standing import Phase
 from arena.replay.grading import Graded, graded
 from commands import call
 from machine.compiled import FAST
 from machine.exact.duel import load_or_solve
 from protocol.errors import UsageFault
 from protocol.games.risk.maps import named
+from referee.effects import Resigned, Voided
+from referee.standing import Phase
 from referee_table import Table
 
 needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")

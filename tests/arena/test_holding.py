@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from arena.referee import reading
 from arena.replay.verify import verify
 from arena.server import arena, runner, settling
 from arena.store import archive, database
 from patience import WITHIN
+from referee import reading
 
 
 @pytest.fixture(autouse=True)

@@ -70,7 +70,7 @@ async def test_a_connection_that_breaks_off_or_is_closed_with_a_match_under_way_
 
 
 async def test_a_match_that_a_bot_does_not_come_to_is_noted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.referee.match.READY_WITHIN", 0.05)
+    monkeypatch.setattr("referee.match.READY_WITHIN", 0.05)
     served = await serve()
     _, second, start, _ = await served.pair()
     await second.ready(start)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee.record import Begun, Header, Secret, write_line
 from arena.server.journal import Journal, JournalFault
 from protocol.errors import BadRecord
+from referee.record import Begun, Header, Secret, write_line
 from referee_table import Table
 
 
@@ -195,7 +195,7 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 from arena.server.journal import Journal, JournalFault
-from arena.referee.record import Secret, write_line
+from referee.record import Secret, write_line
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 line = Secret(seed="0" * 64)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from arena.ratings import ladder
 from arena.ratings.ladder import BUMP, SIGMA, Rating, Standing
-from arena.referee.result import Ratings
 from protocol.errors import BadRecord, UnknownGame
+from referee.result import Ratings
 
 
 def rated(game: str, ranks: list[int], *standings: Standing, versions: list[str] | None = None) -> Ratings:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from arena.ratings import ladder
 from arena.ratings.ladder import BETA, MU, SIGMA, Rating
-from arena.referee.result import Ratings, SeatRating
+from referee.result import Ratings, SeatRating
 
 FAR = [Rating(400, 1.0), Rating(25, 2.0), Rating(-380, 1.5)]
 """Too far apart for doubles."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from arena.referee import reading
-from arena.referee.result import Result, SeatResult
 from arena.replay.verify import verify
 from arena.server import seeking
 from arena.store.finishing import Finished
+from referee import reading
+from referee.result import Result, SeatResult
 
 
 def won(match: str, winner: str, loser: str) -> Result:

@@ -279,7 +279,7 @@ async def test_an_open_seek_holds_a_slot_until_its_match_is_over(serve: Any) -> 
 
 
 async def test_who_missed_a_match_pauses_with_its_open_seeks_too(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.referee.match.READY_WITHIN", 0.05)
+    monkeypatch.setattr("referee.match.READY_WITHIN", 0.05)
     served = await serve()
     house, ann = await served.enter("house", slots=3), await served.enter("ann")
     for game in ("nim", "grundy"):

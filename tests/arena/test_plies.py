@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from arena.referee.record import Ply
 from arena.replay.plies import tell
 from protocol.games.nim import Nim
 from protocol.messages import Event
+from referee.record import Ply
 from referee_table import Table
 
 DEAL = Event(ply=0, seat=-1, move={"heaps": [3, 5, 7]})

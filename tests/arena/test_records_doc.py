@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.referee import reading
-from arena.referee.effects import Resigned
 from arena.replay.verify import verify
 from protocol import VERSION
+from referee import reading
+from referee.effects import Resigned
 from referee_table import Table, header
 
 DOC = (Path(__file__).parents[2] / "docs" / "records.md").read_text()

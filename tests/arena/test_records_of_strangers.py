@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from arena.commands.replay import load
-from arena.referee import reading
-from arena.referee.record import MOST_BYTES, write_line
 from arena.replay.verify import verify
 from protocol.errors import BadRecord
+from referee import reading
+from referee.record import MOST_BYTES, write_line
 from referee_table import A_MOVE, Table
 
 SIZE = 8 * 1024 * 1024

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from arena.referee.effects import Resigned
-from arena.referee.match import Match
 from arena.server import arena
 from arena.server.runner import Runner
 from patience import WITHIN
 from protocol.close_codes import RESTARTING
+from referee.effects import Resigned
+from referee.match import Match
 
 
 class Held:

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import uvloop
 
-from arena.referee.effects import Effect, Held, Played, Resigned, Show, Voided
-from arena.referee.record import Ply
-from arena.referee.standing import Phase
 from match_room import Friend, Room
 from protocol.errors import BadRecord
 from protocol.messages import End, FromServer, Rejected, Start, Turn
+from referee.effects import Effect, Held, Played, Resigned, Show, Voided
+from referee.record import Ply
+from referee.standing import Phase
 from referee_table import A_MOVE, Dibs
 
 pytestmark = pytest.mark.usefixtures("dibs")

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from arena.referee.effects import Forfeited, Played, Readied, Resigned, Voided
-from arena.referee.record import Ply, Void
 from arena.server import runner
 from arena.server.holding import MOST_KEPT
 from arena.server.journal import JournalFault
 from match_room import Friend, Room
 from patience import WITHIN
 from protocol.messages import Error, Rejected, Start, Turn
+from referee.effects import Forfeited, Played, Readied, Resigned, Voided
+from referee.record import Ply, Void
 from referee_table import A_MOVE
 
 

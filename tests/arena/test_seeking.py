@@ -11,12 +11,12 @@ from types import FrameType
 
 import pytest
 
-from arena.referee.rules import rules_of
 from arena.server import seeking
 from arena.server.waiting import Sought, kind_of
 from hall import Hall
 from patience import WITHIN
 from protocol.games import load
+from referee.rules import rules_of
 
 
 @pytest.fixture

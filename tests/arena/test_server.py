@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from arena.network.binding import PortFault
-from arena.referee import match as referee
-from arena.referee import reading
 from arena.replay.verify import verify
 from protocol.messages import Clock
+from referee import match as referee
+from referee import reading
 
 
 async def played(serve: Any, **seek: Any) -> tuple[Any, dict[str, Any], dict[str, Any]]:

@@ -13,10 +13,10 @@ import pytest
 import uvloop
 from websockets.frames import Frame, Opcode
 
-from arena.referee.record import Ply
 from arena.server.peer import Shown
 from arena.server.runner import Runner
 from protocol.messages import Clock, FromServer, Turn
+from referee.record import Ply
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="other kernels don't say when a move arrived"),

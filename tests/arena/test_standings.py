@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arena.ratings.standings import head_to_head, interval, points, table, unbeaten
-from arena.referee.result import Result, SeatResult
+from referee.result import Result, SeatResult
 
 
 def result(*seats: tuple[str, int], reason: str = "win", loser: str = "win") -> Result:

@@ -18,7 +18,6 @@ from arena.commands.config import ServerSettings
 from arena.commands.tournament_options import Options
 from arena.network.binding import PortFault
 from arena.network.listener import Listener
-from arena.referee.record import Secret
 from arena.server.arena import Arena
 from arena.server.journal import Journal, JournalFault
 from arena.store.database import StoreFailed
@@ -26,6 +25,7 @@ from arena.store.finishing import Finished
 from arena.store.store import Store
 from commands import children
 from protocol.errors import ArenaFault
+from referee.record import Secret
 from referee_table import SEED, header
 
 

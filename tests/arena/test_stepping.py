@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee.effects import Resigned
 from commands import REPOSITORY, call
 from patience import WITHIN
+from referee.effects import Resigned
 from referee_table import Table, header
 
 

@@ -17,7 +17,6 @@ import pytest
 
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
-from arena.referee.result import Ratings, Result
 from arena.store import database
 from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed, StoreUnavailable, WrongSchema
 from arena.store.finishing import Finished
@@ -26,6 +25,7 @@ from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.store import NameInUse, Store, upgrade
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import ArenaFault, UsageFault
+from referee.result import Ratings, Result
 from seasons import result, season
 
 

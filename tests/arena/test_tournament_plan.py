@@ -10,7 +10,6 @@ import pytest
 from msgspec.structs import replace
 
 from arena.ratings.pairing import Pairing
-from arena.referee.result import Ratings, Result, SeatResult
 from arena.store.archive import Archive
 from arena.store.finishing import Finished
 from arena.tournament.contestants import Contestant
@@ -20,6 +19,7 @@ from protocol.errors import ArenaFault
 from protocol.games import load
 from protocol.games.theory.impartial import outcome_class
 from protocol.messages import Clock
+from referee.result import Ratings, Result, SeatResult
 
 
 def plan(bots: str = "abcd", **changes: Any) -> Plan:

@@ -14,7 +14,7 @@ import pytest
 from bots.reference.alphabeta import AlphaBeta
 from bots.search.risk.settings import CampaignSettings, DuelSettings
 from bots.tuning.selfplay import KEPT, Seats, Setup, check, play, play_all, ready
-from bots.tuning.workers import processes
+from machine.crew.workers import processes
 from protocol import VERSION
 from protocol.dice import Dice
 from protocol.errors import ArenaFault, UsageFault

@@ -23,8 +23,8 @@ from bots.search.risk.settings import CampaignSettings
 from bots.tuning.presets import PRESETS
 from bots.tuning.selfplay import Seats, play
 from bots.tuning.weights import WEIGHED
-from bots.tuning.workers import Crew, processes
 from commands import at_terminal, call, children, ends, run, started
+from machine.crew.workers import Crew, processes
 from patience import WITHIN
 from protocol import VERSION
 from protocol.errors import UsageFault

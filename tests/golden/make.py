@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from arena.referee import reading
-from arena.referee import record as records
-from arena.referee.effects import Deadline, Effect, Expired, MatchEvent, Played, Readied, Resigned, Write
-from arena.referee.match import Match
-from arena.referee.record import AnyLine, Header, RecordedSeat
-from arena.referee.standing import Phase
 from protocol.games import load
 from protocol.messages import Clock, Player
+from referee import reading
+from referee import record as records
+from referee.effects import Deadline, Effect, Expired, MatchEvent, Played, Readied, Resigned, Write
+from referee.match import Match
+from referee.record import AnyLine, Header, RecordedSeat
+from referee.standing import Phase
 
 HERE = Path(__file__).parent
 THINKING = 0.25

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from arena.referee import reading
-from arena.referee.record import Ply
-from arena.referee.redo import replay
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice, commitment, match_key
 from protocol.digest import canonical, first_digest, next_digest
 from protocol.games import NAMES, load
 from protocol.messages import End, Event, FromClient, FromServer, Start, Turn
 from protocol.schema import message_schema, schema_text
+from referee import reading
+from referee.record import Ply
+from referee.redo import replay
 
 DOCS = Path(__file__).parents[2] / "docs"
 CONTRACT = (DOCS / "protocol.md").read_text()

@@ -14,13 +14,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.referee import reading
 from arena.replay.document import document
 from arena.web.site import STATIC
 from golden import make
 from golden.make import Golden
 from independent_client import canonical
 from patience import WITHIN
+from referee import reading
 
 Lines = list[dict[str, Any]]
 Steps = list[dict[str, Any]]

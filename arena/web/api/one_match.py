@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from arena.referee import reading
-from arena.referee.result import Result
 from arena.replay import document as documents
 from arena.replay import grading
 from arena.replay.document import Document
@@ -15,6 +13,8 @@ from arena.web.api.queries import Query
 from arena.web.faults import NotFound
 from arena.web.offline import offline_page
 from protocol.shown import shown
+from referee import reading
+from referee.result import Result
 
 
 def result(asked: Inquiry[Query]) -> Result:

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from arena.ratings import ladder
-from arena.referee.result import Result
 from arena.store.browsing import (
     BotRow,
     Ending,
@@ -31,6 +30,7 @@ from arena.web.api.queries import BoardQuery, BotsQuery, MatchesQuery, OfGame, O
 from arena.web.faults import NotFound
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
+from referee.result import Result
 
 R = TypeVar("R")
 

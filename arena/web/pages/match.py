@@ -8,8 +8,6 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.referee import reading
-from arena.referee.record import Record
 from arena.web.faults import NotFound
 from arena.web.rendering import page, site_of
 from arena.web.results import sentence
@@ -17,6 +15,8 @@ from machine.exact.judging import has_judge
 from protocol.errors import BadRecord, Fault
 from protocol.games import load
 from protocol.names import MATCH_PATTERN
+from referee import reading
+from referee.record import Record
 
 _is_id = re.compile(MATCH_PATTERN).match
 

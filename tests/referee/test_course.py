@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from arena.referee.course import Course
 from protocol.digest import first_digest, next_digest
 from protocol.errors import IllegalMove
 from protocol.games import load
 from protocol.messages import CHANCE
+from referee.course import Course
 from referee_table import SEED
 
 pytestmark = pytest.mark.usefixtures("dibs")

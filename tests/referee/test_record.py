@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from arena.referee import reading
-from arena.referee import record as records
-from arena.referee.effects import Readied, Resigned, Voided
 from arena.replay.verify import verify
 from protocol.errors import BadRecord
+from referee import reading
+from referee import record as records
+from referee.effects import Readied, Resigned, Voided
 from referee_table import Table, header
 
 pytestmark = pytest.mark.usefixtures("dibs")

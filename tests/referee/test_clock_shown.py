@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.referee.clock import TimeBanks
+from referee.clock import TimeBanks
 
 
 def test_the_running_bank_is_shown_as_of_now() -> None:

@@ -15,7 +15,7 @@ from traceback import walk_tb
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from bots.tuning.workers import Crew, R, T
+from machine.crew.workers import Crew, R, T
 from protocol.errors import ArenaFault, UsageFault
 
 ANSWER_WITHIN = 8.0

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 import chores
-from bots.tuning.workers import CHUNK_SECONDS, IN_FLIGHT, Crew, processes, spread
+from machine.crew.workers import CHUNK_SECONDS, IN_FLIGHT, Crew, processes, spread
 from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
 
 TESTS = Path(__file__).parents[1]
 SCRIPT = """
 import os, signal, sys, chores
-from bots.tuning.workers import processes
+from machine.crew.workers import processes
 try:
     with processes(2) as crew:
         for done in crew.run(chores.strike, [None, (%s, signal.%s), (os.getpid(), 0)]):

@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from arena.referee.clock import TimeBanks
-from arena.referee.course import Course
-from arena.referee.record import MOST_INFO, size_of
 from protocol.errors import MalformedMessage
 from protocol.messages import Event, Info
 from protocol.reasons import ABSENCES
+from referee.clock import TimeBanks
+from referee.course import Course
+from referee.record import MOST_INFO, size_of
 
 
 class Phase(enum.IntEnum):

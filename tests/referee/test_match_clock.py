@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from arena.referee.effects import Deadline, Delayed, Expired, Held, Left, Resigned, Returned
-from arena.referee.record import write_line
-from arena.referee.standing import Phase
+from referee.effects import Deadline, Delayed, Expired, Held, Left, Resigned, Returned
+from referee.record import write_line
+from referee.standing import Phase
 from referee_table import A_MOVE, Table, ended
 
 pytestmark = pytest.mark.usefixtures("dibs")

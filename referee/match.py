@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from arena.referee import telling
-from arena.referee.clock import TimeBanks
-from arena.referee.closing import footer_of, result_of, thinking
-from arena.referee.course import Course
-from arena.referee.effects import (
+from protocol.codec import read_info
+from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
+from protocol.messages import MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
+from protocol.reasons import DISCONNECTED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
+from referee import telling
+from referee.clock import TimeBanks
+from referee.closing import footer_of, result_of, thinking
+from referee.course import Course
+from referee.effects import (
     Deadline,
     Delayed,
     Effect,
@@ -33,15 +37,11 @@ from arena.referee.effects import (
     Voided,
     Write,
 )
-from arena.referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void
-from arena.referee.redo import Recalled, course_of, recall
-from arena.referee.result import Ratings, Result
-from arena.referee.rules import rules_of
-from arena.referee.standing import MatchStanding, Phase, Snapshot
-from protocol.codec import read_info
-from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
-from protocol.messages import MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
-from protocol.reasons import DISCONNECTED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
+from referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void
+from referee.redo import Recalled, course_of, recall
+from referee.result import Ratings, Result
+from referee.rules import rules_of
+from referee.standing import MatchStanding, Phase, Snapshot
 
 READY_WITHIN = 10.0
 RETURN_WITHIN = 30.0

@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.referee import telling
-from arena.referee.effects import (
+from arena.replay.verify import verify
+from protocol.messages import Error, Rejected, Start, Turn
+from referee import telling
+from referee.effects import (
     Delayed,
     Expired,
     Forfeited,
@@ -23,11 +25,9 @@ from arena.referee.effects import (
     Voided,
     Write,
 )
-from arena.referee.match import READY_WITHIN, Match
-from arena.referee.record import Ply, Strike
-from arena.referee.standing import Phase
-from arena.replay.verify import verify
-from protocol.messages import Error, Rejected, Start, Turn
+from referee.match import READY_WITHIN, Match
+from referee.record import Ply, Strike
+from referee.standing import Phase
 from referee_table import A_MOVE, NONCES, Table, ended
 
 # Before the first turn

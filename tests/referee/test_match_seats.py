@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from arena.referee.effects import Forfeited, Left, Played, Readied, Resigned, Returned, Tell
-from arena.referee.match import RETURN_WITHIN
 from protocol.messages import Start, Turn
+from referee.effects import Forfeited, Left, Played, Readied, Resigned, Returned, Tell
+from referee.match import RETURN_WITHIN
 from referee_table import A_MOVE, Table, ended
 
 BAD = {"heap": 0, "take": 9}

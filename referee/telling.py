@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from arena.referee.course import Course
-from arena.referee.record import Header
-from arena.referee.result import Ratings
-from arena.referee.standing import MatchStanding, Phase
 from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
 from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
 from protocol.games.base import Game
 from protocol.messages import MAX_STRIKES, End, Error, Event, ListedMatch, Outcome, Player, Rejected, Start, Turn
+from referee.course import Course
+from referee.record import Header
+from referee.result import Ratings
+from referee.standing import MatchStanding, Phase
 
 MOST_TOLD = 512 * 1024
 """Bytes of events, in JSON, that one message carries at most: a frame is 1 MiB, and a seat may have slept for long."""

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from arena.referee.course import Course
 from protocol.dice import Dice, match_key
 from protocol.digest import next_digest
 from protocol.games import load
+from referee.course import Course
 from referee_table import SEED
 
 NONCES = (b"\x01" * 16, b"")

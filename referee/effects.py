@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from arena.referee.record import AnyLine
 from protocol.messages import End, Error, Rejected, Start, Turn
+from referee.record import AnyLine
 
 
 class Readied(Struct, frozen=True, gc=False):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from arena.referee.effects import Delayed, Expired, Forfeited, Held, Left, Readied, Resigned, Returned, Voided
-from arena.referee.match import RETURN_WITHIN, Match
-from arena.referee.record import Begun, Strike, Void
-from arena.referee.standing import Phase
 from protocol.errors import BadRecord
+from referee.effects import Delayed, Expired, Forfeited, Held, Left, Readied, Resigned, Returned, Voided
+from referee.match import RETURN_WITHIN, Match
+from referee.record import Begun, Strike, Void
+from referee.standing import Phase
 from referee_table import A_MOVE, NONCES, Table, ended
 
 pytestmark = pytest.mark.usefixtures("dibs")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from arena.referee.effects import Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
-from arena.referee.match import Match
 from protocol.games.base import Game
+from referee.effects import Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
+from referee.match import Match
 from referee_scripts import GAMES, READY, SCRIPTS, STEPS, rehearsed, step
 from referee_table import A_MOVE, Dibs, Table, ended
 

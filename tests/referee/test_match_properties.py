@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.referee.effects import Returned, Voided, Write
-from arena.referee.match import Match
-from arena.referee.record import Begun, Ply
-from arena.referee.standing import Phase
 from arena.replay.verify import verify
 from protocol.messages import End, Turn
 from protocol.reasons import LEAVING
+from referee.effects import Returned, Voided, Write
+from referee.match import Match
+from referee.record import Begun, Ply
+from referee.standing import Phase
 from referee_scripts import GAMES, READY, SCRIPTS, rehearsed, step
 from referee_table import Table
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.referee.clock import TimeBanks, most_given
+from referee.clock import TimeBanks, most_given
 
 SECONDS = st.floats(0, 100, allow_nan=False)
 

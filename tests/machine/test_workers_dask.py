@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 import chores
-from bots.tuning.cluster import cluster
-from bots.tuning.workers import Crew, processes, spread
+from machine.crew.cluster import cluster
+from machine.crew.workers import Crew, processes, spread
 from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
 
@@ -27,7 +27,7 @@ distributed = pytest.importorskip("distributed")
 TESTS = Path(__file__).parents[1]
 KILLS_ITS_SCHEDULER = """
 import chores, signal, sys
-from bots.tuning.cluster import cluster
+from machine.crew.cluster import cluster
 from protocol.errors import ArenaFault
 address, pid = sys.argv[1:]
 try:
@@ -102,13 +102,13 @@ def test_a_result_that_is_lost_while_it_is_fetched_is_worked_out_again(crew: Cre
 def test_a_result_lost_with_the_last_worker_is_not_waited_for_without_end(
     killed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bots.tuning.workers.LOOK_AFTER", 0.5)
+    monkeypatch.setattr("machine.crew.workers.LOOK_AFTER", 0.5)
     with (
         scheduler() as (address, _),
         dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"),
         cluster(address) as crew,
     ):
-        monkeypatch.setattr("bots.tuning.cluster.WORKERS_WITHIN", 0.1)
+        monkeypatch.setattr("machine.crew.cluster.WORKERS_WITHIN", 0.1)
         with pytest.raises(ArenaFault, match="has no workers: start some on any machine"):
             list(crew.run(chores.own_process_after, [0.3]))
     assert killed
@@ -163,7 +163,7 @@ def test_a_lost_scheduler_is_named_and_the_library_says_nothing() -> None:
 
 
 def test_a_cluster_that_gets_no_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bots.tuning.cluster.WORKERS_WITHIN", 0.1)
+    monkeypatch.setattr("machine.crew.cluster.WORKERS_WITHIN", 0.1)
     with scheduler() as (address, _), pytest.raises(ArenaFault) as caught, cluster(address):
         pass
     assert str(caught.value) == (
@@ -173,7 +173,7 @@ def test_a_cluster_that_gets_no_workers_is_given_up(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("listening", [True, False], ids=["another program", "nobody"])
 def test_an_address_without_a_scheduler_is_named(listening: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bots.tuning.cluster.ANSWER_WITHIN", 0.5)
+    monkeypatch.setattr("machine.crew.cluster.ANSWER_WITHIN", 0.5)
     with closing(socket.socket()) as other:
         other.bind(("127.0.0.1", 0))
         if listening:

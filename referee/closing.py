@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from arena.referee.course import Course
-from arena.referee.record import Footer, Header
-from arena.referee.result import Ratings, Result, SeatResult
 from protocol.games.base import Game
 from protocol.messages import CHANCE, Event, Player
 from protocol.reasons import VOID
+from referee.course import Course
+from referee.record import Footer, Header
+from referee.result import Ratings, Result, SeatResult
 
 
 def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:

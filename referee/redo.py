@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from arena.referee.course import Course
-from arena.referee.record import AnyLine, Begun, Header, Ply, Record, Strike, Void, size_of
-from arena.referee.standing import MatchStanding
 from protocol.dice import commitment
 from protocol.errors import BadRecord, BotFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, Event
 from protocol.reasons import ILLEGAL, LEAVING, VOID
+from referee.course import Course
+from referee.record import AnyLine, Begun, Header, Ply, Record, Strike, Void, size_of
+from referee.standing import MatchStanding
 
 
 def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from arena.referee.effects import Forfeited, Left, Played, Readied, Resigned, Returned, Voided
-from arena.referee.standing import Phase
 from protocol.messages import End, Start, Turn
+from referee.effects import Forfeited, Left, Played, Readied, Resigned, Returned, Voided
+from referee.standing import Phase
 from referee_table import A_MOVE, Dibs, Table, ended
 
 pytestmark = pytest.mark.usefixtures("dibs")

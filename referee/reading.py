@@ -9,8 +9,8 @@ from itertools import chain
 import msgspec
 from msgspec import Struct
 
-from arena.referee.record import FORMAT, MOST_BYTES, AnyLine, Footer, Header, Ply, Record, Strike
 from protocol.errors import BadRecord
+from referee.record import FORMAT, MOST_BYTES, AnyLine, Footer, Header, Ply, Record, Strike
 
 MOST_A_LINE = 256 * 1024
 """Bytes. What is in a line came in a frame, or is the dice of one."""

@@ -7,10 +7,10 @@ import pytest
 
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
-from arena.referee import telling
-from arena.referee.effects import Forfeited, Played, Resigned, Returned, Show
-from arena.referee.record import Secret
 from protocol.messages import Clock, End, Error, Event, Outcome, Player, Rejected, Start, Turn
+from referee import telling
+from referee.effects import Forfeited, Played, Resigned, Returned, Show
+from referee.record import Secret
 from referee_table import A_MOVE, NONCES, SEED, Table, header
 
 SEATS = [Player(bot="ann", version="1"), Player(bot="bob", version="1")]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from arena.referee.effects import Resigned
-from arena.referee.reading import read
-from arena.referee.record import public, write_line
-from arena.referee.redo import replay
 from protocol.errors import BadRecord
+from referee.effects import Resigned
+from referee.reading import read
+from referee.record import public, write_line
+from referee.redo import replay
 from referee_table import Table
 
 

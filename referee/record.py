@@ -12,10 +12,10 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
-from arena.referee.result import Ratings
 from protocol import VERSION
 from protocol.dice import commitment
 from protocol.messages import Clock, Event, Info, MatchId
+from referee.result import Ratings
 
 FORMAT = 1
 MOST_BYTES = 64 * 1024 * 1024

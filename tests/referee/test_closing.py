@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from arena.referee.closing import pool_of
-from arena.referee.effects import Resigned
-from arena.referee.record import FORMAT, Header, RecordedSeat, header_of
-from arena.referee.result import Result, SeatResult
 from protocol import VERSION
 from protocol.dice import commitment
 from protocol.games import load
 from protocol.messages import Clock
+from referee.closing import pool_of
+from referee.effects import Resigned
+from referee.record import FORMAT, Header, RecordedSeat, header_of
+from referee.result import Result, SeatResult
 from referee_table import A_MOVE, SEED, Table
 
 SEATS = [RecordedSeat(bot="ann", version="1"), RecordedSeat(bot="bob", version="2")]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from arena.referee import standing
-from arena.referee.record import MOST_BYTES, MOST_INFO, Ply, Strike, size_of, write_line
 from protocol.games.risk.campaign import MOST_PLAYERS
 from protocol.messages import MAX_STRIKES, Error, Event, Info
+from referee import standing
+from referee.record import MOST_BYTES, MOST_INFO, Ply, Strike, size_of, write_line
 from referee_table import A_MOVE, Table, ended
 
 INFO = {"note": "x" * 100}
