@@ -100,10 +100,15 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     def milliseconds(self, now: float) -> list[int]:
         """What each seat has left, in whole milliseconds."""
-        shown = [int(bank * 1000) for bank in self.banks]
+        shown = [_milliseconds(bank) for bank in self.banks]
         if self.running is not None:
-            shown[self.running] = int(self.left(self.running, now) * 1000)
+            shown[self.running] = _milliseconds(self.left(self.running, now))
         return shown
+
+
+def _milliseconds(seconds: float) -> int:
+    """Whole milliseconds. A hair below one is that one: 8.03 * 1000 is 8029.999999999999."""
+    return int(seconds * 1000 + 1e-6)
 
 
 def _put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
