@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 
-from arena.store import audit, reading
+from arena.store import audit, luck, reading
 from arena.store.schema import bots, matches, metadata, records, tournament_id, tournaments
 from protocol.digest import canonical
 from protocol.names import folded, is_bot_name
@@ -33,6 +33,7 @@ def complaints(connection: Connection, look: Look, progress: Callable[[int, int]
         ("the tournaments", _tournaments(connection)),
         ("the order of the matches", _numbers(connection)),
         ("the matches", _matches(connection, look, progress)),
+        ("the luck of the matches", luck.complaints(connection)),
         ("the ratings and summaries", audit.complaints(connection)),
     ):
         yield from _safely(what, part)

@@ -13,6 +13,7 @@ from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from arena.store import reading, summaries
 from arena.store.browsing import group_of, outcome_of
+from arena.store.luck import MatchLuck
 from arena.store.schema import bots, matches, ratings, records, seats
 from arena.store.times import utc
 from protocol.digest import canonical
@@ -21,10 +22,11 @@ from referee.result import Ratings, Result
 
 
 class Finished(NamedTuple):
-    """A result to be stored; `close` makes its record (gzip) once it is rated."""
+    """A result to be stored; `close` makes its record (gzip) once it is rated, `luck` is what is known of its luck."""
 
     result: Result
     close: Callable[[Ratings | None], bytes]
+    luck: MatchLuck | None = None
 
 
 class Tally(NamedTuple):
@@ -43,6 +45,7 @@ class _Stored(NamedTuple):
     result: Result
     rated: Ratings | None
     record: bytes
+    luck: MatchLuck | None
     played: list[int | None]
 
 
@@ -62,7 +65,7 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
     before = dict(tallies)
     number = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
     stored: list[_Stored] = []
-    for at, (result, close) in enumerate(batch):
+    for at, (result, close, luck) in enumerate(batch):
         if result.match in known:
             continue
         ids = [rows[folded(seat.bot)] for seat in result.seats]
@@ -78,7 +81,7 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
         tallies.update(after.maps[0])
         number += 1
         played = [None if rated is None else tallies[bot, rated.pool].standing.matches for bot in ids]
-        stored.append(_Stored(number, result, rated, record, played))
+        stored.append(_Stored(number, result, rated, record, luck, played))
         known[result.match] = rated
     _insert(connection, stored, rows)
     put(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})
@@ -160,15 +163,16 @@ def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
 def _insert(connection: Connection, stored: Sequence[_Stored], rows: dict[str, int]) -> None:
     if not stored:
         return
-    connection.execute(insert(matches), [_match_row(one.number, one.result) for one in stored])
+    connection.execute(insert(matches), [_match_row(one) for one in stored])
     connection.execute(insert(seats), [row for one in stored for row in _seat_rows(one, rows)])
     connection.execute(insert(records), [{"match": one.number, "data": one.record} for one in stored])
     summaries.add(connection, stored[0].number, stored[-1].number)
 
 
-def _match_row(number: int, result: Result) -> dict[str, Any]:
+def _match_row(stored: _Stored) -> dict[str, Any]:
+    result, luck = stored.result, stored.luck
     return {
-        "number": number,
+        "number": stored.number,
         "id": result.match,
         "game": result.game,
         "config": canonical(result.config).decode(),
@@ -180,6 +184,8 @@ def _match_row(number: int, result: Result) -> dict[str, Any]:
         "tournament": result.tournament,
         "place": result.place,
         "pool": result.pool,
+        "luck": luck and luck.points,
+        "luck_by": luck and luck.value,
     }
 
 

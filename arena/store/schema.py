@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 """The migrations, oldest first."""
 
 metadata = MetaData()
@@ -65,6 +65,8 @@ matches = Table(
     Column("tournament", String(40)),
     Column("place", Integer),
     Column("pool", String(128), comment="where it is rated; null: it is not"),
+    Column("luck", Float, comment="points that chance gave seat 0 of two; null: it was not worked out"),
+    Column("luck_by", String(32), comment="the value that says so"),
     UniqueConstraint("tournament", "place", name="one_match_a_place"),
     Index("matches_by_game", "game", "number"),
     Index("matches_by_finish", "finished"),

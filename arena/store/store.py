@@ -6,7 +6,7 @@ One thread writes. Reading is possible from any thread and from other processes 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,12 @@ from sqlalchemy.dialects.sqlite import insert
 
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
-from arena.store import audit, checking, database, finishing, incidents, reading, summaries
+from arena.store import audit, checking, database, finishing, incidents, luck, reading, summaries
 from arena.store.checking import Look
 from arena.store.database import NoDatabase
 from arena.store.finishing import Finished
 from arena.store.incidents import Incident
+from arena.store.luck import MatchLuck
 from arena.store.presence import Presence
 from arena.store.reading import LeaderboardRow
 from arena.store.schema import bots, matches, ratings, records, seats, tournament_id, tournaments
@@ -281,6 +282,16 @@ class Store:
         with self._reading() as connection:
             found = reading.results(connection, reading.chosen(None, None, tournament, None))
             return sorted((result for _, result in found), key=lambda result: result.place or 0)
+
+    def tournament_luck(self, tournament: str) -> dict[str, MatchLuck]:
+        """What luck gave in the matches of a tournament, by their ids: of those of which it was kept."""
+        with self._reading() as connection:
+            return luck.of_tournament(connection, tournament)
+
+    def keep_luck(self, lucks: Mapping[str, MatchLuck]) -> None:
+        """Keep what luck gave in stored matches, by their ids, in place of what was kept; all of it or nothing."""
+        with self._writing() as connection:
+            luck.keep(connection, lucks)
 
     def rebuild_ratings(self) -> int:
         """Compute all ratings again from the results, in the order they were rated. Returns how many rows differed."""

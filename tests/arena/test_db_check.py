@@ -150,6 +150,15 @@ def test_a_sound_database_is_said_to_be_sound(check: Check, file: Path) -> None:
         ("UPDATE bots SET created = 'then' WHERE id = 3", "bot eve: created is 'then', which is no time"),
         ("UPDATE tournaments SET seed = '1'", "tournament t"),
         ("UPDATE tournaments SET finished = 'soon'", "tournament t"),
+        (
+            "UPDATE matches SET luck = 0.25 WHERE number = 2",
+            "match m-1: its luck is 0.25 by None: it is points by a ",
+        ),
+        ("UPDATE matches SET luck_by = 'exact' WHERE number = 2", "match m-1: its luck is None by 'exact': it is poi"),
+        (
+            "UPDATE matches SET luck = 'much', luck_by = 'exact' WHERE number = 2",
+            "match m-1: its luck is 'much' by 'exa",
+        ),
         ("UPDATE matches SET number = 9 WHERE number = 4", "there are 4 matches, but their numbers go from 1 to 9"),
     ],
 )

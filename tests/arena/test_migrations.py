@@ -17,6 +17,7 @@ from arena.ratings.ladder import Standing
 from arena.store import database, store
 from arena.store.browsing import Search
 from arena.store.database import StoreFailed
+from arena.store.luck import MatchLuck
 from arena.store.reader import Reader
 from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.store import Store, upgrade
@@ -114,6 +115,8 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
             earlier.execute(f"DROP TABLE {table}")
         for column in ("moves", "thought_ms", "pool", "outcome", "tournament", "played"):
             earlier.execute(f"ALTER TABLE seats DROP COLUMN {column}")
+        for column in ("luck", "luck_by"):
+            earlier.execute(f"ALTER TABLE matches DROP COLUMN {column}")
         earlier.execute("UPDATE alembic_version SET version_num = '0002'")
         earlier.commit()
     assert upgrade(store.file) == ("0002", REVISIONS[-1])
@@ -123,3 +126,19 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
     with closing(Reader.open(store.file)) as reader:
         assert reader.search(Search(bot="ann", tournament="t1")).total == 1
         assert reader.history("ann", "nim/classic")[-1].match == "placed"
+
+
+def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        finish(store, result("placed", tournament="t1", place=0))
+    with closing(sqlite3.connect(store.file)) as earlier:
+        for column in ("luck", "luck_by"):
+            earlier.execute(f"ALTER TABLE matches DROP COLUMN {column}")
+        earlier.execute("UPDATE alembic_version SET version_num = '0004'")
+        earlier.commit()
+    assert upgrade(store.file) == ("0004", REVISIONS[-1])
+    with closing(Store.open(store.file)) as later:
+        assert later.tournament_luck("t1") == {}
+        later.keep_luck({"placed": MatchLuck("exact", 0.25)})
+        assert later.tournament_luck("t1") == {"placed": ("exact", 0.25)}
+        assert later.check() == []

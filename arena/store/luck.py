@@ -1,0 +1,49 @@
+"""What luck gave in matches of two, kept beside their results: it follows from their records, and takes time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from sqlalchemy import Connection, bindparam, func, select, update
+
+from arena.store.schema import matches, seats
+from protocol.reasons import VOID
+
+
+class MatchLuck(NamedTuple):
+    """The points (a win is 1, a loss 0) that chance gave seat 0 of two, and took from seat 1, by the value so named."""
+
+    value: str
+    points: float
+
+
+def keep(connection: Connection, lucks: Mapping[str, MatchLuck]) -> None:
+    """Note the luck of stored matches, by their ids, in place of what was noted; unknown ids are left out."""
+    if lucks:
+        connection.execute(
+            update(matches)
+            .where(matches.c.id == bindparam("match"))
+            .values(luck=bindparam("points"), luck_by=bindparam("value")),
+            [{"match": match, **luck._asdict()} for match, luck in lucks.items()],
+        )
+
+
+def of_tournament(connection: Connection, tournament: str) -> dict[str, MatchLuck]:
+    """The luck of a tournament's matches, by their ids, as far as it was noted."""
+    query = select(matches.c.id, matches.c.luck, matches.c.luck_by)
+    noted = query.where(matches.c.tournament == tournament, matches.c.luck.is_not(None))
+    return {row.id: MatchLuck(row.luck_by, row.luck) for row in connection.execute(noted)}
+
+
+def complaints(connection: Connection) -> Iterator[str]:
+    """Which matches have luck that they can't have, a line each."""
+    seated = select(func.count()).where(seats.c.match == matches.c.number).scalar_subquery()
+    query = select(matches.c.id, matches.c.luck, matches.c.luck_by, matches.c.reason, seated.label("seats")).where(
+        matches.c.luck.is_not(None) | matches.c.luck_by.is_not(None)
+    )
+    for row in connection.execute(query):
+        if not isinstance(row.luck, float) or not row.luck_by:
+            yield f"match {row.id}: its luck is {row.luck!r} by {row.luck_by!r}: it is points by a named value"
+        elif row.reason == VOID or row.seats != 2:
+            yield f"match {row.id}: it has luck, as only matches of two have that were not called off"
