@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bots.evaluation.base import EQUAL
+from measuring.risk import measure
 from protocol.games.base import Game
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE
@@ -21,25 +22,6 @@ def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[flo
     """The weighted mean of `measure`, which is between 0 and 1, stretched to −1 and 1."""
     mean = sum(weight * feature for weight, feature in zip(weights, measure(rules, state, seat), strict=True))
     return WITHIN * (2 * mean / (sum(weights) or 1.0) - 1)
-
-
-def measure(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float, float, float]:
-    """What the seat has: its share of the territories, its share of all troops, how strong its borders are, and how
-    little of them is open. Each from 0 to 1; all 0 for a seat without a territory.
-    """
-    owner, troops = state.owner, state.troops
-    own = [territory for territory, holder in enumerate(owner) if holder == seat]
-    if not own:
-        return 0.0, 0.0, 0.0, 0.0
-    strength = openness = 0.0
-    for territory in own:
-        neighbours = rules.map.neighbours[territory]  # type: ignore[attr-defined]
-        enemies = [other for other in neighbours if owner[other] not in (seat, FREE)]
-        shares = [troops[territory] / (troops[territory] + troops[enemy]) for enemy in enemies]
-        strength += sum(shares) / len(shares) if shares else 1.0
-        openness += len(enemies) / len(neighbours)
-    army = sum(troops[territory] for territory in own)
-    return len(own) / len(owner), army / sum(troops), strength / len(own), 1 - openness / len(own)
 
 
 def unam(rules: Game[Any, Any], state: Any, seat: int) -> float:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from bots.evaluation import evaluation, names_of
-from bots.evaluation.risk import features, measure, score, unam, walk
+from bots.evaluation.risk import features, score, unam, walk
 from bots.search.risk.sums import MODES, board_values, estimate, scale_values, state_of
 from machine.compiled import floats, ints
+from measuring.risk import measure
 from protocol.games.risk.duel import Duel, Position
 from protocol.games.risk.maps import named
 

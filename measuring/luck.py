@@ -1,0 +1,69 @@
+"""What luck gave each seat of a match: from its record alone, or along the moves of a game that has none.
+
+Luck is the sum over chance events of v(what came) − E v(what could have come). A battle is one event. The bots' own
+lots are their play; a deal is the same for both where starts are paired, and no luck here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from measuring.value import Value
+from measuring.values import value_of
+from protocol.games.base import Game
+from protocol.messages import CHANCE
+from referee.record import Ply, Record
+from referee.redo import replay
+from referee.rules import rules_of
+
+
+class ChanceEvent(Struct, frozen=True, kw_only=True):
+    """What the dice of one move gave each seat, in points; `seat` is whose move it was."""
+
+    ply: int
+    seat: int
+    luck: tuple[float, ...]
+
+
+class Luck(Struct, frozen=True, kw_only=True):
+    """The luck of a match so far, in points by seat, which sum to 0; `value` is the name of what it was measured by.
+
+    Result less luck is an unbiased estimate of what the bots' play is worth, wherever the match was cut off; it may
+    leave [0, 1]. A match that was called off has luck, but no result to take it from. `estimate`: with more than two
+    seats the value is a rough guide, by the ply, and not for tables.
+    """
+
+    value: str
+    estimate: bool
+    events: tuple[ChanceEvent, ...]
+    total: tuple[float, ...]
+
+
+def luck_of(record: Record, value: Value | None = None) -> Luck:
+    """The luck in a record, by the best value there is if none is given. Raises `BadRecord` as `replay` does."""
+    game = rules_of(record.header.game, record.header.config)
+    return luck_along(game, value or value_of(game), _moves(record))
+
+
+def luck_along(game: Game[Any, Any], value: Value, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
+    """The luck in moves, each with the state before and after it."""
+    events = []
+    for before, move, after in plies:
+        outcomes = game.outcomes(before, move)
+        if len(outcomes) > 1:
+            seat = game.to_move(before)
+            assert seat is not None
+            events.append(ChanceEvent(ply=game.ply(before), seat=seat, luck=value.luck(before, outcomes, after)))
+    total = tuple(sum(event.luck[seat] for event in events) for seat in range(game.seats))
+    return Luck(value=value.name, estimate=game.seats > 2, events=tuple(events), total=total)
+
+
+def _moves(record: Record) -> Iterator[tuple[Any, Any, Any]]:
+    before = None
+    for line, course in replay(record):
+        if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
+            yield before, course.game.decode_move(line.event.move), course.state
+        before = course.state

@@ -1,0 +1,56 @@
+"""What luck is measured by: a function of positions that is fixed before the games."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+Outcomes = Sequence[tuple[Fraction, Any]]
+"""Every state that may come, with its exact probability, as `Game.outcomes` gives them."""
+Worths = tuple[float, ...]
+"""By seat, in points: 1 is a win, 0 the last place, ties share; for two seats they sum to 1."""
+
+
+class Value(ABC):
+    """By what luck is measured, under one config. `name` says which it was, with a version: results freed of luck by
+    different values are not to be put together.
+    """
+
+    name: str
+
+    @abstractmethod
+    def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
+        """The points that chance gave each seat when `after` came of `before`, one of its `outcomes`.
+
+        Its expectation over the outcomes is 0, whatever the value; it sums to 0 over the seats.
+        """
+
+
+class Worth(Value):
+    """The luck of an event is what came less what was to be expected: v(after) − Σ p v(outcome)."""
+
+    def __init__(self, name: str, worths: Callable[[Any], Worths]) -> None:
+        self.name = name
+        self.worths = worths
+
+    def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
+        luck = list(self.worths(after))
+        for chance, outcome in outcomes:
+            weight = float(chance)
+            for seat, points in enumerate(self.worths(outcome)):
+                luck[seat] -= weight * points
+        return tuple(luck)
+
+
+class Nothing(Value):
+    """No event gave anything: for games in which nothing is thrown, or where results are wanted as they are."""
+
+    name = "none"
+
+    def __init__(self, seats: int) -> None:
+        self._nothing = (0.0,) * seats
+
+    def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
+        return self._nothing

@@ -1,0 +1,134 @@
+"""The luck of a match: without bias whatever value measures it, and the same from a record and along its moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from golden import make
+from machine.compiled import FAST
+from measuring.luck import Luck, luck_along, luck_of
+from measuring.values import names_of, value_of
+from protocol.errors import UsageFault
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.games.risk.campaign import Attack, Campaign
+from protocol.games.risk.campaign import Position as CampaignPosition
+from protocol.games.risk.duel import Duel, Position
+from referee import reading
+from referee.record import Record
+from referee.redo import replay
+
+DUEL = Duel({"max_troops": 5})
+CROSSED = Position((0, 1, 0, 1), (4, 3, 2, 3), 0, 9)
+CAMPAIGN = Campaign({"map": "south-america"})
+AT_WAR = CampaignPosition((0, 0, 1, 1), (3, 4, 2, 3), "attack", 0, 3, 2, (), 0, 9)
+THREE = Campaign({"map": "south-america", "players": 3})
+THREE_AT_WAR = CampaignPosition((0, 0, 1, 2), (3, 4, 2, 3), "attack", 0, 3, 2, (), 0, 9)
+
+games = pytest.mark.parametrize(
+    ("game", "state"), [(DUEL, CROSSED), (CAMPAIGN, AT_WAR), (THREE, THREE_AT_WAR)], ids=["duel", "campaign", "three"]
+)
+records = pytest.mark.parametrize("name", make.GOLDEN)
+
+
+def golden(name: str) -> Record:
+    return reading.read(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name)
+
+
+def courses(game: Game[Any, Any], state: Any, plies: int) -> Iterator[tuple[Fraction, list[tuple[Any, Any, Any]]]]:
+    """Every way that a game may take over so many plies, with its probability; the most daring attack is made."""
+    if plies == 0 or game.to_move(state) is None:
+        yield Fraction(1), []
+        return
+    attacks = [
+        move for move in game.legal_moves(state) if isinstance(move, Attack) or getattr(move, "do", "") == "attack"
+    ]
+    move = (attacks or game.legal_moves(state))[0]
+    for chance, after in game.outcomes(state, move):
+        for further, rest in courses(game, after, plies - 1):
+            yield chance * further, [(state, move, after), *rest]
+
+
+@games
+def test_over_all_dice_of_two_plies_luck_comes_to_nothing_by_every_value(game: Game[Any, Any], state: Any) -> None:
+    ways = list(courses(game, state, 2))
+    assert sum(chance for chance, _ in ways) == 1
+    assert len(ways) > 3
+    for name in names_of(game):
+        value = value_of(game, name)
+        lucks = [(float(chance), luck_along(game, value, plies)) for chance, plies in ways]
+        for seat in range(game.seats):
+            assert sum(chance * luck.total[seat] for chance, luck in lucks) == pytest.approx(0, abs=1e-12)
+        if name != "none":
+            assert any(abs(luck.total[0]) > 0.01 for _, luck in lucks)
+
+
+@games
+def test_what_one_seat_is_given_the_others_lose(game: Game[Any, Any], state: Any) -> None:
+    for name in names_of(game):
+        for _, plies in courses(game, state, 2):
+            luck = luck_along(game, value_of(game, name), plies)
+            assert sum(luck.total) == pytest.approx(0, abs=1e-12)
+            assert all(sum(event.luck) == pytest.approx(0, abs=1e-12) for event in luck.events)
+
+
+def test_a_territory_taken_is_the_attackers_luck_and_one_held_the_defenders() -> None:
+    (_, taken), (_, held) = DUEL.outcomes(CROSSED, (move := DUEL.legal_moves(CROSSED)[-1]))
+    for name in names_of(DUEL)[:-1]:
+        value = value_of(DUEL, name)
+        assert luck_along(DUEL, value, [(CROSSED, move, taken)]).total[0] > 0
+        assert luck_along(DUEL, value, [(CROSSED, move, held)]).total[0] < 0
+
+
+def test_more_than_two_seats_are_marked_as_an_estimate() -> None:
+    assert luck_along(THREE, value_of(THREE), []).estimate
+    assert not luck_along(CAMPAIGN, value_of(CAMPAIGN), []).estimate
+
+
+@records
+def test_a_record_has_the_luck_of_its_moves(name: str) -> None:
+    record = golden(name)
+    game = load(record.header.game, record.header.config)
+    plies, before = [], None
+    for line, course in replay(record):
+        event = getattr(line, "event", None)
+        if event is not None and event.out is None and event.seat >= 0:
+            plies.append((before, game.decode_move(event.move), course.state))
+        before = course.state
+    for value in (value_of(game, name) for name in names_of(game)):
+        assert luck_of(record, value) == luck_along(game, value, plies)
+
+
+def test_a_match_cut_short_keeps_the_luck_it_had() -> None:
+    record = golden("campaign-drop-out")
+    whole = luck_of(record)
+    before = [event for event in whole.events if event.ply < 9]
+    assert before
+    assert whole.events[: len(before)] == tuple(before)
+
+
+def test_games_without_dice_have_no_luck() -> None:
+    for name in ("nim-classic", "campaign-deterministic"):
+        luck = luck_of(golden(name))
+        assert luck == Luck(value="none", estimate=False, events=(), total=(0.0, 0.0))
+
+
+def test_a_value_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(
+        UsageFault, match=r"risk-campaign under this config has no value 'exact': it has features-1, none"
+    ):
+        value_of(CAMPAIGN, "exact")
+    with pytest.raises(
+        UsageFault, match="nim under this config has no value 'exact': there is no chance in it, so none"
+    ):
+        value_of(load("nim"), "exact")
+
+
+@pytest.mark.skipif(not FAST, reason="numba is not installed")
+def test_a_duel_that_is_solved_is_measured_by_its_table() -> None:
+    assert value_of(DUEL).name == "exact"
+    assert value_of(Duel({"map": "africa"})).name == "features-1"
