@@ -54,7 +54,7 @@ class Report:
         reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
         played = counted(len(results), "match", "matches")
         console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")
-        if not plan.rated:
+        if plan.pool is None:
             console.print("not rated: no preset has this config")
         console.print(_standing(self._rows))
         if 2 < len(self._rows) <= WIDEST_CROSS_TABLE:

@@ -16,6 +16,8 @@ from typing import Any
 from arena.ratings.ladder import Rating, closeness, quality
 from protocol.errors import UsageFault
 
+TEST = "test"
+"""The format of two bots in pairs of matches, as many as it takes to tell them apart; unrated."""
 PATIENCE = 2.0
 """Seconds after which a seeker takes whoever is there."""
 _LEAST_CLOSENESS = 0.5
@@ -59,8 +61,13 @@ class Seeker:
 
 
 def count(form: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = False) -> int:
-    """How many matches a tournament of this format has: round-robin, gauntlet or swiss."""
-    groups = {"round-robin": comb(bots, seats), "gauntlet": comb(bots - 1, seats - 1), "swiss": bots // seats}[form]
+    """How many matches a tournament of this format has: round-robin, gauntlet, swiss or test (then at most)."""
+    groups = {
+        "round-robin": comb(bots, seats),
+        "gauntlet": comb(bots - 1, seats - 1),
+        "swiss": bots // seats,
+        TEST: comb(bots, seats),
+    }[form]
     return groups * rounds * (seats if paired else 1)
 
 

@@ -178,7 +178,9 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
-    """A tournament: `played` of `planned` matches. `arguments` are those of the command, without the seed."""
+    """A tournament: `played` of `planned` matches, which a test may not need. `arguments` are those of the command,
+    without the seed.
+    """
 
     tournament: str
     seed: str

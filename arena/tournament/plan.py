@@ -47,9 +47,9 @@ class Plan(Struct, frozen=True, kw_only=True):
         return [contestant.name for contestant in self.contestants]
 
     @property
-    def rated(self) -> bool:
-        """Whether the matches are: where they play a preset, however it is dealt."""
-        return self.rules.pool is not None
+    def pool(self) -> str | None:
+        """Where the matches are rated: in that of their preset, however it is dealt; None where they are not."""
+        return None if self.format == pairing.TEST else self.rules.pool
 
     def log(self, data: Path, bot: str) -> Path:
         """Where in the data folder a bot's standard output and error go."""
@@ -60,7 +60,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         chance = Random(self.derive("schedule"))
         if self.format == "swiss":
             return self._swiss(played)
-        everyone = pairing.round_robin if self.format == "round-robin" else pairing.gauntlet
+        everyone = pairing.gauntlet if self.format == "gauntlet" else pairing.round_robin
         return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
 
     def _swiss(self, played: Sequence[Result]) -> list[Pairing]:

@@ -196,7 +196,7 @@ class Tournament:
             game,
             match.seats,
             seed,
-            pool=self.plan.rules.pool,
+            pool=self.plan.pool,
             tournament=self.plan.id,
             place=match.place,
         )

@@ -118,8 +118,18 @@ def test_paired_matches_of_a_preset_are_rated_although_their_deal_is_settled() -
     match, back = paired.schedule(())[:2]
     assert paired.game_of(match).config == paired.game_of(back).config
     assert paired.game_of(match).preset is None
-    assert paired.rated
-    assert not plan(rules=load("nim", {"heaps": [9]})).rated
+    assert paired.pool == "risk-campaign/grid"
+    assert plan(rules=load("nim", {"heaps": [9]})).pool is None
+
+
+def test_a_test_is_pairs_of_both_seat_orders_and_unrated() -> None:
+    test = plan("ab", format="test", rounds=3, paired=True)
+    matches = test.schedule(())
+    assert [match.place for match in matches] == list(range(6)) == list(range(test.count))
+    assert [match.start for match in matches] == [0, 0, 1, 1, 2, 2]
+    assert [set(match.seats) for match in matches] == [{"a", "b"}] * 6
+    assert [match.seats for match in matches[::2]] == [match.seats[::-1] for match in matches[1::2]]
+    assert test.pool is None
 
 
 class Shelf:

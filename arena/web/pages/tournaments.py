@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.ratings.pairing import TEST
 from arena.store.browsing import Search, TournamentTable
 from arena.web import known
 from arena.web.charts import Scale
@@ -38,7 +39,7 @@ def tournament(request: Request) -> Response:
         request,
         "tournament.html",
         shown=shown,
-        pool=_pool(shown.game, config),
+        pool=None if shown.format == TEST else _pool(shown.game, config),
         config={key: _said(value) for key, value in config.items()},
         settings=shown.arguments.get("settings") or {},
         scale=SHARES,
