@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from arena.server.peer import Peer, Shown
 from protocol.messages import End, FromServer, Start
@@ -16,6 +16,9 @@ BETWEEN = 0.003
 """Seconds between two portions, and at least so many times as long as the first of them took: the kernel takes
 several times as much again, and who plays should keep nine tenths of the time, whoever watches."""
 REST = 40
+
+Report = Callable[[FromServer], None]
+"""Is told what is shown, and neither waits nor takes long."""
 
 log = logging.getLogger("arena.server.audience")
 
@@ -46,10 +49,11 @@ class Rounds:
 
 
 class Audience:
-    """The watchers of a match, and its subscribers, who are told its start and its end alone.
+    """The watchers of a match, its subscribers, who are told its start and its end alone, and those who report it.
 
     A round tells everyone what was shown before it, a portion of them in each turn of the event loop. What is shown
-    meanwhile comes in the next round, all at once: so watchers may be late, and never hold up those who play.
+    meanwhile comes in the next round, all at once: so watchers may be late, and never hold up those who play. Only who
+    reports is told at once, whatever goes on in other matches.
     """
 
     def __init__(self, rounds: Rounds, name: str) -> None:
@@ -58,6 +62,7 @@ class Audience:
         self._watchers: dict[Peer, int] = {}
         """With the number of the first message that each has yet to be told."""
         self._subscribers: dict[Peer, None] = {}
+        self._reporters: list[Report] = []
         self._shown: list[FromServer] = []
         """What no round tells yet, and how many there were before."""
         self._before = 0
@@ -65,8 +70,17 @@ class Audience:
 
     @property
     def watching(self) -> int:
-        """How many are told every turn."""
+        """How many watch, without those who report."""
         return len(self._watchers)
+
+    @property
+    def wants_turns(self) -> bool:
+        """Whether anybody is told every turn."""
+        return bool(self._watchers or self._reporters)
+
+    def report_to(self, report: Report) -> None:
+        """Tell a reporter everything from now on."""
+        self._reporters.append(report)
 
     def watch(self, peer: Peer) -> None:
         """Tell a peer everything that is shown from now on."""
@@ -86,6 +100,11 @@ class Audience:
 
     def show(self, message: FromServer) -> None:
         """Have everyone told whom it concerns."""
+        for report in self._reporters:
+            try:
+                report(message)
+            except Exception:
+                log.exception("match %s: it could not be reported", self._name)
         if self._watchers or self._subscribers:
             self._shown.append(message)
             if not self._in_round:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from arena.server.peer import Shown
 from arena.server.runner import Runner
 from arena.store.archive import Archive
 from protocol.errors import Fault
@@ -33,21 +32,7 @@ class Reporter:
 
     def watch(self, runner: Runner) -> None:
         """Report a match."""
-        runner.watch_quietly(self)
-
-    def send(self, message: FromServer) -> None:
-        """Publish what a watcher is told."""
-        if isinstance(message, Turn):
-            self._feed.turned(message)
-        elif isinstance(message, Start):
-            self._feed.started(message)
-        elif isinstance(message, End):
-            self._feed.ended(message)
-
-    def show(self, shown: Shown) -> None:
-        """Publish what all watchers are told."""
-        for message in shown.messages:
-            self.send(message)
+        runner.report_to(self._tell)
 
     def rated(self, pool: str) -> None:
         """Publish a pool's leaderboard soon, as it has changed."""
@@ -67,6 +52,14 @@ class Reporter:
             pool, timer = self._due.popitem()
             timer.cancel()
             await self._publish(pool)
+
+    def _tell(self, message: FromServer) -> None:
+        if isinstance(message, Turn):
+            self._feed.turned(message)
+        elif isinstance(message, Start):
+            self._feed.started(message)
+        elif isinstance(message, End):
+            self._feed.ended(message)
 
     def _publish_soon(self, pool: str) -> None:
         del self._due[pool]

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from arena.server.audience import Audience, Rounds
+from arena.server.audience import Audience, Report, Rounds
 from arena.server.holding import Hold
 from arena.server.journal import JournalFault, MatchJournal
 from arena.server.peer import Peer, Shown
@@ -150,16 +150,17 @@ class Runner:
         if now - self._viewers.get(peer, -ANEW) < ANEW:
             return
         self._viewers[peer] = now
-        self.watch_quietly(peer)
+        self._audience.watch(peer)
+        self._match.watch(wanted=True)
         if self._view is None or now - self._viewed >= ANEW:
             view = self._match.view(now)
             self._view = Shown([self._match.start()] if view is None else [self._match.start(), view])
             self._viewed = now
         peer.show(self._view)
 
-    def watch_quietly(self, peer: Peer) -> None:
-        """Tell a watcher every turn from now on; what it missed is not told."""
-        self._audience.watch(peer)
+    def report_to(self, report: Report) -> None:
+        """Tell a reporter everything from now on, at once; what it missed is not told."""
+        self._audience.report_to(report)
         self._match.watch(wanted=True)
 
     def unwatch(self, peer: Peer) -> None:
@@ -168,7 +169,7 @@ class Runner:
         self._viewers.pop(peer, None)
         if self._hold is not None:
             self._hold.watchers.pop(peer, None)
-        self._match.watch(wanted=self._audience.watching > 0)
+        self._match.watch(wanted=self._audience.wants_turns)
 
     def subscribe(self, peer: Peer) -> None:
         """Tell the start, if it is still to come, and the end; whether the peer watches besides is no matter."""

@@ -198,6 +198,33 @@ async def test_one_that_can_not_be_told_is_its_own_trouble(caplog: pytest.LogCap
     assert "match m-1: a watcher could not be told" in caplog.text
 
 
+async def test_who_reports_is_told_at_once_while_others_wait_for_their_rounds() -> None:
+    audience = Audience(rounds := Rounds(), "m")
+    crowd(other := Audience(rounds, "n"), 3 * PORTION)
+    (watcher,) = crowd(audience, 1)
+    reported: list[FromServer] = []
+    audience.report_to(reported.append)
+    other.show(turn(1))
+    audience.show(turn(1))
+    audience.show(turn(2))
+    assert (plies(watcher), reported) == ([], [turn(1), turn(2)])
+    assert audience.watching == 1
+    await quiet()
+    assert plies(watcher) == [1, 2]
+
+
+async def test_a_report_that_fails_is_its_own_trouble(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(message: FromServer) -> None:
+        raise RuntimeError("no feed")
+
+    audience = Audience(Rounds(), "m-1")
+    audience.report_to(fail)
+    (watcher,) = crowd(audience, 1)
+    audience.show(turn(1))
+    assert plies(watcher) == [1]
+    assert "match m-1: it could not be reported" in caplog.text
+
+
 async def test_what_is_neither_start_nor_end_does_not_reach_a_subscriber() -> None:
     audience = Audience(Rounds(), "m")
     news = Watcher()

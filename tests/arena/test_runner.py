@@ -150,9 +150,10 @@ async def test_a_seat_that_is_forfeited_loses(tmp_path: Path) -> None:
 async def test_a_watcher_sees_the_turn_as_it_is_then_every_turn_then_the_end(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
     room.play()
-    watcher, quiet, news, gone = Friend(), Friend(), Friend(), Friend()
+    watcher, news, gone = Friend(), Friend(), Friend()
+    reported: list[FromServer] = []
     room.runner.watch(watcher)
-    room.runner.watch_quietly(quiet)
+    room.runner.report_to(reported.append)
     room.runner.subscribe(news)
     room.runner.watch(gone)
     room.runner.unwatch(gone)
@@ -161,7 +162,7 @@ async def test_a_watcher_sees_the_turn_as_it_is_then_every_turn_then_the_end(tmp
     await room.end()
     await watcher.until(End)
     assert [type(message) for message in watcher.told] == [Start, Turn, Turn]
-    assert [type(message) for message in quiet.told] == [Turn, End]
+    assert [type(message) for message in reported] == [Turn, End]
     assert [type(message) for message in news.told] == [End]
     assert [type(message) for message in gone.told] == [Start, Turn]
     assert all(message.legal is None for message in watcher.told[1:3])
@@ -207,17 +208,18 @@ async def test_who_follows_all_matches_hears_of_start_and_end_once_whether_it_wa
     both, back, gone = Friend(), Friend(), Friend()
     for friend in (both, back, gone):
         room.runner.subscribe(friend)
-        room.runner.watch_quietly(friend)
-    room.runner.unwatch(back)
-    room.runner.unwatch(gone)
     room.runner.unsubscribe(gone)
     room.begin()
+    for friend in (both, back, gone):
+        room.runner.watch(friend)
+    room.runner.unwatch(back)
+    room.runner.unwatch(gone)
     room.runner.receive(Resigned(0))
     await room.end()
     await back.until(End)
-    assert [type(message) for message in both.told] == [Start, Turn, End]
-    assert [type(message) for message in back.told] == [Start]
-    assert gone.told == []
+    assert [type(message) for message in both.told] == [Start, Start, Turn, End]
+    assert [type(message) for message in back.told] == [Start, Start, Turn]
+    assert [type(message) for message in gone.told] == [Start, Turn]
 
 
 async def test_no_turn_is_made_for_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +237,7 @@ async def test_no_turn_is_made_for_nobody(tmp_path: Path, monkeypatch: pytest.Mo
     room.begin()
     first, second = Friend(), Friend()
     room.runner.watch(first)
-    room.runner.watch_quietly(second)
+    room.runner.watch(second)
     room.play()
     room.runner.unwatch(first)
     room.play()
@@ -287,11 +289,24 @@ async def test_a_peer_that_fails_is_its_own_trouble_alone(tmp_path: Path, caplog
 
     room = Room(tmp_path)
     room.runner.sit(0, Broken(), follow=False)
-    room.runner.watch_quietly(Broken())
     room.begin()
     room.play()
     assert (await room.friends[1].until(Turn)).ply == 1
     assert "match m-1: a turn could not be sent" in caplog.text
+    room.runner.stop()
+
+
+async def test_turns_are_made_for_who_reports_a_match_whoever_stops_watching_it(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    reported: list[FromServer] = []
+    room.runner.report_to(reported.append)
+    room.begin()
+    watcher = Friend()
+    room.runner.watch(watcher)
+    assert room.runner.listed().watchers == 1
+    room.runner.unwatch(watcher)
+    room.play()
+    assert [type(message) for message in reported] == [Start, Turn, Turn]
     room.runner.stop()
 
 

@@ -121,7 +121,7 @@ class Stalling:
 async def test_a_seat_whose_turn_could_not_be_written_has_the_time_back(serve: Any) -> None:
     table = await Table.begun(serve)
     staller = Stalling()
-    table.runner.watch_quietly(staller)
+    table.runner.watch(staller)
     table.send(0, 0)
     turn = await table.expect(1, "turn")
     table.runner.unwatch(staller)
