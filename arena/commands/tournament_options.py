@@ -59,6 +59,7 @@ class Entered(Struct, frozen=True, kw_only=True):
     arguments: dict[str, Any]
     contestants: tuple[Contestant, ...]
     rules: Game[Any, Any]
+    rounds: int
     clock: Clock
 
     @property
@@ -74,7 +75,7 @@ class Entered(Struct, frozen=True, kw_only=True):
             contestants=self.contestants,
             rules=self.rules,
             format=self.arguments["format"],
-            rounds=self.arguments["rounds"],
+            rounds=self.rounds,
             paired=self.arguments["paired"],
             clock=self.clock,
         )
@@ -82,11 +83,21 @@ class Entered(Struct, frozen=True, kw_only=True):
 
 def read_options(options: Options) -> Entered:
     """The entry that the options make. Raises `UsageFault`, and `BotFault` for a game that can't be."""
-    _check_numbers(options)
+    if options.form not in FORMATS:
+        raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(FORMATS)}")
+    if not 1 <= options.rounds <= MOST_ROUNDS:
+        raise UsageFault(f"--rounds is {options.rounds}: it is 1 to {MOST_ROUNDS}")
+    return entered(options)
+
+
+def entered(options: Options) -> Entered:
+    """The same, in whatever format and rounds."""
+    if options.jobs is not None and not 1 <= options.jobs <= MAX_SLOTS:
+        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MAX_SLOTS}")
     game_config, bot_settings = _settings(options.game, options.sets)
-    entered = contestants(options.bots, bot_settings)
+    bots = tuple(contestants(options.bots, bot_settings))
     rules = load(options.game, game_config)
-    _check_size(options, len(entered), rules.seats)
+    _check_size(options, len(bots), rules.seats)
     arguments = {
         "bots": list(options.bots),
         "settings": bot_settings,
@@ -99,16 +110,7 @@ def read_options(options: Options) -> Entered:
     }
     clock = config.clock(options.clock)
     _check_writable(options.to_json)
-    return Entered(arguments=arguments, contestants=tuple(entered), rules=rules, clock=clock)
-
-
-def _check_numbers(options: Options) -> None:
-    if options.form not in FORMATS:
-        raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(FORMATS)}")
-    if not 1 <= options.rounds <= MOST_ROUNDS:
-        raise UsageFault(f"--rounds is {options.rounds}: it is 1 to {MOST_ROUNDS}")
-    if options.jobs is not None and not 1 <= options.jobs <= MAX_SLOTS:
-        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MAX_SLOTS}")
+    return Entered(arguments=arguments, contestants=bots, rules=rules, rounds=options.rounds, clock=clock)
 
 
 def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:

@@ -178,8 +178,8 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
-    """A tournament: `played` of `planned` matches, which a test may not need. `arguments` are those of the command,
-    without the seed.
+    """A tournament: `played` of `planned` matches, None for a test of as many as it takes. `arguments` are those of the
+    command, without the seed.
     """
 
     tournament: str
@@ -190,7 +190,7 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
     started: str
     finished: str | None
     played: int
-    planned: int
+    planned: int | None
 
 
 class TournamentTable(TournamentRow, frozen=True, kw_only=True):

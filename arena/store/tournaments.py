@@ -88,9 +88,13 @@ def tournament(connection: Connection, name: str) -> TournamentTable | None:
 
 
 @functools.lru_cache(maxsize=1000)
-def _planned(arguments: str) -> int:
-    """How many matches a tournament has. The game is asked how many sit in one, which may take a while."""
+def _planned(arguments: str) -> int | None:
+    """How many matches a tournament has, if that is settled. The game is asked how many sit in one, which may take a
+    while.
+    """
     read = msgspec.json.decode(arguments)
+    if read["rounds"] is None:
+        return None
     seats = load(read["game"], read["config"]).seats
     return pairing.count(read["format"], len(read["bots"]), read["rounds"], seats=seats, paired=read["paired"])
 
