@@ -1,0 +1,352 @@
+"""The `arena` command: its words only. What a command does is in arena/commands, loaded when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.cli.words import Data, Database
+from protocol import VERSION
+from protocol.errors import BotFault, Fault, UsageFault
+from protocol.shown import printable
+
+
+def _words(name: str, says: str) -> typer.Typer:
+    return typer.Typer(
+        name=name, help=says, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
+
+
+app = _words("arena", "A networked referee for games between programs.")
+replay_app = _words("replay", "Show, verify, grade and export match records.")
+bot_app = _words("bot", "Register bots and their tokens.")
+db_app = _words("db", "Look after the database.")
+for _group in (replay_app, bot_app, db_app):
+    app.add_typer(_group)
+
+Game = Annotated[str | None, typer.Option(help="Only this game.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+BotName = Annotated[str, typer.Argument(metavar="NAME")]
+Target = Annotated[str, typer.Argument(metavar="ID|FILE")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"bot-arena {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port to listen on; 0: any free one.")] = None,
+    data: Annotated[str | None, typer.Option(help="The data folder.")] = None,
+    db: Annotated[str | None, typer.Option(metavar="URL", help="The database.")] = None,
+    clock: Annotated[str | None, typer.Option(help="Seconds and increment, like 60+0.5.")] = None,
+    slow_clock: Annotated[str | None, typer.Option(help="The same for people, in unrated matches.")] = None,
+    mqtt: Annotated[str | None, typer.Option(metavar="URL", help="mqtt://host:1883/prefix for live events.")] = None,
+    registration: Annotated[str | None, typer.Option(help="open or closed.")] = None,
+    registrations_per_hour: Annotated[int | None, typer.Option(help="New names from one address.")] = None,
+    free_names_after: Annotated[
+        int | None, typer.Option(metavar="DAYS", help="When a name that never played is free again; 0: never.")
+    ] = None,
+    max_connections: Annotated[int | None, typer.Option(help="Connections at once.")] = None,
+    max_per_address: Annotated[int | None, typer.Option(help="Connections at once from one address.")] = None,
+    trusted_proxy: Annotated[
+        str | None, typer.Option(metavar="ADDRESS,…", help="Believed when they say for whom they speak.")
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(metavar="ORIGIN", help="Web pages that may connect, like https://example.org.")
+    ] = None,
+    tls_cert: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A certificate in PEM: listen on wss://.")
+    ] = None,
+    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
+    durability: Annotated[str | None, typer.Option(help="What moves survive: process or machine.")] = None,
+    rated: Annotated[str | None, typer.Option(help="all, or approved: only matches between approved bots.")] = None,
+    rated_per_pair: Annotated[int | None, typer.Option(help="Rated matches of a pair in a day; 0: all.")] = None,
+    web: Annotated[bool | None, typer.Option("--web/--no-web", help="A page for browsers beside it, or none.")] = None,
+    web_port: Annotated[int | None, typer.Option(help="The page's port; 0: any free one.")] = None,
+    web_host: Annotated[str | None, typer.Option(help="The page's address, else that of --host.")] = None,
+    socket_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where browsers find the arena, behind a proxy.")
+    ] = None,
+    house: Annotated[
+        list[str] | None,
+        typer.Option(metavar="BOT,…", help="Bots that play whoever comes: random,ga:nodes=9000."),
+    ] = None,
+    demo: Annotated[bool | None, typer.Option("--demo", help="The whole show: bots, and matches that go on.")] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None,
+) -> None:
+    """Serve until stopped. Every option may also come as ARENA_… from the environment."""
+    flags = dict(locals())
+    from arena.commands.config import settings
+    from arena.commands.serve import run
+
+    del flags["config"]
+    flags["allow_origin"] = ",".join(allow_origin) if allow_origin else None
+    flags["house"] = ",".join(house) if house else None
+    run(settings(flags, config))
+
+
+@app.command()
+def web(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--web-port", help="The port to listen on; 0: any free one.")] = 8080,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Look at the data of a tournament, or of a server that does not run, in a browser."""
+    from arena.commands.web import web as command
+
+    command(_database(db, data), host, port)
+
+
+@app.command()
+def tournament(
+    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…")],
+    game: Annotated[str | None, typer.Option(help="The game to play  [required]")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Of the game or the bots.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="round-robin, gauntlet or swiss.")] = "round-robin",
+    rounds: Annotated[int, typer.Option(help="How often everyone meets; of a swiss: the rounds.")] = 1,
+    paired: Annotated[bool, typer.Option("--paired", help="Every start twice, with the seats swapped.")] = False,
+    clock: Annotated[str, typer.Option(help="Seconds and increment.")] = "10+0.1",
+    seed: Annotated[str | None, typer.Option(help="The same seed gives the same tournament.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Matches at once.")] = None,
+    db: Database = None,
+    data: Data = None,
+    to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")] = None,
+    pass_env: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A variable that bots get too.")] = None,
+    sandbox: Annotated[str, typer.Option(help="Where your own bots run: none, users or bwrap.")] = "none",
+    read: Annotated[list[Path] | None, typer.Option(metavar="PATH", help="What bots may read in a sandbox.")] = None,
+    memory: Annotated[int, typer.Option(metavar="MIB", help="Memory of each process in a sandbox.")] = 2048,
+) -> None:
+    """Play a tournament of local bots, or what is missing of it."""
+    from arena.commands.config import data_folder
+    from arena.commands.tournament import run
+    from arena.commands.tournament_options import Options
+    from protocol.games import NAMES
+
+    if game is None:
+        raise UsageFault(f"--game is missing: one of {', '.join(NAMES)}")
+    run(
+        Options(
+            bots=bots,
+            game=game,
+            sets=set_ or (),
+            form=form,
+            rounds=rounds,
+            paired=paired,
+            clock=clock,
+            seed=seed,
+            jobs=jobs,
+            db=db,
+            data=data_folder(data),
+            to_json=to_json,
+            pass_env=pass_env or (),
+            sandbox=sandbox,
+            read=read or (),
+            memory=memory,
+        )
+    )
+
+
+@app.command()
+def doctor(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What starts the bot.")],
+    game: Annotated[str | None, typer.Option(help="The game to play, where the bot does not seek another.")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="CASE", help="Only this case of the course.")] = None,
+    log: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the bot's output goes.")] = None,
+    to_json: Json = False,
+) -> None:
+    """Show how a bot bears what happens on a network; exit code 1 if it does not."""
+    from arena.commands import doctor as doctors
+
+    doctors.examine(command, game, only or (), log, to_json=to_json)
+
+
+@app.command()
+def leaderboard(game: Game = None, to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """Who stands where, by mu - 3 sigma."""
+    from arena.commands import leaderboard as command
+
+    command.leaderboard(_database(db, data), game, to_json=to_json)
+
+
+@app.command()
+def matches(
+    bot: Annotated[str | None, typer.Option(metavar="NAME", help="Only this bot's.")] = None,
+    game: Game = None,
+    limit: Annotated[int | None, typer.Option(help="How many [50; with --json all].")] = None,
+    to_json: Json = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """The matches played, newest first."""
+    from arena.commands import matches as command
+
+    command.matches(_database(db, data), bot, game, limit, to_json=to_json)
+
+
+@replay_app.command("show")
+def replay_show(
+    target: Target,
+    boards: Annotated[bool, typer.Option("--boards", help="The board after every ply.")] = False,
+    step: Annotated[bool, typer.Option("--step", help="Board by board: Enter next, b back, q quit.")] = False,
+    play: Annotated[float | None, typer.Option(metavar="SECONDS", help="Board by board, each for so long.")] = None,
+    to_json: Json = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Print a match."""
+    from arena.commands.replay import show
+
+    show(target, _database(db, data), boards=boards, to_json=to_json, step=step, play=play)
+
+
+@replay_app.command("verify")
+def replay_verify(
+    targets: Annotated[list[str] | None, typer.Argument(metavar="[ID|FILE]...", help="None: all there are.")] = None,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Referee matches again from their records."""
+    from arena.commands.replay import verify
+
+    verify(targets or (), _database(db, data))
+
+
+@replay_app.command("grade")
+def replay_grade(target: Target, to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """Tell what each move of a solved game gave away."""
+    from arena.commands.grade import grade
+
+    grade(target, _database(db, data), to_json=to_json)
+
+
+@replay_app.command("export")
+def replay_export(
+    target: Target,
+    to: Annotated[Path, typer.Option(metavar="FILE", help="Its name ends in .jsonl, .jsonl.gz, .json or .html.")],
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Write a match's record to a file."""
+    from arena.commands.replay import export
+
+    export(target, to, _database(db, data))
+
+
+@bot_app.command("add")
+def bot_add(name: BotName, db: Database = None, data: Data = None) -> None:
+    """Register a bot and print its token, this once."""
+    from arena.commands.bots import add_bot
+
+    add_bot(_database(db, data), name)
+
+
+@bot_app.command("list")
+def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """The bots known, and whether they have a token."""
+    from arena.commands.bots import list_bots
+
+    list_bots(_database(db, data), to_json=to_json)
+
+
+@bot_app.command("rotate")
+def bot_rotate(name: BotName, db: Database = None, data: Data = None) -> None:
+    """Give a bot a new token and print it, this once."""
+    from arena.commands.bots import rotate_bot
+
+    rotate_bot(_database(db, data), name)
+
+
+@bot_app.command("revoke")
+def bot_revoke(name: BotName, db: Database = None, data: Data = None) -> None:
+    """Let a bot in no more, until rotate."""
+    from arena.commands.bots import revoke_bot
+
+    revoke_bot(_database(db, data), name)
+
+
+@bot_app.command("approve")
+def bot_approve(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...")],
+    off: Annotated[bool, typer.Option("--off", help="Take it back.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Approve bots, whose matches are rated under --rated approved."""
+    from arena.commands.bots import approve_bots
+
+    approve_bots(_database(db, data), names, approved=not off)
+
+
+@db_app.command("upgrade")
+def db_upgrade(db: Database = None, data: Data = None) -> None:
+    """Bring the schema up to date."""
+    from arena.commands.config import data_folder
+    from arena.commands.db import upgrade
+
+    upgrade(_database(db, data), data_folder(data))
+
+
+@db_app.command("rebuild-ratings")
+def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
+    """Compute all ratings again from the results."""
+    from arena.commands.config import data_folder
+    from arena.commands.db import rebuild_ratings
+
+    rebuild_ratings(_database(db, data), data_folder(data))
+
+
+@db_app.command("check")
+def db_check(
+    quick: Annotated[bool, typer.Option("--quick", help="Referee no match again.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Whether all adds up: the file, its rows, every result with its record, the ratings."""
+    from arena.commands.db import check
+
+    check(_database(db, data), quick=quick)
+
+
+def _database(flag: str | None, data: Path | None) -> str:
+    from arena.commands.config import data_folder, database
+
+    return database(flag, data_folder(data))
+
+
+def main() -> None:
+    """Run the command: exit code 0 done, 1 the work failed, 2 wrong usage, 130 interrupted."""
+    code: object = 0
+    try:
+        app()
+    except Fault as fault:
+        print(f"arena: {printable(str(fault), lines=True)}", file=sys.stderr)
+        code = 2 if isinstance(fault, (BotFault, UsageFault)) else 1
+    except KeyboardInterrupt:
+        code = 130
+    except SystemExit as stop:
+        code = stop.code
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(code)
