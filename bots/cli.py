@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable, Sequence
 from typing import Annotated, NoReturn
 
 import typer
 
 from protocol.errors import Fault, UsageFault
-from protocol.launch import REFERENCE_BOTS
 
 app = typer.Typer(
     name="arena-bot",
@@ -55,6 +53,7 @@ def run_bot(
     ] = False,
 ) -> None:
     """Connect a bot to an arena and play."""
+    from bots.client.named import choose_settings, find
     from bots.client.run import play
     from bots.client.settings import Given
     from bots.client.values import read_config, read_pairs
@@ -119,25 +118,6 @@ def _run(function: Callable[..., None], args: Sequence[str], name: str) -> None:
     command = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
     command.command()(function)
     command(args, prog_name=name)
-
-
-def find(name: str) -> EntryPoint:
-    """Where the bot called `name` is. Raises `UsageFault`, listing those there are."""
-    known = {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}
-    if name not in known:
-        raise UsageFault(f"there is no bot {name[:40]!r}: one of {', '.join(sorted(known)) or 'none installed'}")
-    return known[name]
-
-
-def choose_settings(
-    bot: str, known: Mapping[str, str], given: Mapping[str, str], defaults: Mapping[str, str]
-) -> dict[str, str]:
-    """What to construct the bot with: `given` over those `defaults` that it knows. Raises `UsageFault`."""
-    for key in given:
-        if key not in known:
-            has = f"it has {', '.join(known)}" if known else "it has none"
-            raise UsageFault(f"{bot} has no setting {key[:40]!r}: {has}")
-    return {**{key: value for key, value in defaults.items() if key in known}, **given}
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:

@@ -6,12 +6,28 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from protocol.games.base import Game
 from protocol.messages import CHANCE, Event, Player
 from protocol.reasons import VOID
 from referee.course import Course
-from referee.record import Footer, Header
+from referee.record import Footer, Header, pack
 from referee.result import Ratings, Result, SeatResult
+
+
+class Closed(Struct, frozen=True):
+    """A match that is over and not rated yet, as one process hands it to another."""
+
+    result: Result
+    lines: tuple[bytes, ...]
+    """Of its record, from the header on, each with its line feed; without the footer."""
+    footer: Footer
+
+    def record(self, ratings: Ratings | None = None) -> bytes:
+        """Its record, packed, closed with the ratings that it was given."""
+        return pack(self.lines, replace(self.footer, ratings=ratings))
 
 
 def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:

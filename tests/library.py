@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from arena.commands.tournament_options import Options, read_options
 from arena.store.finishing import Finished
 from arena.store.store import Store
-from arena.store.times import written
 from bots import Bot, Choice
 from bots.reference.greedy import Greedy
 from bots.reference.perfect import Perfect
@@ -24,6 +23,7 @@ from referee import record as records
 from referee.effects import Deadline, Effect, Expired, Forfeited, MatchEvent, Played, Readied, Resigned, Write
 from referee.match import Match
 from referee.record import Header, RecordedSeat
+from referee.result import written
 from referee.standing import Phase
 from turns import move_of, turn
 

@@ -18,9 +18,8 @@ from arena.store.boards import bot_of
 from arena.store.browsing import OUTCOMES, Page, Search
 from arena.store.cursors import cursor, place_of
 from arena.store.schema import matches
-from arena.store.times import written
 from protocol.errors import UsageFault
-from referee.result import Result
+from referee.result import Result, written
 
 _NEWEST = """
 SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE {chosen}) AS part, json_each((

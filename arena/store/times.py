@@ -1,18 +1,15 @@
-"""How the arena writes a time, in records and in the database alike."""
+"""The arena's times, written in the database as in records."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from referee.result import written
+
 
 def utc(*, days_ago: float = 0.0) -> str:
-    """Now, or so many days ago, in ISO 8601 with milliseconds: 2026-01-31T12:00:00.000Z. They sort as times do."""
+    """Now, or so many days ago, as `written` has it."""
     return written(datetime.now(UTC) - timedelta(days=days_ago))
-
-
-def written(moment: datetime) -> str:
-    """A moment in UTC, likewise."""
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def seconds_of(text: str) -> float:

@@ -21,6 +21,7 @@ from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
 from bots.client.conversation import Conversation
 from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop, WarmUp
+from bots.client.loading import hand_over
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
 from bots.client.thinking import Choose, Conclude, Prepare, Thinkers, Thought
 from bots.client.tokens import default_path, handed, token_for
@@ -47,6 +48,7 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[Given]) -> 
     """
     from bots.client.options import from_command_line
 
+    hand_over(bot)
     try:
         play(bot, from_command_line(bot, args), given)
     except Fault as fault:

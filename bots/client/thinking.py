@@ -60,6 +60,8 @@ class Thought:
     trouble: str | None = None
     details: str = ""
     gave_up: bool = False
+    cause: BaseException | None = None
+    """What the author's code raised, or is blamed for."""
 
 
 def think(bot: Bot, work: Work) -> Thought:
@@ -77,9 +79,9 @@ def think(bot: Bot, work: Work) -> Thought:
     except GiveUp as exc:
         return Thought(work, trouble=str(exc) or None, gave_up=True)
     except NoMove as exc:
-        return Thought(work, trouble=str(exc))
+        return Thought(work, trouble=str(exc), cause=exc)
     except BaseException as exc:
-        return Thought(work, trouble=f"its code failed{_at(work)}", details=_traceback(exc))
+        return Thought(work, trouble=f"its code failed{_at(work)}", details=_traceback(exc), cause=exc)
 
 
 class NoMove(Fault):

@@ -1,0 +1,125 @@
+"""A bot out of a Python file: the program is run as Python runs it, up to its `run`, which hands the bot over."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from bots.client.bot import Bot
+from protocol.errors import UsageFault
+
+_loading: ContextVar[bool] = ContextVar("loading", default=False)
+"""Whether a program is run for its bot."""
+
+
+class _HandedOver(BaseException):
+    """The bot that a program runs; nothing that comes after is of interest."""
+
+    def __init__(self, bot: Bot) -> None:
+        self.bot = bot
+
+
+def hand_over(bot: Bot) -> None:
+    """What `run` does first: where its program was loaded for the bot, it ends here."""
+    if _loading.get():
+        raise _HandedOver(bot)
+
+
+def load_bot(path: Path, cls: str | None, name: str, settings: dict[str, str]) -> Bot:
+    """The bot of a Python file: the one that it runs, or one made of the class `cls`, or of the only one there is.
+
+    A class is called with the name and its settings. Raises `UsageFault`.
+    """
+    module, handed = _run(path)
+    if cls is None and handed is not None:
+        if settings:
+            raise UsageFault(
+                f"{path}: its run() has the bot made: settings need the class, {path}:{type(handed).__name__}"
+            )
+        return handed
+    return make(_class(path, module, cls), name, settings)
+
+
+def make(cls: type[Bot], name: str, settings: dict[str, str]) -> Bot:
+    """A bot of a class that is made as the reference bots are, of its name and settings. Raises `UsageFault`."""
+    try:
+        return cls(name, **settings)
+    except TypeError as exc:
+        raise UsageFault(
+            f"{name}: {cls.__name__} is made of a name and its settings, {cls.__name__}(name): {exc}"
+        ) from exc
+
+
+def _class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
+    """The class called so, or the only one that is a bot of this file's own."""
+    own: dict[str, type[Bot]] = {key: value for key, value in vars(module).items() if _is_own(value)}
+    found = own if name is None else {key: value for key, value in own.items() if key == name}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    there = f"it has {', '.join(own)}" if own else "it has none"
+    if name is not None:
+        raise UsageFault(f"{path} has no class of Bot called {name[:40]!r}: {there}")
+    choice = f": name the one that is meant, {path}:{next(iter(own))}" if own else ""
+    raise UsageFault(f"{path} calls no run(bot), and of classes of Bot {there}{choice}")
+
+
+def _is_own(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Bot) and value.__module__ == "__main__"
+
+
+def _run(path: Path) -> tuple[ModuleType, Bot | None]:
+    """Run a program as far as its `run`, if it comes there: its module, and the bot. Raises `UsageFault`."""
+    module = ModuleType("__main__")
+    module.__file__ = str(path)
+    program = _compiled(path)
+    loading = _loading.set(True)
+    try:
+        with _as_main(path, module):
+            exec(program, vars(module))  # noqa: S102
+    except _HandedOver as handed:
+        return module, handed.bot
+    except SystemExit as exc:
+        raise UsageFault(f"{path}: it ended before it called run(bot), with exit code {exc.code}") from exc
+    except Exception as exc:
+        raise UsageFault(f"{path}: its code failed before it called run(bot): {exc!r}") from exc
+    finally:
+        _loading.reset(loading)
+    return module, None
+
+
+def _compiled(path: Path) -> Any:
+    """Raises `UsageFault` for what is no Python, and for what is none of this library's bots, before it is run."""
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+        program = compile(tree, str(path), "exec")
+    except OSError as exc:
+        raise UsageFault(f"{path} can't be read: {exc.strerror}") from exc
+    except (SyntaxError, ValueError) as exc:
+        raise UsageFault(f"{path} is no Python program: {exc}") from exc
+    if not any(_imports_bots(node) for node in ast.walk(tree)):
+        raise UsageFault(f"{path} does not import bots: only bots of the Python library play in process")
+    return program
+
+
+def _imports_bots(node: ast.AST) -> bool:
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    return any(name.partition(".")[0] == "bots" for name in names)
+
+
+@contextlib.contextmanager
+def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
+    """What a program finds in `sys` when Python runs it."""
+    before = sys.argv, sys.path, sys.modules["__main__"]
+    sys.argv, sys.path, sys.modules["__main__"] = [str(path)], [str(path.resolve().parent), *sys.path], module
+    try:
+        yield
+    finally:
+        sys.argv, sys.path, sys.modules["__main__"] = before

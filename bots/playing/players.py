@@ -1,0 +1,65 @@
+"""The bots of many matches in this process: each is made once, by what names it, and kept from match to match.
+
+It is the entry point of the group `bot_arena.players`, by which an arena plays bots that it does not import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from bots.client.bot import Bot
+from bots.client.loading import load_bot, make
+from bots.client.named import choose_settings, find
+from bots.client.warm_up import default_lock, warm_up
+from bots.playing.guest import Guest
+from bots.playing.table import referee
+from protocol.errors import UsageFault
+from protocol.games.base import Game
+from protocol.launch import BotSpec
+from referee.closing import Closed
+from referee.record import Header, RecordedSeat
+
+
+class Players:
+    """Bots that play one match after the other; they are warmed up for `game` before the first.
+
+    `say` is told, with the bot's name, what an author has to know. Raises `UsageFault` where there is no such bot, it
+    cannot be made with its settings, or does not play the game.
+    """
+
+    def __init__(self, specs: Sequence[BotSpec], game: Game[Any, Any], say: Callable[[str, str], None]) -> None:
+        self._bots = [bot_of(spec) for spec in specs]
+        self._game = game
+        self._warm = False
+        self._guests: dict[str, Guest] = {}
+        for spec, bot in zip(specs, self._bots, strict=True):
+            if game.name not in bot.games:
+                raise UsageFault(f"{spec.name} does not play {game.name}: it plays {', '.join(bot.games)}")
+            self._guests[spec.name] = Guest(bot, spec.seed, game, partial(say, spec.name))
+
+    def play(self, header: Header, seed: bytes) -> Closed:
+        """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment."""
+        if not self._warm:
+            for bot in self._bots:
+                warm_up(bot, self._game, default_lock())
+            self._warm = True
+        guests = [self._guests[seat.bot] for seat in header.seats]
+        seats = [RecordedSeat(bot=guest.name, version=guest.version) for guest in guests]
+        return referee(replace(header, seats=seats), seed, guests)
+
+
+def bot_of(spec: BotSpec) -> Bot:
+    """The bot that a spec names. Raises `UsageFault`."""
+    file, colon, cls = spec.bot.partition(":")
+    if file.endswith(".py"):
+        bot = load_bot(Path(file), cls if colon else None, spec.name, dict(spec.settings))
+    else:
+        kind: type[Bot] = find(spec.bot).load()
+        bot = make(kind, spec.name, choose_settings(spec.bot, kind.settings, spec.settings, spec.defaults))
+    bot.name = spec.name
+    return bot
