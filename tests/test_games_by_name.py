@@ -15,6 +15,7 @@ GENERAL = (
     "arena/**/*.py",
     "bots/*.py",
     "bots/client/*.py",
+    "bots/environments/*.py",
     "bots/search/*.py",
     "bots/evaluation/base.py",
     "machine/*.py",
@@ -22,7 +23,7 @@ GENERAL = (
     "protocol/games/base.py",
 )
 """What is there for any game."""
-REGISTRIES = ("bots/search/kernels.py",)
+REGISTRIES = ("bots/environments/encodings.py", "bots/search/kernels.py")
 FILES = sorted({*chain.from_iterable(map(REPOSITORY.glob, GENERAL))} - {REPOSITORY / path for path in REGISTRIES})
 
 

@@ -1,0 +1,159 @@
+"""A game as an agent environment cycle of PettingZoo: an agent a seat, a step a move, the dice of the arena."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import index
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.utils import seeding
+from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+
+from bots.environments.encodings import encoding_of
+from measuring.value import Nothing
+from measuring.values import value_of
+from protocol.dice import SEED_BYTES, Dice
+from protocol.errors import UsageFault
+from protocol.games import load
+from protocol.games.moves import illegal
+from protocol.shown import few, shown
+
+Observation = dict[str, Any]
+
+REWARD_OF_A_POINT = 2.0
+"""Luck is in points, of which a win is 1 and the last place 0."""
+
+
+def env(
+    game: str, config: Mapping[str, Any] | None = None, *, luck: str = Nothing.name, render_mode: str | None = None
+) -> AECEnv:
+    """The environment of `game` under `config`, in the wrapper that says what was called out of order.
+
+    Raises `UnknownGame`, `BadConfig` or `UsageFault`.
+    """
+    return OrderEnforcingWrapper(Environment(game, config, luck=luck, render_mode=render_mode))
+
+
+class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without types
+    """Agents `seat_0`, `seat_1`, …; an observation is the `vector` of the game's encoding, as `observation`, and its
+    `action_mask`, all 0 for who is not to move.
+
+    Rewards come when a seat's rank is settled: 1 for the first, −1 for the last, in equal steps between, the mean of
+    what they share for seats that tie; they sum to 0. Nothing is truncated: a limit of plies or rounds is one of the
+    rules. `reset(seed=…)` fixes the dice of this game and of those after the resets without a seed that follow.
+
+    With `luck`, the name of a value of `measuring.values`, what the dice gave is taken off again, from every agent's
+    reward after every throw: what a policy can expect of a game stays the same, whatever the value, and varies less.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        config: Mapping[str, Any] | None = None,
+        *,
+        luck: str = Nothing.name,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__()
+        if render_mode not in (None, "ansi"):
+            raise UsageFault(f"render_mode is {shown(render_mode)}: it is None or 'ansi'")
+        self.render_mode = render_mode
+        self.rules = load(game, config)
+        self.encoding = encoding_of(self.rules)
+        value = value_of(self.rules, luck)
+        self._value = None if isinstance(value, Nothing) else value
+        name = f"{self.rules.name}_v{self.encoding.version}"
+        self.metadata = {"name": name, "render_modes": ["ansi"], "is_parallelizable": False}
+        self.possible_agents = [f"seat_{seat}" for seat in range(self.rules.seats)]
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self.action_spaces = {agent: Discrete(self.encoding.actions) for agent in self.possible_agents}
+        self.observation_spaces = {agent: self._observation_space() for agent in self.possible_agents}
+        self._random, _ = seeding.np_random()
+
+    def _observation_space(self) -> Dict:
+        vector = Box(0, 1, (self.encoding.size,), np.float32)
+        return Dict({"observation": vector, "action_mask": Box(0, 1, (self.encoding.actions,), np.int8)})
+
+    def action_space(self, agent: str) -> Discrete:
+        return self.action_spaces[agent]
+
+    def observation_space(self, agent: str) -> Dict:
+        return self.observation_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+        """Begin a new game; `options` has no meaning here."""
+        if seed is not None:
+            self._random, _ = seeding.np_random(seed)
+        self._dice = partial(Dice, self._random.bytes(SEED_BYTES))
+        self.agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self._skip_agent_selection = None
+        self.agent_selection = self.agents[0]
+        self._arrive(self.rules.initial(self._dice(0))[0])
+        self._accumulate_rewards()
+
+    def observe(self, agent: str) -> Observation:
+        seat = self._seats[agent]
+        legal = self._moves if self.rules.to_move(self.position) == seat else ()
+        return {
+            "observation": self.encoding.vector(self.position, seat),
+            "action_mask": self.encoding.masked(legal),
+        }
+
+    def step(self, action: int | None) -> None:
+        """Play the move of that number; None for an agent that is terminated. Raises `IllegalMove` for one that the
+        mask excludes, and nothing has happened.
+        """
+        agent = self.agent_selection
+        if self.terminations[agent]:
+            self._was_dead_step(action)
+            return
+        number = None if action is None else index(action)
+        if number not in self._moves:
+            illegal(f"action {shown(number)} is masked for {agent}; legal: {few(self._moves)}")
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        before, move = self.position, self._moves[number]
+        self._arrive(self.rules.apply(before, move, self._dice(self.rules.ply(before)))[0])
+        if self._value is not None and len(outcomes := self.rules.outcomes(before, move)) > 1:
+            luck = self._value.luck(before, outcomes, self.position)
+            for agent in self.agents:
+                self.rewards[agent] -= REWARD_OF_A_POINT * luck[self._seats[agent]]
+        self._accumulate_rewards()
+        self._deads_step_first()
+
+    def _arrive(self, position: Any) -> None:
+        """Take a position for the present one: what can be moved and by whom, which ranks are settled."""
+        self.position = position
+        self._moves = self.encoding.moves(position)
+        mover = self.rules.to_move(position)
+        if mover is not None:
+            self.agent_selection = self.possible_agents[mover]
+        ranks = self.rules.ranks(position) if mover is None or self.rules.seats > 2 else ()
+        for agent in self.agents:
+            seat = self._seats[agent]
+            if not self.terminations[agent] and (mover is None or (ranks and ranks[seat] > 1)):
+                self.terminations[agent] = True
+                self.rewards[agent] = _reward(ranks, seat)
+
+    def render(self) -> str | None:
+        """The board drawn for a terminal, with `render_mode="ansi"`."""
+        return self.rules.board(self.position) if self.render_mode == "ansi" else None
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _reward(ranks: Sequence[int], seat: int) -> float:
+    """The seats behind less the seats before, as a share of all others: −1 to 1."""
+    behind = sum(rank > ranks[seat] for rank in ranks)
+    before = sum(rank < ranks[seat] for rank in ranks)
+    return (behind - before) / (len(ranks) - 1)

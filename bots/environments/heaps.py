@@ -1,0 +1,67 @@
+"""The heap games. Moves and sizes are those of the config's heaps; the mover is whoever looks, or the other seat."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bots.environments.base import Encoding, Vector
+from protocol.games.base import Game
+from protocol.games.grundy import Grundy, Heaps, Split
+from protocol.games.nim import Nim, Position, Take
+
+
+class NimEncoding(Encoding[Position, Take]):
+    """An action is how many to take from which heap: heap by heap, from the fewest on.
+
+    A vector has for every heap of n a 1 at its size, of the numbers 0 to n; and last whether it is the seat's turn.
+    """
+
+    def __init__(self, rules: Game[Position, Take]) -> None:
+        assert isinstance(rules, Nim)
+        self._rules = rules
+        moves = rules.legal_moves(Position(rules.heaps, 0, 0))
+        self._numbers = {move: number for number, move in enumerate(moves)}
+        self.actions = max(1, len(moves))
+        ends = np.cumsum([size + 1 for size in rules.heaps])
+        self._starts = np.concatenate(([0], ends[:-1]))
+        self.size = int(ends[-1]) + 1
+
+    def vector(self, state: Position, seat: int) -> Vector:
+        vector = np.zeros(self.size, np.float32)
+        vector[self._starts + state.heaps] = 1
+        vector[-1] = self._rules.to_move(state) == seat
+        return vector
+
+    def moves(self, state: Position) -> dict[int, Take]:
+        return {self._numbers[move]: move for move in self._rules.legal_moves(state)}
+
+
+class GrundyEncoding(Encoding[Heaps, Split]):
+    """An action is the size of a heap and its smaller part: of heaps of 3 on, each from a part of 1 on. Which of equal
+    heaps is split makes no difference, so it is the first.
+
+    A vector has for every size from 1 on how many heaps are that large, as a share of the most there can be; and last
+    whether it is the seat's turn.
+    """
+
+    def __init__(self, rules: Game[Heaps, Split]) -> None:
+        assert isinstance(rules, Grundy)
+        self._rules = rules
+        largest = max(rules.heaps)
+        splits = [(size, part) for size in range(3, largest + 1) for part in range(1, (size + 1) // 2)]
+        self._numbers = {split: number for number, split in enumerate(splits)}
+        self.actions = max(1, len(splits))
+        self.size = largest + 1
+        self._most = np.array([sum(heap // size for heap in rules.heaps) for size in range(1, largest + 1)])
+
+    def vector(self, state: Heaps, seat: int) -> Vector:
+        vector = np.empty(self.size, np.float32)
+        vector[:-1] = np.bincount(state.heaps, minlength=self.size)[1:] / self._most
+        vector[-1] = self._rules.to_move(state) == seat
+        return vector
+
+    def moves(self, state: Heaps) -> dict[int, Split]:
+        found: dict[int, Split] = {}
+        for move in self._rules.legal_moves(state):
+            found.setdefault(self._numbers[state.heaps[move.heap], move.split], move)
+        return found

@@ -1,0 +1,105 @@
+"""Both games of Risk, territory by territory in the order of the map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log1p
+
+import numpy as np
+
+from bots.environments.base import Encoding, Vector
+from protocol.games.base import Game
+from protocol.games.risk import campaign, duel
+from protocol.games.risk.board import Board
+from protocol.games.risk.campaign import Attack, Campaign, Draft, End
+from protocol.games.risk.duel import Action, Duel
+
+
+class DuelEncoding(Encoding[duel.Position, Action]):
+    """An action is an invasion of a territory, a reinforcement of one, or an attack: n, n, and both ways over every
+    border, by where it comes from and then where it goes.
+
+    A vector is four times n territories: the seat's own, the other's, the troops on each; then the share of `max_plies`
+    that was played, and whether it is the seat's turn. Troops are a share of `max_troops`.
+    """
+
+    def __init__(self, rules: Game[duel.Position, Action]) -> None:
+        assert isinstance(rules, Duel)
+        self._rules = rules
+        places = range(len(rules.map))
+        moves = [Action(do, to) for do in ("invade", "reinforce") for to in places]
+        moves += [Action("attack", to, source) for source, to in _attacks(rules.map)]
+        self._numbers = {move: number for number, move in enumerate(moves)}
+        self.actions = len(moves)
+        self.size = 4 * len(places) + 2
+
+    def vector(self, state: duel.Position, seat: int) -> Vector:
+        owner = np.array(state.owner)
+        held = np.stack((owner == seat, owner == 1 - seat))
+        troops = held * (np.array(state.troops) / self._rules.max_troops)
+        rest = state.at / self._rules.max_plies, self._rules.to_move(state) == seat
+        return np.concatenate((held.ravel(), troops.ravel(), rest), dtype=np.float32)
+
+    def moves(self, state: duel.Position) -> dict[int, Action]:
+        return {self._numbers[move]: move for move in self._rules.legal_moves(state)}
+
+
+class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
+    """An action is a whole move: a draft by the draft rule; a draft of all units on one of n territories; an attack
+    with all that can go, both ways over every border, by where it comes from and then where it goes; or the end.
+    Left out are drafts that are split in another way, and attacks that keep more than one unit back.
+
+    A vector has, seat by seat from the one that looks on: n territories that are its own, the troops on each, whether
+    it is its turn, whether it is out; then whether it is a draft, the units to place, the attacks left as a share of
+    `max_attacks` and the rounds of `max_rounds`. Troops and units are logarithms, as shares of that of all units which
+    can ever be on the map.
+    """
+
+    def __init__(self, rules: Game[campaign.Position, campaign.Move]) -> None:
+        assert isinstance(rules, Campaign)
+        self._rules = rules
+        self._count = len(rules.map)
+        first = 1 + self._count
+        self._attacks = {attack: first + number for number, attack in enumerate(_attacks(rules.map))}
+        self._end = first + len(self._attacks)
+        self.actions = self._end + 1
+        self.size = rules.seats * (2 * self._count + 2) + 4
+        self._most = log1p(_most_units(rules))
+
+    def vector(self, state: campaign.Position, seat: int) -> Vector:
+        rules, to_move = self._rules, self._rules.to_move(state)
+        seats = (np.arange(rules.seats) + seat) % rules.seats
+        held = np.array(state.owner) == seats[:, None]
+        troops = held * (np.log1p(state.troops) / self._most)
+        turn, out = seats == (-1 if to_move is None else to_move), np.isin(seats, state.out)
+        by_seat = np.column_stack((held, troops, turn, out)).ravel()
+        rest = (
+            state.phase == "draft",
+            log1p(state.units) / self._most,
+            state.attacks_left / rules.max_attacks,
+            min(state.round, rules.max_rounds) / rules.max_rounds,
+        )
+        return np.concatenate((by_seat, rest), dtype=np.float32)
+
+    def moves(self, state: campaign.Position) -> dict[int, campaign.Move]:
+        moves: dict[int, campaign.Move] = {}
+        for move in self._rules.legal_moves(state):
+            if isinstance(move, Attack):
+                moves[self._attacks[move.source, move.to]] = move
+            elif isinstance(move, End):
+                moves[self._end] = move
+            else:
+                own = (at for at, holder in enumerate(state.owner) if holder == state.seat)
+                moves |= {0: move} | {1 + at: Draft(((at, state.units),)) for at in own}
+        return moves
+
+
+def _attacks(board: Board) -> Sequence[tuple[int, int]]:
+    """Both ways over every border: from where, to where; ascending."""
+    return [(source, to) for source, others in enumerate(board.neighbours) for to in others]
+
+
+def _most_units(rules: Campaign) -> int:
+    """No fewer than can ever be on the map: what it begins with and all that every round can bring."""
+    count, bonuses = len(rules.map), sum(continent.bonus for continent in rules.map.continents)
+    return count * rules.initial_units + rules.max_rounds * rules.seats * (3 + count + bonuses)

@@ -1,0 +1,245 @@
+"""The games as environments: PettingZoo's own tests, moves by number that are the rules', rewards by rank."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pettingzoo import AECEnv
+from pettingzoo.test import api_test, seed_test
+
+from bots.environments import encoding_of, env
+from bots.environments.environment import Environment
+from measuring.luck import luck_along
+from measuring.values import value_of
+from protocol.dice import Dice
+from protocol.errors import BadConfig, IllegalMove, UnknownGame, UsageFault
+from protocol.games import NAMES, game_class, load
+from protocol.games.risk.campaign import Attack, Draft, End
+
+PRESETS = [(name, {"preset": preset}) for name in NAMES for preset in game_class(name).presets]
+CONFIGS: list[tuple[str, Mapping[str, Any]]] = [
+    *PRESETS,
+    ("nim", {"heaps": [9, 9, 9], "start": "p-position"}),
+    ("nim", {"heaps": [1000, 1000]}),
+    ("grundy", {"heaps": [5, 3, 1]}),
+    ("risk-duel", {"map": "grid-6x6", "max_troops": 3, "max_plies": 60}),
+    ("risk-campaign", {"map": "africa", "players": 4, "max_rounds": 5, "deal": "0" * 32}),
+    ("risk-campaign", {"map": "south-america", "players": 4, "max_attacks": 20, "max_rounds": 40}),
+]
+every_config = pytest.mark.parametrize(("name", "config"), CONFIGS, ids=str)
+
+
+def play(world: AECEnv, choose: Callable[[np.ndarray], int], seed: int | None) -> dict[str, float]:
+    """What each agent got in all, one game played by `choose(mask)`."""
+    world.reset(seed=seed)
+    returns = dict.fromkeys(world.possible_agents, 0.0)
+    for agent in world.agent_iter():
+        observation, reward, terminated, _, _ = world.last()
+        returns[agent] += reward
+        world.step(None if terminated else choose(observation["action_mask"]))
+    return returns
+
+
+def at_random(seed: int) -> Callable[[np.ndarray], int]:
+    draw = random.Random(seed)
+    return lambda mask: draw.choice(np.flatnonzero(mask).tolist())
+
+
+@every_config
+@pytest.mark.filterwarnings("ignore")
+def test_pettingzoo_finds_nothing_wrong(name: str, config: Mapping[str, Any]) -> None:
+    api_test(env(name, config), num_cycles=200)
+
+
+@every_config
+def test_the_same_seed_gives_the_same_game(name: str, config: Mapping[str, Any]) -> None:
+    seed_test(lambda: env(name, config), num_cycles=200)
+
+
+def test_resets_without_a_seed_go_on_from_the_last_one() -> None:
+    def boards(seed: int) -> list[str]:
+        world = env("risk-campaign", {"preset": "world"}, render_mode="ansi")
+        world.reset(seed=seed)
+        first = world.render()
+        world.reset()
+        return [first, world.render()]
+
+    assert boards(5) == boards(5)
+    assert len({*boards(5), *boards(6)}) == 4
+
+
+@every_config
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=3)
+def test_a_number_is_one_move_and_every_vector_is_of_one_size(name: str, config: Mapping[str, Any], seed: int) -> None:
+    rules = load(name, config)
+    encoding = encoding_of(rules)
+    draw = random.Random(seed)
+    key = draw.randbytes(32)
+    named: dict[int, Any] = {}
+    state, _ = rules.initial(Dice(key, 0))
+    for _ in range(60):
+        if rules.to_move(state) is None:
+            break
+        moves = encoding.moves(state)
+        assert set(moves) <= set(range(encoding.actions))
+        for number, move in moves.items():
+            meant = kind(rules.encode_move(move), state)
+            assert named.setdefault(number, meant) == meant
+            rules.apply(state, move, Dice(key, rules.ply(state)))
+        assert listed(rules, state) <= set(moves.values()), "no move that the rules list is without a number"
+        for seat in range(rules.seats):
+            vector = encoding.vector(state, seat)
+            assert (vector.shape, vector.dtype) == ((encoding.size,), np.float32)
+            assert ((vector >= 0) & (vector <= 1)).all()
+        state, _ = rules.apply(state, draw.choice(list(moves.values())), Dice(key, rules.ply(state)))
+
+
+def kind(move: dict[str, Any], state: Any) -> Any:
+    """What a number may stand for in every state."""
+    if "split" in move:
+        return state.heaps[move["heap"]], move["split"]
+    if move.get("do") == "draft":
+        return "draft"
+    return [value for key, value in move.items() if key != "units"]
+
+
+def listed(rules: Any, state: Any) -> set[Any]:
+    """The legal moves, without Grundy's of other heaps of the same size."""
+    moves = rules.legal_moves(state)
+    return {move for move in moves if rules.name != "grundy" or move.heap == state.heaps.index(state.heaps[move.heap])}
+
+
+@every_config
+def test_rewards_sum_to_0_and_go_by_rank(name: str, config: Mapping[str, Any]) -> None:
+    world = env(name, config)
+    for seed in range(3):
+        returns = play(world, at_random(seed), seed)
+        ranks = world.unwrapped.rules.ranks(world.unwrapped.position)
+        assert sum(returns.values()) == pytest.approx(0)
+        by_rank = sorted(zip(ranks, returns.values(), strict=True))
+        assert [reward for _, reward in by_rank] == sorted(returns.values(), reverse=True)
+        if len(set(ranks)) == len(ranks):
+            assert (by_rank[0][1], by_rank[-1][1]) == (1, -1)
+
+
+def test_seats_that_tie_share_what_their_places_are_worth() -> None:
+    returns = play(env("risk-campaign", {"map": "south-america", "players": 4, "max_rounds": 1}), ending, 0)
+    assert set(returns.values()) == {0.0}, "nobody attacked"
+
+
+def ending(mask: np.ndarray) -> int:
+    """The last number: the end of a turn, or a draft where there is none."""
+    return int(np.flatnonzero(mask)[-1])
+
+
+def test_a_seat_that_is_out_leaves_at_once_with_what_its_rank_is_worth() -> None:
+    world = env("risk-campaign", {"map": "south-america", "players": 4, "max_attacks": 20})
+    world.reset(seed=2)
+    choose = at_random(2)
+    left = []
+    for agent in world.agent_iter():
+        observation, reward, terminated, _, _ = world.last()
+        if terminated:
+            left.append((agent, reward, world.unwrapped.rules.to_move(world.unwrapped.position) is None))
+        world.step(None if terminated else choose(observation["action_mask"]))
+    rewards = [reward for _, reward, _ in left]
+    assert rewards[:2] == pytest.approx([-1, -1 / 3])
+    assert [over for _, _, over in left] == [False, False, True, True]
+    assert sorted(rewards[2:]) == pytest.approx([1 / 3, 1])
+
+
+@pytest.mark.parametrize("game", ["risk-duel", "risk-campaign"])
+def test_with_luck_taken_off_a_return_is_the_result_less_the_luck_of_the_game(game: str) -> None:
+    config = {"map": "australia"}
+    plain, freed = env(game, config), env(game, config, luck="features-1")
+    for seed in range(3):
+        moves = Recorder(plain, at_random(seed))
+        results = play(plain, moves, seed)
+        luck = luck_along(plain.unwrapped.rules, value_of(plain.unwrapped.rules, "features-1"), moves.plies())
+        assert any(luck.total)
+        returns = play(freed, at_random(seed), seed)
+        for agent, points in zip(results, luck.total, strict=True):
+            assert returns[agent] == pytest.approx(results[agent] - 2 * points)
+
+
+class Recorder:
+    """Chooses as it is told to, and keeps the moves with the states around them."""
+
+    def __init__(self, world: AECEnv, choose: Callable[[np.ndarray], int]) -> None:
+        self._world, self._choose = world.unwrapped, choose
+        self._moves: list[tuple[Any, Any]] = []
+
+    def __call__(self, mask: np.ndarray) -> int:
+        number = self._choose(mask)
+        state = self._world.position
+        self._moves.append((state, self._world.encoding.moves(state)[number]))
+        return number
+
+    def plies(self) -> Iterator[tuple[Any, Any, Any]]:
+        ends = [*(state for state, _ in self._moves[1:]), self._world.position]
+        return ((before, move, after) for (before, move), after in zip(self._moves, ends, strict=True))
+
+
+def test_an_observation_is_the_seats_own_view() -> None:
+    world = Environment("tictactoe")
+    world.reset()
+    world.step(4)
+    own, other = (world.observe(agent)["observation"].reshape(3, 9) for agent in ("seat_0", "seat_1"))
+    assert np.flatnonzero(own[0]).tolist() == np.flatnonzero(other[1]).tolist() == [4]
+    assert not world.observe("seat_0")["action_mask"].any(), "it is not its turn"
+    assert np.flatnonzero(world.observe("seat_1")["action_mask"]).tolist() == [0, 1, 2, 3, 5, 6, 7, 8]
+
+
+def test_a_campaign_has_numbers_for_drafts_attacks_and_the_end() -> None:
+    rules = load("risk-campaign", {"map": "south-america", "deal": "0" * 32, "initial_units": 3})
+    encoding = encoding_of(rules)
+    state, _ = rules.initial(Dice(bytes(32), 0))
+    own = [at for at, holder in enumerate(state.owner) if holder == 0]
+    drafts = encoding.moves(state)
+    assert drafts == {0: rules.legal_moves(state)[0], **{1 + at: Draft(((at, state.units),)) for at in own}}
+    state, _ = rules.apply(state, drafts[0], Dice(bytes(32), 1))
+    attacks = encoding.moves(state)
+    assert {type(move) for move in attacks.values()} == {Attack, End}
+    assert attacks[encoding.actions - 1] == End()
+
+
+def test_a_masked_action_is_refused_with_those_that_are_legal_and_nothing_has_happened() -> None:
+    world = env("tictactoe")
+    world.reset()
+    world.step(4)
+    with pytest.raises(IllegalMove, match="action 4 is masked for seat_1; legal: 0, 1, 2, 3, 5, 6, 7, 8"):
+        world.step(np.int64(4))
+    with pytest.raises(IllegalMove, match="action None is masked for seat_1"):
+        world.step(None)
+    world.step(np.array(0))
+    assert world.render() is None
+
+
+def test_the_board_is_drawn_where_it_is_asked_for() -> None:
+    world = env("tictactoe", render_mode="ansi")
+    world.reset()
+    world.step(4)
+    assert world.render() == ". . .\n. X .\n. . ."
+
+
+@pytest.mark.parametrize(("name", "config"), [("nim", {"heaps": [0]}), ("grundy", {"heaps": [2]})])
+def test_a_game_that_is_over_before_it_begins_has_its_rewards(name: str, config: Mapping[str, Any]) -> None:
+    assert play(env(name, config), at_random(0), 0) == {"seat_0": -1, "seat_1": 1}
+
+
+def test_what_cannot_be_made_is_refused_in_one_line() -> None:
+    with pytest.raises(UnknownGame, match="there is no game 'chess': one of nim"):
+        env("chess")
+    with pytest.raises(BadConfig, match="nim has no config key 'colour'"):
+        env("nim", {"colour": "red"})
+    with pytest.raises(UsageFault, match="render_mode is 'human': it is None or 'ansi'"):
+        env("nim", render_mode="human")
+    with pytest.raises(UsageFault, match="nim under this config has no value 'exact': there is no chance in it"):
+        env("nim", luck="exact")
