@@ -1,0 +1,55 @@
+"""Scores told as differences of Elo: logistic ones, as ratings have them, and normalised ones, as effort has them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist, fmean, pvariance
+
+from msgspec import Struct
+
+from measuring.scores import Estimate
+
+NORMALISED = 800 / math.log(10)
+"""Normalised Elo of a mean one standard deviation of a game above one half."""
+_Z95 = NormalDist().inv_cdf(0.975)
+
+
+class EloDifference(Struct, frozen=True, kw_only=True):
+    """A difference of Elo with its 95 % interval; None where it would be infinite: at scores of 0 and 1 and beyond."""
+
+    elo: float | None
+    low: float | None
+    high: float | None
+
+
+def elo_of(score: float) -> float | None:
+    """The difference at which this share of the points is expected; None for a share that none gives.
+
+    Source: A. E. Elo, The Rating of Chessplayers (1978), with the logistic curve.
+    """
+    return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
+
+
+def score_of(elo: float) -> float:
+    """The share of the points that is expected at a difference of Elo."""
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+def difference(score: Estimate) -> EloDifference:
+    """The difference between a side and its opponent, from a score or an adjusted score."""
+    return EloDifference(elo=elo_of(score.mean), low=elo_of(score.low), high=elo_of(score.high))
+
+
+def normalised(pairs: Sequence[float]) -> EloDifference | None:
+    """Normalised Elo from the mean scores of pairs, luck left in; None for fewer than two, or where all are equal.
+
+    It is the mean above one half in standard deviations of a game, a pair's times the root of two, on a scale where
+    games that are never drawn and little one-sided have as much logistic Elo. Source: M. Van den Bergh, Normalized Elo
+    (2021).
+    """
+    if len(pairs) < 2 or not (spread := math.sqrt(2 * pvariance(pairs))):
+        return None
+    elo = NORMALISED * (fmean(pairs) - 0.5) / spread
+    error = _Z95 * NORMALISED / math.sqrt(2 * len(pairs))
+    return EloDifference(elo=elo, low=elo - error, high=elo + error)

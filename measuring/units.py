@@ -1,0 +1,78 @@
+"""What a side made of its matches, in the units and strata that intervals are computed over. Pure.
+
+The unit is a start: the matches of one start, whichever seats the side had in them, count by their mean. Opponents and
+seats come from a schedule and not by chance, so units are compared with others of the same opponent and seats.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+
+class Played(NamedTuple):
+    """One match of a side. `points` are 0 to 1; `luck` is the points that chance gave it, None where that isn't known.
+
+    Matches against the same with the same `start` are one unit; with None a match is a unit of its own. Void matches
+    are not among them.
+    """
+
+    points: float
+    luck: float | None = None
+    start: Hashable = None
+    against: Hashable = None
+    seat: int = 0
+
+
+class Unit(NamedTuple):
+    """The matches of one start: how many, mean points, mean adjusted points, and the sum of squares of the points."""
+
+    games: int
+    raw: float
+    adjusted: float
+    squares: float
+
+
+class Stratum(NamedTuple):
+    """Against whom, and from which seats; lone units of several strata, put together, have neither."""
+
+    against: Hashable = None
+    seats: tuple[int, ...] = ()
+
+
+Strata = Mapping[Stratum, Sequence[Unit]]
+
+
+def stratified(matches: Iterable[Played]) -> tuple[Strata, bool]:
+    """The units by opponent and seats, two at least in each stratum, if there are two; and whether all luck is known.
+
+    Source for putting strata of one unit together: W. G. Cochran, Sampling Techniques (1977), 5A.12.
+    """
+    starts: defaultdict[Hashable, list[Played]] = defaultdict(list)
+    known = True
+    for number, match in enumerate(matches):
+        known = known and match.luck is not None
+        alone = match.start is None
+        starts[match.against, alone, number if alone else match.start].append(match)
+    strata: defaultdict[Stratum, list[Unit]] = defaultdict(list)
+    for group in starts.values():
+        seats = tuple(sorted(match.seat for match in group))
+        strata[Stratum(group[0].against, seats)].append(_unit(group))
+    lone = [key for key, units in strata.items() if len(units) == 1]
+    together = [strata.pop(key)[0] for key in lone]
+    if len(together) == 1 and strata:
+        min(strata.values(), key=len).extend(together)
+    elif together:
+        strata[Stratum()] = together
+    return strata, known
+
+
+def _unit(matches: Sequence[Played]) -> Unit:
+    return Unit(
+        games=len(matches),
+        raw=fmean(match.points for match in matches),
+        adjusted=fmean(match.points - (match.luck or 0.0) for match in matches),
+        squares=sum(match.points**2 for match in matches),
+    )

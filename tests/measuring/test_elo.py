@@ -1,0 +1,67 @@
+"""Differences of Elo, logistic and normalised, and Student's distribution behind the intervals."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from measuring import student
+from measuring.elo import EloDifference, difference, elo_of, normalised, score_of
+from measuring.scores import Estimate
+
+
+@pytest.mark.parametrize(("score", "elo"), [(0.5, 0), (0.76, 200), (0.64, 100), (10 / 11, 400), (1 / 11, -400)])
+def test_a_score_is_a_difference_of_elo(score: float, elo: float) -> None:
+    assert elo_of(score) == pytest.approx(elo, abs=0.3)
+
+
+@given(st.floats(-900, 900))
+def test_and_back_again(elo: float) -> None:
+    assert elo_of(score_of(elo)) == pytest.approx(elo, abs=1e-6)
+
+
+def test_the_interval_has_the_elo_of_its_ends_as_far_as_they_have_one() -> None:
+    estimate = Estimate(mean=0.6, low=0.5, high=1.02, error=0.1, superiority=0.8)
+    assert difference(estimate) == EloDifference(elo=elo_of(0.6), low=0, high=None)
+    assert (elo_of(0), elo_of(1), elo_of(-0.1)) == (None, None, None)
+
+
+def test_normalised_elo_is_what_fastchess_says() -> None:
+    counts = [379, 10170, 21828, 10640, 343]  # pull request 783: 3.05 +/- 2.31
+    found = normalised([quarter / 4 for quarter, count in enumerate(counts) for _ in range(count)])
+    assert found is not None
+    assert found.elo == pytest.approx(3.05, abs=0.005)
+    assert found.high is not None
+    assert found.high - 3.0505 == pytest.approx(2.31, abs=0.005)
+
+
+def test_normalised_elo_wants_pairs_that_differ() -> None:
+    assert normalised([]) is normalised([0.75]) is normalised([0.75] * 5) is None
+
+
+TABLE = [
+    (1, 12.7062),
+    (2, 4.3027),
+    (3, 3.1824),
+    (5, 2.5706),
+    (10, 2.2281),
+    (31, 2.0395),
+    (499, 1.96473),
+    (1000, 1.96234),
+]
+
+
+@pytest.mark.parametrize(("freedom", "reach"), TABLE)
+def test_students_interval_is_that_of_tables(freedom: int, reach: float) -> None:
+    assert student.reach(freedom) == pytest.approx(reach, abs=5e-5)
+
+
+@given(st.floats(-50, 50), st.floats(1, 5000))
+def test_students_distribution_is_symmetric_and_heavier_than_the_normal_one(t: float, freedom: float) -> None:
+    below = student.cdf(t, freedom)
+    assert below + student.cdf(-t, freedom) == pytest.approx(1)
+    normal = (1 + math.erf(t / math.sqrt(2))) / 2
+    assert min(below, 1 - below) >= min(normal, 1 - normal) - 1e-6

@@ -1,0 +1,185 @@
+"""Scores and adjusted scores: units, strata, intervals that hold, what few matches say, and the games saved."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from statistics import fmean, stdev, variance
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from measuring.saving import factor
+from measuring.scores import Estimate, Measured, measured
+from measuring.units import Played
+
+
+def pairs(points: list[tuple[float, float]], luck: list[tuple[float, float]] | None = None) -> list[Played]:
+    """Starts, each from both seats."""
+    return [
+        Played(points[start][seat], luck[start][seat] if luck else None, start, "b", seat)
+        for start in range(len(points))
+        for seat in (0, 1)
+    ]
+
+
+def drawn(
+    starts: int, chance: random.Random, chances: tuple[float, float] = (0.5, 0.5), spread: float = 0.05
+) -> Iterator[Played]:
+    """Starts whose results follow these chances by seat, and are luck but for a small rest."""
+    for start in range(starts):
+        for seat, win in enumerate(chances):
+            points = float(chance.random() < win)
+            yield Played(points, points - win - chance.gauss(0, spread), start, "b", seat)
+
+
+def score_of(found: Measured) -> Estimate:
+    assert found.score is not None
+    return found.score
+
+
+def adjusted_of(found: Measured) -> Estimate:
+    assert found.adjusted is not None
+    return found.adjusted
+
+
+def test_the_unit_is_a_start_with_the_mean_of_its_matches() -> None:
+    found = measured(pairs([(1, 0), (1, 1), (0.5, 0)]))
+    assert (found.games, found.units, score_of(found).mean) == (6, 3, 3.5 / 6)
+    # Means 0.5, 1 and 0.25; with 0, 0, 1 and 1 they are 3.75 / 7 on average.
+    widened = [0.5, 1, 0.25, 0, 0, 1, 1]
+    within = stdev(widened) ** 2
+    assert score_of(found).error == pytest.approx(math.sqrt(within / 7))
+    assert score_of(found).low == pytest.approx(3.75 / 7 - 1.96 * math.sqrt(within / 7), abs=1e-4)
+
+
+def test_the_adjusted_score_has_students_interval_over_pairs() -> None:
+    found = adjusted_of(measured(pairs([(1, 0), (1, 1), (0, 0)], [(0.5, -0.6), (0.4, 0.4), (-0.5, -0.4)])))
+    means = [0.55, 0.6, 0.45]
+    assert found.mean == pytest.approx(fmean(means))
+    assert found.high - found.mean == pytest.approx(4.3027 * stdev(means) / math.sqrt(3), rel=1e-4)
+    assert found.mean - found.low == pytest.approx(found.high - found.mean)
+
+
+def test_adjusted_scores_may_leave_0_to_1() -> None:
+    found = adjusted_of(measured(pairs([(1, 1)] * 4, [(-0.1, -0.2), (-0.2, -0.1), (-0.3, 0), (0, 0.1)])))
+    assert found.mean > 1
+
+
+def test_without_the_luck_of_every_match_there_is_no_adjusted_score() -> None:
+    played = pairs([(1, 0)] * 4, [(0.1, 0.2), (0.3, 0.1), (0.2, 0.2), (0.1, 0.1)])
+    assert measured(played).adjusted is not None
+    assert measured([*played, Played(1.0, None, 9, "b")]).adjusted is None
+
+
+def test_no_match_says_nothing_and_one_almost_nothing() -> None:
+    assert measured([]) == Measured(games=0, units=0)
+    alone = measured([Played(1.0, 0.4)])
+    assert alone.adjusted is None
+    assert score_of(alone).low < 0.2
+    assert score_of(alone).high == 1
+    assert 0.5 < score_of(alone).superiority < 0.8
+    two = measured([Played(1.0, 0.4), Played(1.0, 0.3, seat=1)])
+    assert adjusted_of(two).high - adjusted_of(two).low > 0.5
+
+
+@pytest.mark.parametrize(("starts", "width"), [(2, 1.0), (30, 0.15), (1000, 0.004)])
+def test_equal_units_leave_room_for_some_that_are_not(starts: int, width: float) -> None:
+    found = adjusted_of(measured(pairs([(1, 0)] * starts, [(0.5, -0.5)] * starts)))
+    assert (found.mean, found.superiority) == (0.5, 0.5)
+    assert found.high - found.low > width
+
+
+def test_what_differs_between_opponents_and_seats_is_in_no_interval() -> None:
+    played = [Played(points, None, None, against, seat)
+              for against, seat, points in [("b", 0, 1.0), ("b", 1, 0.5), ("c", 0, 0.5), ("c", 1, 0.0)]
+              for _ in range(25)]  # fmt: skip
+    apart, together = measured(played), measured([match._replace(against="b", seat=0) for match in played])
+    assert score_of(apart).mean == score_of(together).mean == 0.5
+    assert score_of(apart).error < 0.4 * score_of(together).error
+
+
+def test_a_match_without_its_other_half_counts_as_one() -> None:
+    played = pairs([(1, 0), (1, 1), (0, 0)])
+    assert (measured(played[:-1]).games, measured(played[:-1]).units) == (5, 3)
+    assert score_of(measured(played[:-1])).mean == 3 / 5
+
+
+def test_three_seats_have_starts_too() -> None:
+    played = [Played(points, None, start, frozenset("bc"), seat)
+              for start, shares in enumerate([(1, 0.5, 0), (1, 1, 0), (0, 0.5, 0.5)])
+              for seat, points in enumerate(shares)]  # fmt: skip
+    found = measured(played)
+    assert (found.games, found.units, score_of(found).mean) == (9, 3, 0.5)
+
+
+points = st.sampled_from([0.0, 0.5, 1.0])
+luck = st.floats(-1, 1)
+matches = st.builds(
+    Played, points, luck, st.one_of(st.none(), st.integers(0, 9)), st.sampled_from("bc"), st.integers(0, 1)
+)
+
+
+@given(st.lists(matches, min_size=1, max_size=40))
+def test_the_other_side_has_the_rest_and_every_mean_is_in_its_interval(played: list[Played]) -> None:
+    other = [match._replace(points=1 - match.points, luck=-(match.luck or 0), seat=1 - match.seat) for match in played]
+    ours, theirs = measured(played), measured(other)
+    for one, two in ((ours.score, theirs.score), (ours.adjusted, theirs.adjusted)):
+        assert (one is None) == (two is None)
+        if one is not None and two is not None:
+            assert one.low <= one.mean <= one.high
+            assert one.low < one.high
+            assert (two.mean, two.low, two.high) == pytest.approx((1 - one.mean, 1 - one.high, 1 - one.low), abs=1e-6)
+            assert two.superiority == pytest.approx(1 - one.superiority, abs=1e-6)
+
+
+CHANCES = [(0.5, 0.5), (0.7, 0.7), (0.95, 0.3), (0.9, 0.1)]
+
+
+@pytest.mark.parametrize("starts", [2, 5, 20, 100])
+@pytest.mark.parametrize("chances", CHANCES, ids=str)
+def test_about_95_of_100_intervals_hold_the_truth(chances: tuple[float, float], starts: int) -> None:
+    chance, truth, trials = random.Random(1), fmean(chances), 600
+    held = [0, 0]
+    for _ in range(trials):
+        found = measured(drawn(starts, chance, chances))
+        for column, estimate in enumerate((score_of(found), adjusted_of(found))):
+            held[column] += estimate.low <= truth <= estimate.high
+    assert held[0] / trials > 0.92
+    assert 0.92 < held[1] / trials < 0.98
+
+
+def test_the_factor_is_of_single_games_to_pairs_less_luck() -> None:
+    played = list(drawn(400, random.Random(1), (0.6, 0.4), 0.1))
+    single = variance([match.points for match in played])
+    means = [fmean(m.points - (m.luck or 0) for m in played[at : at + 2]) for at in range(0, len(played), 2)]
+    found = factor(played)
+    assert found is not None
+    assert found.factor == pytest.approx(single / (2 * variance(means)))
+    assert measured(played).worth == pytest.approx(found.factor * 800)
+
+
+def test_about_95_of_100_intervals_of_the_factor_hold_it() -> None:
+    def spread(starts: int) -> Iterator[float]:
+        for seed in range(40):
+            found = factor(drawn(starts, random.Random(seed), (0.5, 0.5), 0.1), str(seed))
+            assert found is not None
+            yield found.low <= 0.25 / 0.01 <= found.high
+
+    assert sum(spread(100)) >= 34
+    assert sum(spread(700)) >= 35  # with units in groups
+
+
+def test_equal_seeds_give_equal_intervals_of_the_factor() -> None:
+    played = list(drawn(40, random.Random(1)))
+    assert factor(played, "s") == factor(played, "s") != factor(played, "t")
+
+
+def test_where_nothing_varies_there_is_no_factor() -> None:
+    assert factor([]) is None
+    assert factor(pairs([(1, 0)] * 4)) is None
+    assert factor(pairs([(1, 0)] * 4, [(0.5, -0.5)] * 4)) is None
+    assert factor(pairs([(1, 1)] * 4, [(0.5, 0.1), (0.2, 0.2), (0.1, 0.6), (0, 0)])) is None
+    assert measured(pairs([(1, 1)] * 4, [(0.5, 0.1), (0.2, 0.2), (0.1, 0.6), (0, 0)])).worth is None
