@@ -1,0 +1,159 @@
+"""Sequential tests: the figures of others, verdicts, hypotheses that make no sense, and how often they err."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from measuring.multinomial import with_deviations, with_mean
+from measuring.sequential import LEAST_PAIRS, Hypotheses, Pentanomial, RealValued, SequentialTest, pentanomial_llr
+from protocol.errors import UsageFault
+
+FASTCHESS = [
+    # Pull request 783. It had an approximation then, which gives 2.94598: the likeliest distributions give 2.9455.
+    ([379, 10170, 21828, 10640, 343], 0, 2, "nelo", 2.946),
+    # The tests of its exact computation.
+    ([365, 16618, 36229, 16974, 390], 0, 2, "nelo", 2.25),
+    ([127, 4883, 10712, 5150, 104], -1.75, 0.25, "nelo", 3.01),
+    ([223, 9863, 21279, 10037, 246], 0.5, 2.5, "elo", -3.07),
+    ([871, 26175, 55983, 26678, 821], 0, 2, "elo", -4.98),
+    # What it prints of a very weak engine and of a very strong one: pull request 882, and a student's notes.
+    ([77, 1, 0, 0, 0], -999.999, -500, "nelo", -2.95),
+    ([0, 0, 2, 0, 37], 0, 20, "nelo", 2.96),
+]
+
+
+@pytest.mark.parametrize(("counts", "h0", "h1", "unit", "llr"), FASTCHESS)
+def test_pentanomial_counts_weigh_what_fastchess_says(
+    counts: list[int], h0: float, h1: float, unit: str, llr: float
+) -> None:
+    hypotheses = Hypotheses(h0=h0, h1=h1, unit=unit)  # type: ignore[arg-type]
+    assert pentanomial_llr(hypotheses, counts) == pytest.approx(llr, abs=0.0006 if llr == 2.946 else 0.006)
+
+
+def test_the_bounds_of_the_ratio_are_walds() -> None:
+    hypotheses = Hypotheses(h1=0.02)
+    assert (hypotheses.lower, hypotheses.upper) == pytest.approx((-2.944, 2.944), abs=1e-3)
+    unequal = Hypotheses(h1=0.02, alpha=0.01, beta=0.1)
+    assert (unequal.lower, unequal.upper) == pytest.approx((math.log(0.1 / 0.99), math.log(0.9 / 0.01)))
+
+
+counts = st.lists(st.integers(1, 500), min_size=5, max_size=5)
+QUARTERS = [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
+def mean_of(chances: list[float]) -> float:
+    return sum(chance * value for chance, value in zip(chances, QUARTERS, strict=True))
+
+
+def likelihood(counts: list[int], chances: list[float]) -> float:
+    return sum(count * math.log(chance) for count, chance in zip(counts, chances, strict=True))
+
+
+@given(counts, st.floats(0.05, 0.95), counts)
+def test_no_distribution_of_the_mean_held_is_likelier(counts: list[int], mean: float, others: list[int]) -> None:
+    found = with_mean(QUARTERS, counts, mean)
+    assert sum(found) == pytest.approx(1)
+    assert mean_of(found) == pytest.approx(mean)
+    other = with_mean(QUARTERS, others, mean)
+    assert likelihood(counts, found) >= likelihood(counts, other) - 1e-9
+
+
+@given(counts, st.floats(-3, 3), counts)
+def test_no_distribution_of_the_deviations_held_is_likelier(counts: list[int], held: float, others: list[int]) -> None:
+    found, other = (with_deviations(QUARTERS, each, 0.5, held) for each in (counts, others))
+    for chances in (found, other):
+        spread = math.sqrt(
+            sum(p * value**2 for p, value in zip(chances, QUARTERS, strict=True)) - mean_of(chances) ** 2
+        )
+        assert (mean_of(chances) - 0.5) / spread == pytest.approx(held, abs=1e-6)
+    assert likelihood(counts, found) >= likelihood(counts, other) - 1e-6
+
+
+@given(counts, st.floats(-0.2, 0.1), st.floats(0.01, 0.2), st.sampled_from(["score", "nelo"]))
+def test_seen_from_the_other_side_the_evidence_is_the_opposite(
+    counts: list[int], h0: float, width: float, unit: str
+) -> None:
+    scale = 100 if unit == "nelo" else 1
+    ours = Hypotheses(h0=h0 * scale, h1=(h0 + width) * scale, unit=unit)  # type: ignore[arg-type]
+    theirs = Hypotheses(h0=-ours.h1, h1=-ours.h0, unit=ours.unit)
+    assert pentanomial_llr(ours, counts) == pytest.approx(-pentanomial_llr(theirs, counts[::-1]), abs=1e-6)
+
+
+def test_real_values_weigh_as_the_formula_says() -> None:
+    test = RealValued(Hypotheses(h1=0.02))
+    scores = [random.Random(1).gauss(0.51, 0.1) for _ in range(10)]
+    for score in scores:
+        test.add(score)
+    ratio = sum((x - 0.5) ** 2 for x in scores) / sum((x - 0.52) ** 2 for x in scores)
+    assert test.llr == pytest.approx(10 / 2 * math.log(ratio))
+
+
+def test_adjusted_scores_decide_nothing_before_32_pairs() -> None:
+    test = RealValued(Hypotheses(h1=0.02))
+    for pair in range(LEAST_PAIRS - 1):
+        test.add(0.6 + pair % 2 / 50)
+        assert test.verdict is None
+    assert test.llr > test.hypotheses.upper
+    test.add(0.6)
+    assert (test.verdict, test.pairs) == ("h1", 32)
+
+
+@pytest.mark.parametrize("of", [RealValued, Pentanomial])
+def test_pairs_that_all_come_out_even_speak_for_no_difference(of: type[SequentialTest]) -> None:
+    test = of(Hypotheses(h1=0.02))
+    while test.verdict is None:
+        test.add(0.5)
+    assert test.verdict == "h0"
+    assert math.isfinite(test.llr)
+
+
+@pytest.mark.parametrize("of", [RealValued, Pentanomial])
+def test_what_comes_after_the_verdict_changes_nothing(of: type[SequentialTest]) -> None:
+    test = of(Hypotheses(h1=0.1))
+    chance = random.Random(1)
+    while test.verdict is None:
+        test.add(chance.choice([0.5, 0.75, 1.0]))
+    before = test.pairs, test.llr, test.verdict
+    for _ in range(100):
+        test.add(0.0)
+    assert (test.pairs, test.llr, test.verdict) == before == (test.pairs, test.llr, "h1")
+
+
+@given(st.lists(st.sampled_from(QUARTERS), min_size=1, max_size=40), st.sampled_from([1.0, 30.0, 300.0, 999.0]))
+def test_few_pairs_and_far_hypotheses_have_evidence_too(scores: list[float], nelo: float) -> None:
+    test = Pentanomial(Hypotheses(h0=-nelo, h1=nelo, unit="nelo"))
+    for score in scores:
+        test.add(score)
+        assert math.isfinite(test.llr)
+
+
+def test_hypotheses_in_elo_are_those_of_the_scores_they_stand_for() -> None:
+    elo, score = Hypotheses(h0=0, h1=35, unit="elo"), Hypotheses(h0=0, h1=1 / (1 + 10 ** (-35 / 400)) - 0.5)
+    assert elo.scores == pytest.approx(score.scores)
+
+
+REFUSED: list[tuple[Callable[[], object], str]] = [
+    (lambda: Hypotheses(h0=0.02, h1=0), "h1 is 0: more than h0, which is 0.02"),
+    (lambda: Hypotheses(h0=0.02, h1=0.02), "h1 is 0.02: more than h0, which is 0.02"),
+    (lambda: Hypotheses(h1=0.5), "h1 is 0.5: a score between -0.5 and 0.5"),
+    (lambda: Hypotheses(h1=math.nan), "h1 is nan: a score between -0.5 and 0.5"),
+    (lambda: Hypotheses(h0=-1e9, h1=5, unit="elo"), "h0 is -1e+09: a difference in elo between -1000 and 1000"),
+    (lambda: Hypotheses(h1=5, unit="ello"), "unit is 'ello': one of score, elo, nelo"),  # type: ignore[arg-type]
+    (lambda: Hypotheses(h1=0.02, alpha=0), "alpha is 0: above 0 and below 0.5"),
+    (lambda: Hypotheses(h1=0.02, beta=0.5), "beta is 0.5: above 0 and below 0.5"),
+    (lambda: RealValued(Hypotheses(h1=5, unit="nelo")), "normalised Elo is of results with luck left in: h0 and h1 as"),
+]
+
+
+@pytest.mark.parametrize(("refused", "says"), REFUSED, ids=[says for _, says in REFUSED])
+def test_hypotheses_that_make_no_sense_are_refused_in_a_line(refused: Callable[[], object], says: str) -> None:
+    with pytest.raises(UsageFault) as caught:
+        refused()
+    assert str(caught.value).startswith(says)
+    assert "\n" not in str(caught.value)
