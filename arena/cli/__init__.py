@@ -31,6 +31,7 @@ for _group in (replay_app, bot_app, db_app):
 Game = Annotated[str | None, typer.Option(help="Only this game.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 BotName = Annotated[str, typer.Argument(metavar="NAME")]
+LuckBy = Annotated[str | None, typer.Option("--value", metavar="NAME", help="What luck is measured by [the best].")]
 Target = Annotated[str, typer.Argument(metavar="ID|FILE")]
 
 
@@ -209,6 +210,7 @@ def replay_show(
     boards: Annotated[bool, typer.Option("--boards", help="The board after every ply.")] = False,
     step: Annotated[bool, typer.Option("--step", help="Board by board: Enter next, b back, q quit.")] = False,
     play: Annotated[float | None, typer.Option(metavar="SECONDS", help="Board by board, each for so long.")] = None,
+    value: LuckBy = None,
     to_json: Json = False,
     db: Database = None,
     data: Data = None,
@@ -216,7 +218,7 @@ def replay_show(
     """Print a match."""
     from arena.commands.replay import show
 
-    show(target, _database(db, data), boards=boards, to_json=to_json, step=step, play=play)
+    show(target, _database(db, data), boards=boards, to_json=to_json, step=step, play=play, value=value)
 
 
 @replay_app.command("verify")
@@ -232,11 +234,13 @@ def replay_verify(
 
 
 @replay_app.command("grade")
-def replay_grade(target: Target, to_json: Json = False, db: Database = None, data: Data = None) -> None:
+def replay_grade(
+    target: Target, value: LuckBy = None, to_json: Json = False, db: Database = None, data: Data = None
+) -> None:
     """Tell what each move of a solved game gave away."""
     from arena.commands.grade import grade
 
-    grade(target, _database(db, data), to_json=to_json)
+    grade(target, _database(db, data), to_json=to_json, value=value)
 
 
 @replay_app.command("export")

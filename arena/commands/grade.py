@@ -13,13 +13,14 @@ from arena.commands.replay import load, read
 from arena.commands.tables import counted, say
 from arena.replay import grading
 from arena.replay.grading import Grades
+from arena.replay.luck import by_move, in_all, points
 from protocol.shown import printable
 
 
-def grade(target: str, database: str, *, to_json: bool) -> None:
-    """Print what each move of a match gave away, and each seat's mean. Raises `Fault`."""
+def grade(target: str, database: str, *, to_json: bool, value: str | None = None) -> None:
+    """Print what each move of a match gave away, each seat's mean, and the luck of it. Raises `Fault`."""
     name, body = load(target, database)
-    report = grading.grade(read(name, body))
+    report = grading.grade(read(name, body), value)
     if to_json:
         print_line(report)
     else:
@@ -32,15 +33,21 @@ def _print(report: Grades) -> None:
 
     console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
     table = Table(box=None, pad_edge=False)
-    for column in ("ply", "bot", "move", "value", "better", "value", "gave away"):
-        table.add_column(column, justify="right" if column in ("ply", "value", "gave away") else "left")
+    luck = by_move(report.luck)
+    for column in ("ply", "bot", "move", *(["luck"] if luck else []), "value", "better", "value", "gave away"):
+        table.add_column(column, justify="left" if column in ("bot", "move", "better") else "right")
     for move in report.moves:
+        given = luck.get((move.ply, move.seat))
+        gave = [] if not luck else [""] if given is None else [points(given)]
         better = ("", "", "")
         if move.gave_away:
             better = (move.best_notation, f"{move.best_value:+.3f}", f"{move.gave_away:.3f}")
-        table.add_row(str(move.ply), said(move.bot), said(move.notation), f"{move.value:+.3f}", *map(said, better))
+        worth = f"{move.value:+.3f}"
+        table.add_row(str(move.ply), said(move.bot), said(move.notation), *gave, worth, *map(said, better))
     console.print(table)
     for mark in report.seats:
         told = "no moves" if mark.mean is None else f"{counted(mark.moves, 'move', 'moves')}, each gave away"
         mean = "" if mark.mean is None else f" {mark.mean:.4f} on average"
         say(console, f"seat {mark.seat}  {mark.bot}: {told}{mean}")
+    if report.luck and luck:
+        say(console, in_all(report.luck, [mark.bot for mark in report.seats]))

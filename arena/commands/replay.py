@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -17,8 +18,10 @@ from arena.commands.tables import counted, say
 from arena.replay import document as documents
 from arena.replay import verify as verifying
 from arena.replay.document import Document
+from arena.replay.luck import by_move, in_all, luck_in
 from arena.replay.plies import Told, tell
 from arena.store.store import Store
+from measuring.luck import Luck
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.reasons import PLAYED_OUT
 from protocol.shown import printable, rating
@@ -27,6 +30,8 @@ from referee.record import MOST_BYTES, Header, Record, Strike
 from referee.redo import replay
 
 MADE_OF_RECORDS = (".json", ".html")
+ALWAYS = (0, 1, 2, 4)
+"""The columns that are there whatever is in them: ply, bot, move and the time left."""
 SUFFIXES = (".jsonl", ".jsonl.gz", *MADE_OF_RECORDS)
 
 
@@ -101,7 +106,7 @@ def export(target: str, to: Path, database: str) -> None:
     elif to.suffix == ".jsonl":
         data = reading.unpack(body, name)
     elif to.suffix == ".json":
-        data = document(_with_states(read(name, body)))
+        data = document(_whole(read(name, body)))
     elif to.suffix == ".html":
         data = _page(read(name, body))
     else:
@@ -122,49 +127,62 @@ def _page(record: Record) -> bytes:
     return offline_page(record)
 
 
-def _with_states(record: Record) -> Document:
-    """The whole match. Raises `BadRecord` where it can't be refereed again."""
+def _whole(record: Record, value: str | None = None) -> Document:
+    """The match with its states and luck. Raises `BadRecord` where it can't be refereed again."""
     made = documents.document(record)
     if made.fault is not None:
         raise BadRecord(made.fault)
-    return made
+    return replace(made, luck=luck_in(record, value))
 
 
 def show(
-    target: str, database: str, *, boards: bool, to_json: bool, step: bool = False, play: float | None = None
+    target: str,
+    database: str,
+    *,
+    boards: bool,
+    to_json: bool,
+    step: bool = False,
+    play: float | None = None,
+    value: str | None = None,
 ) -> None:
-    """Print a match: who, every ply, how it ended; with `boards` the board after every ply.
+    """Print a match: who, every ply, how it ended, what luck gave; with `boards` the board after every ply.
 
-    With `step` or `play` (seconds for each) the boards are shown in one place. Raises `UsageFault` without a terminal.
+    Luck is by the `value` of that name, or the best there is. With `step` or `play` (seconds for each) the boards are
+    shown in one place. Raises `UsageFault` without a terminal.
     """
     if step or play is not None:
         stepping.check(step=step, play=play, others=boards or to_json)
     name, body = load(target, database)
     record = read(name, body)
     if to_json:
-        print_line(_with_states(record))
-    elif step or play is not None:
-        stepping.step(record, _end(record), play)
+        print_line(_whole(record, value))
+        return
+    luck = None
+    with suppress(BadRecord):  # which is told where what is wrong would be shown
+        luck = luck_in(record, value)
+    if step or play is not None:
+        stepping.step(record, _end(record, luck), by_move(luck), play)
     else:
-        _print(record, boards)
+        _print(record, boards, luck)
 
 
-def _print(record: Record, boards: bool) -> None:
+def _print(record: Record, boards: bool, luck: Luck | None) -> None:
     console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
     for text in _opening(record.header, rated=record.footer.ratings is not None):
         say(console, text)
     told: list[Told] = []
+    gave = by_move(luck)
     for line, course in replay(record):
         if line is not None:
-            told.append(tell(line, course.game, record.header))
+            told.append(tell(line, course.game, record.header, gave))
         if boards and line is not None:
             say(console, f"\n{told[-1].sentence()}")
         if boards and course.state is not None and not isinstance(line, Strike):
             say(console, course.game.board(course.state))
     if not boards:
-        console.print(_table(told))
+        console.print(_table(told, estimate=luck is not None and luck.estimate))
         say(console, "" if course.state is None else course.game.board(course.state))
-    for text in _end(record):
+    for text in _end(record, luck):
         say(console, text)
 
 
@@ -175,21 +193,19 @@ def _opening(header: Header, *, rated: bool) -> list[str]:
     return [f"{header.match}: {header.game}, clock {clock}, {kind}, {header.started}", *seats]
 
 
-def _table(told: Sequence[Told]) -> Table:
+def _table(told: Sequence[Told], *, estimate: bool) -> Table:
     """The plies in columns, without those that nobody has anything in."""
     table = Table(box=None, pad_edge=False)
-    columns = ("ply", "bot", "move", "s left", "s back", "value", "note")
-    used = [at for at in range(len(columns)) if at < 4 or any(line[at] for line in told)]
+    columns = ("ply", "bot", "move", "est. luck" if estimate else "luck", "s left", "s back", "value", "note")
+    used = [at for at in range(len(columns)) if at in ALWAYS or any(line[at] for line in told)]
     for at in used:
-        table.add_column(
-            columns[at], justify="right" if columns[at] in ("ply", "s left", "s back", "value") else "left"
-        )
+        table.add_column(columns[at], justify="left" if columns[at] in ("bot", "move", "note") else "right")
     for line in told:
         table.add_row(*(Text(line[at]) for at in used))
     return table
 
 
-def _end(record: Record) -> list[str]:
+def _end(record: Record, luck: Luck | None) -> list[str]:
     header, footer = record.header, record.footer
     lines = [f"{footer.reason} after {counted(footer.plies, 'ply', 'plies')}"]
     for seat in sorted(range(len(header.seats)), key=lambda seat: footer.ranks[seat]):
@@ -201,4 +217,6 @@ def _end(record: Record) -> list[str]:
             before, after = rating(rated.mu_before, rated.sigma_before), rating(rated.mu_after, rated.sigma_after)
             line += f"  {before} -> {after}"
         lines.append(line)
+    if luck is not None and luck.events:
+        lines.append(in_all(luck, [seat.bot for seat in header.seats]))
     return lines

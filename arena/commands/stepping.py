@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
+from arena.replay.luck import ByMove
 from arena.replay.plies import tell
 from protocol.errors import UsageFault
 from protocol.shown import printable
@@ -45,7 +46,7 @@ def check(*, step: bool, play: float | None, others: bool) -> None:
         raise UsageFault(f"{option} needs a terminal for its input and output; --boards prints every board anywhere")
 
 
-def step(record: Record, end: Sequence[str], pause: float | None = None) -> None:
+def step(record: Record, end: Sequence[str], luck: ByMove, pause: float | None = None) -> None:
     """Show the boards one after the other, with `end` below the last; with `pause` the next comes by itself."""
     frames, course = _frames(record)
     at = 0
@@ -53,7 +54,7 @@ def step(record: Record, end: Sequence[str], pause: float | None = None) -> None
         while at < len(frames):
             last = at == len(frames) - 1
             width, height = _size()
-            lines = _lines(record, course, frames, at, width) + (["", *end] if last else [])
+            lines = _lines(record, course, frames, at, width, luck) + (["", *end] if last else [])
             _draw([*lines, "", KEYS], width, height)
             if last and pause is not None:
                 break
@@ -77,12 +78,12 @@ def _frames(record: Record) -> tuple[list[Frame], Course]:
     return frames, course
 
 
-def _lines(record: Record, course: Course, frames: list[Frame], at: int, width: int) -> list[str]:
+def _lines(record: Record, course: Course, frames: list[Frame], at: int, width: int, luck: ByMove) -> list[str]:
     """The board at a place of the record between its header and its footer; below it, where it stays, what happened."""
     line, state, clock = frames[at]
     header = record.header
     title = f"{header.match}: {header.game}, {at} of {len(frames) - 1}"
-    move = "before the first move" if line is None else tell(line, course.game, header).sentence()
+    move = "before the first move" if line is None else tell(line, course.game, header, luck).sentence()
     words = "s left:"
     left = [words]
     for seat, (player, ms) in enumerate(zip(header.seats, clock, strict=True)):

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from measuring.luck import Luck
 from protocol.errors import BadRecord
 from referee.record import Footer, Header, Ply, Record, Strike
 from referee.redo import replay
@@ -20,13 +21,17 @@ class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):
 
 
 class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finished match. `start` is the state before its first event; `fault` says what is wrong with the record."""
+    """A finished match. `start` is the state before its first event; `fault` says what is wrong with the record.
+
+    `luck` is there where it was asked for and dice are thrown.
+    """
 
     header: Header
     start: dict[str, Any]
     plies: list[StatedPly]
     strikes: list[Strike]
     footer: Footer
+    luck: Luck | None = None
     fault: str | None = None
 
 

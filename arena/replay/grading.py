@@ -7,8 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from arena.replay.luck import luck_in
 from machine.exact.judging import judge_of
 from machine.exact.verdict import Judge, Verdict
+from measuring.luck import Luck
 from protocol.games.base import Game
 from protocol.messages import CHANCE, Event
 from referee.record import Ply, Record
@@ -39,20 +41,24 @@ class Mark(Struct, frozen=True, kw_only=True):
     mean: float | None
 
 
-class Grades(Struct, frozen=True, kw_only=True):
-    """A match and its grades, as JSON tells them."""
+class Grades(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A match and its grades, as JSON tells them; its luck where dice are thrown."""
 
     match: str
     game: str
     moves: list[Graded]
     seats: list[Mark]
+    luck: Luck | None = None
 
 
-def grade(record: Record) -> Grades:
-    """The grades of a match. Raises `UsageFault` where its game is not solved, `BadRecord` as `replay` does."""
+def grade(record: Record, value: str | None = None) -> Grades:
+    """The grades of a match, and its luck by the `value` of that name, or the best there is.
+
+    Raises `UsageFault` where its game is not solved or has no such value, `BadRecord` as `replay` does.
+    """
     header, moves = record.header, list(graded(record))
     marks = [_mark(seat, player.bot, moves) for seat, player in enumerate(header.seats)]
-    return Grades(match=header.match, game=header.game, moves=moves, seats=marks)
+    return Grades(match=header.match, game=header.game, moves=moves, seats=marks, luck=luck_in(record, value))
 
 
 def graded(record: Record) -> Iterator[Graded]:

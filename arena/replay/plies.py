@@ -1,4 +1,4 @@
-"""A record's lines in words: who did what at a ply, what the dice made of it, the time that was left."""
+"""A record's lines in words: who did what at a ply, what the dice made of it and gave, the time left."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from arena.replay.luck import ByMove, points
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 from protocol.shown import printable
@@ -21,6 +22,7 @@ class Told(NamedTuple):
     ply: str
     bot: str
     move: str
+    luck: str = ""
     left: str = ""
     back: str = ""
     value: str = ""
@@ -30,6 +32,7 @@ class Told(NamedTuple):
         """All of it in one line, for above a board."""
         parts = (
             f"{self.ply}  {self.bot}: {self.move}",
+            self.luck and f"luck {self.luck}",
             self.left and f"{self.left} s left",
             self.back and f"{self.back} s given back",
             self.value and f"value {self.value}",
@@ -38,12 +41,12 @@ class Told(NamedTuple):
         return ", ".join(filter(None, parts))
 
 
-def tell(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
-    """What a line of a record says."""
-    return Told(*map(printable, _told(line, game, header)))
+def tell(line: Ply | Strike, game: Game[Any, Any], header: Header, luck: ByMove) -> Told:
+    """What a line of a record says, with what its dice gave."""
+    return Told(*map(printable, _told(line, game, header, luck)))
 
 
-def _told(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
+def _told(line: Ply | Strike, game: Game[Any, Any], header: Header, luck: ByMove) -> Told:
     if isinstance(line, Strike):
         return Told(str(line.ply), header.seats[line.seat].bot, f"strike: {line.message}")
     event, info = line.event, line.info
@@ -54,13 +57,15 @@ def _told(line: Ply | Strike, game: Game[Any, Any], header: Header) -> Told:
     left = f"{line.clock[event.seat] / 1000:.1f}"
     back = f"{line.given / 1000:g}" if line.given else ""
     if event.out is not None:
-        return Told(ply, bot, f"out: {event.out}", left, back)
+        return Told(ply, bot, f"out: {event.out}", left=left, back=back)
     told = game.told(event)
     move = game.notation(game.decode_move(event.move)) + (f": {told}" if told else "")
+    given = luck.get((event.ply, event.seat))
+    gave = "" if given is None else points(given)
     if info is None:
-        return Told(ply, bot, move, left, back)
+        return Told(ply, bot, move, gave, left, back)
     value = "" if info.value is None else f"{info.value:.7g}"
-    return Told(ply, bot, move, left, back, value, info.note or "")
+    return Told(ply, bot, move, gave, left, back, value, info.note or "")
 
 
 def _dealt(move: Any) -> str:

@@ -116,7 +116,7 @@ def test_every_move_of_a_duel_is_beside_the_best_one_of_the_table(seed: int) -> 
 @needs_numba
 def test_the_json_has_every_move_and_the_mean_of_each_seat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(shown(duel(1), tmp_path, capsys, to_json=True))
-    assert list(told) == ["match", "game", "moves", "seats"]
+    assert list(told) == ["match", "game", "moves", "seats", "luck"]
     assert (told["match"], told["game"]) == ("m-1", "risk-duel")
     for seat in (0, 1):
         lost = [move["gave_away"] for move in told["moves"] if move["seat"] == seat]
@@ -132,9 +132,10 @@ def test_the_table_is_narrow_and_ends_with_a_line_for_each_seat(
 ) -> None:
     lines = shown(duel(1), tmp_path, capsys, to_json=False).splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0].split() == ["ply", "bot", "move", "value", "better", "value", "gave", "away"]
-    assert [line.split(":")[0] for line in lines[-2:]] == ["seat 0  ann", "seat 1  bob"]
-    assert all("gave away 0." in line for line in lines[-2:])
+    assert lines[0].split() == ["ply", "bot", "move", "luck", "value", "better", "value", "gave", "away"]
+    assert [line.split(":")[0] for line in lines[-3:-1]] == ["seat 0  ann", "seat 1  bob"]
+    assert all("gave away 0." in line for line in lines[-3:-1])
+    assert lines[-1].startswith("the dice gave ann ")
 
 
 def test_a_match_without_a_move_has_no_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,7 +38,7 @@ def _record(asked: Inquiry[Query]) -> bytes:
 
 
 def match(asked: Inquiry[Query]) -> Document:
-    """A match with the state after every event, as `arena replay show --json` has it."""
+    """A match with the state after every event, as `arena replay show --json` has it, without luck."""
     return documents.document(reading.read(_record(asked), asked.path["match"]))
 
 
