@@ -25,7 +25,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from arena.commands import event_loop
+from machine import event_loop
 
 GAME = "nim"
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}

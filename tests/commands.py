@@ -136,7 +136,13 @@ def descendants(pid: int) -> list[int]:
 
 def children(pid: int) -> list[int]:
     """The processes that a process has started and that still run."""
-    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    threads = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(word) for thread in threads for word in thread.read_text().split()]
+
+
+def of_workers(pid: int) -> list[int]:
+    """The processes that the workers of a tournament have started and that still run: keepers, and the bots."""
+    return [process for worker in children(pid) for process in descendants(worker)]
 
 
 def ends(pid: int, within: float = WITHIN) -> bool:

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from arena.processes.process import BotCrashed
-from arena.store.archive import Archive
-from arena.store.store import Store
 from arena.tournament.contestants import contestants
 from arena.tournament.plan import Plan
+from arena.tournament.playing import play as tournament_play
 from arena.tournament.sandbox import Surroundings
-from arena.tournament.tournament import Tournament
+from arena.tournament.terms import Closed, Terms
 from commands import FAULTY, REPOSITORY, call, faulty, passing, run
 from conftest import free_port
+from machine.crew.workers import processes
 from patience import WITHIN
 from processes import serving
 from protocol.games import load
@@ -159,10 +159,10 @@ def test_a_program_that_cannot_be_run_stops_the_tournament_in_one_line(tmp_path:
 # Bots that are away, with less patience than the command has
 
 
-async def play(
+def play(
     folder: Path, words: Sequence[str], hello_within: float, rounds: int = 2
 ) -> tuple[list[Result], list[str], BaseException | None]:
-    """Play a tournament here: its results, what was noted, and what stopped it."""
+    """Play the matches of a tournament: their results, what was noted, and what stopped it."""
     plan = Plan(
         id="t0123456789",
         seed="1",
@@ -173,45 +173,33 @@ async def play(
         paired=False,
         clock=Clock(bank_ms=1000, increment_ms=0),
     )
-    store = Store.open(folder / "arena.db")
-    archive = Archive(store, in_order=True)
-    noted: list[str] = []
+    around = Surroundings(variables=dict(os.environ))
+    terms = Terms(key="k", plan=plan, surroundings=around, logs=folder, hello_within=hello_within)
+    closed: list[Closed] = []
     stopped = None
     try:
-        tournament = Tournament(
-            plan,
-            archive,
-            folder,
-            1,
-            surroundings=Surroundings(variables=os.environ),
-            hello_within=hello_within,
-            noted=noted.append,
-        )
-        async with asyncio.timeout(WITHIN):
-            await tournament.play([])
+        with processes(1) as crew:
+            for ready in tournament_play(terms, plan.schedule(()), crew):
+                closed += ready
     except BotCrashed as fault:
         stopped = fault
-    finally:
-        await archive.drain()
-        results = store.tournament_results(plan.id)
-        store.close()
-    return results, noted, stopped
+    return [one.result for one in closed], [note for one in closed for note in one.notes], stopped
 
 
-async def test_a_bot_that_never_says_hello_stops_the_tournament_with_its_last_lines(tmp_path: Path) -> None:
-    results, noted, stopped = await play(tmp_path, ["random", faulty("silent")], hello_within=4.0)
+def test_a_bot_that_never_says_hello_stops_the_tournament_with_its_last_lines(tmp_path: Path) -> None:
+    results, noted, stopped = play(tmp_path, ["random", faulty("silent")], hello_within=4.0)
     assert (results, noted) == ([], [])
-    log = tmp_path / "tournaments" / "t0123456789" / "silent.log"
+    log = tmp_path / "silent.log"
     assert str(stopped) == (
         f"silent said no hello within 4 s and was ended; its last words, in {log}:\n  thinking about it"
     )
 
 
-async def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
+def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ARENA_MEMORY", str(tmp_path / "memory"))
-    results, noted, stopped = await play(tmp_path, ["random", faulty("vanishingonce")], hello_within=4.0, rounds=3)
+    results, noted, stopped = play(tmp_path, ["random", faulty("vanishingonce")], hello_within=4.0, rounds=3)
     assert stopped is None
     fates = [seat.reason for result in results for seat in result.seats if seat.bot == "vanishingonce"]
     assert fates == ["disconnected", "win", "win"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from arena.store.store import Store
-from commands import call, descendants, ends, faulty, passing, run, started
+from commands import call, ends, faulty, of_workers, passing, run, started
 from patience import WITHIN, found_in
 from protocol.games.theory.impartial import outcome_class
 from referee import reading
@@ -247,7 +247,7 @@ def test_a_tournament_that_is_told_to_stop_says_how_to_go_on(tmp_path: Path, num
     cut = Interrupted(tmp_path, "round-robin")
     with cut.begin() as process:
         cut.halted()
-        bots = descendants(process.pid)
+        bots = of_workers(process.pid)
         process.send_signal(number)
         out, err = process.communicate(timeout=WITHIN)
     assert (process.returncode, out) == (130, "")
@@ -263,7 +263,7 @@ def test_a_tournament_that_was_killed_leaves_no_bots_and_goes_on(tmp_path: Path,
     cut = Interrupted(tmp_path, form)
     with cut.begin() as process:
         cut.halted()
-        bots = descendants(process.pid)
+        bots = of_workers(process.pid)
         process.kill()
         process.wait()
     assert len(bots) == 2 * {"swiss": 4, "six seats": 6}.get(form, 2)  # each with its keeper

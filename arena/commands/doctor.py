@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from arena.commands import event_loop
 from arena.commands.tables import WIDTH
 from arena.doctor.cases import COURSE, MUST, OK, SHOULD, Case
 from arena.doctor.course import Examined
 from arena.doctor.course import examine as examine_bot
+from machine import event_loop
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class
 from protocol.shown import among, printable

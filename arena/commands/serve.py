@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.commands import event_loop
 from arena.commands.config import ServerSettings, clock, database
 from arena.commands.descriptors import Shares, raised
 from arena.commands.holding import held
@@ -31,6 +30,7 @@ from arena.server.identity import Registration, StoreDoor
 from arena.server.journal import Journal
 from arena.store.archive import Archive
 from arena.store.store import Store
+from machine import event_loop
 from protocol.games import NAMES, load
 
 if TYPE_CHECKING:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
+import secrets
 import signal
 import sys
+import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,19 +16,25 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from arena.commands import event_loop
 from arena.commands.holding import held
 from arena.commands.tables import counted
 from arena.commands.tournament_options import Options, read_options, surroundings
 from arena.commands.tournament_report import Report
+from arena.ratings.pairing import Pairing
 from arena.server.journal import Journal
-from arena.store.archive import Archive
+from arena.store.database import StoreUnavailable
 from arena.store.store import Store
-from arena.tournament.plan import Plan
+from arena.tournament.plan import Plan, place_of
+from arena.tournament.playing import play
 from arena.tournament.sandbox import Surroundings
-from arena.tournament.tournament import Tournament
+from arena.tournament.terms import Closed, Terms
+from machine.crew.workers import processes
 from machine.prctl import keep_private
+from measuring.values import names_of
 from referee.result import Result
+
+TRY_AGAIN = 2.0
+"""Seconds until the store is tried again."""
 
 
 def run(options: Options) -> None:
@@ -64,35 +72,52 @@ def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, around: Surro
     logging.getLogger("websockets").setLevel(logging.CRITICAL)
     console = Console(stderr=True)
     progress, task = _progress(console, plan, len(played))
-
-    async def play() -> None:
-        main = asyncio.current_task()
-        assert main is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, main.cancel)
-        archive = Archive(store, in_order=True)
-        try:
-            await Tournament(
-                plan,
-                archive,
-                data,
-                jobs,
-                surroundings=around,
-                told=lambda result: progress.advance(task),
-                noted=lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True),
-            ).play(played)
-        finally:
-            await archive.drain()
-
+    terms = Terms(
+        key=secrets.token_hex(8),
+        plan=plan,
+        surroundings=around,
+        logs=plan.log(data, "any").parent,
+        value=names_of(plan.rules)[0] if plan.rules.seats == 2 else None,
+    )
+    results = list(played)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with progress:
-            event_loop.run(play())
-    except (KeyboardInterrupt, asyncio.CancelledError):
+        with progress, processes(jobs) as crew:
+            while missing := _missing(plan, results):
+                for closed in play(terms, missing, crew):
+                    store_all(store, closed)
+                    for one in closed:
+                        results.append(one.result)
+                        for note in one.notes:
+                            console.print(note, markup=False, highlight=False, soft_wrap=True)
+                    progress.advance(task, len(closed))
+    except KeyboardInterrupt:
         done = len(store.tournament_results(plan.id))
         print(
             f"arena: stopped after {done} of {counted(plan.count, 'match', 'matches')}; the same command goes on",
             file=sys.stderr,
         )
-        raise KeyboardInterrupt from None
+        raise
+
+
+def _missing(plan: Plan, results: Sequence[Result]) -> list[Pairing]:
+    done = set(map(place_of, results))
+    return [match for match in plan.schedule(sorted(results, key=place_of)) if match.place not in done]
+
+
+def store_all(store: Store, closed: Sequence[Closed]) -> None:
+    """Store and rate matches, in this order. While the store can't do anything it is said once, and tried again."""
+    told = False
+    while True:
+        try:
+            store.finish([one.finished() for one in closed])
+        except StoreUnavailable as fault:
+            if not told:
+                print(f"arena: results can't be stored now, which is tried again: {fault}", file=sys.stderr)
+                told = True
+            time.sleep(TRY_AGAIN)
+        else:
+            return
 
 
 def _progress(console: Console, plan: Plan, done: int) -> tuple[Progress, Any]:

@@ -9,11 +9,11 @@ import signal
 import socket
 from collections.abc import Sequence
 
-from arena.commands import event_loop
 from arena.network.binding import bound, port_of, url_of
 from arena.store.reader import Reader
 from arena.web.site import Site
 from arena.web.visits import PageServer
+from machine import event_loop
 
 OTHERWISE = "choose another one with --web-port, or 0 for a free one"
 

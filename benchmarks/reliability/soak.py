@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 from rig import WITHIN, Closed, Raw, descriptors_of, finished_matches, memory_of, small_or_asked
 
-from arena.commands import event_loop
 from arena.commands.config import ServerSettings
 from arena.commands.serve import serve
+from machine import event_loop
 
 PACE = 0.01
 NEWCOMERS = 20

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from websockets.asyncio.client import ClientConnection
@@ -26,6 +26,7 @@ from bots.client.settings import Given, Settings, check_name, check_token, from_
 from bots.client.thinking import Choose, Conclude, Prepare, Thinkers, Thought
 from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import default_lock, warm_up
+from machine import event_loop
 from machine.prctl import keep_private
 from protocol.codec import MSGPACK
 from protocol.errors import Fault, MalformedMessage, UsageFault
@@ -70,7 +71,7 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     try:
         if not settings.open:
             warm_up(bot, game, default_lock())
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=event_loop.new) as runner:
             exit_code = runner.run(client.play())
     except KeyboardInterrupt:
         exit_code = 130
@@ -85,15 +86,6 @@ def _token(settings: Settings, bot: str) -> str:
     token = handed(settings.token_fd)
     check_token(token)
     return token
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's loop where it is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
 
 
 class Client:

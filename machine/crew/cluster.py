@@ -47,6 +47,11 @@ class _Cluster(Crew):
         self._executor: Executor | None = None
         self._errands: WeakKeyDictionary[Future[Any], bytes] = WeakKeyDictionary()
 
+    def farewell(self, work: Callable[[], object]) -> None:
+        if self._client.status == "running":
+            with suppress(OSError):
+                self._client.run(work)
+
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         return self._send(pickle.dumps(_Errand(work, task)))
 

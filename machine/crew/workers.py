@@ -37,6 +37,8 @@ LOSSES = 3
 """Times in a row that workers may be lost without a result in between."""
 CHUNK_SECONDS = 0.3
 """What a chunk of many tasks takes: long beside the way there and back, short beside the whole."""
+END_WITHIN = 6.0
+"""Seconds that worker processes have to end when they are told to."""
 GROWTH = 8
 """How many times longer a chunk may be than the last one that came back."""
 LOOK_AFTER = 5.0
@@ -110,6 +112,10 @@ class Crew(ABC):
         return future.result()
 
     @abstractmethod
+    def farewell(self, work: Callable[[], object]) -> None:
+        """Have every process of the workers that lives on after this crew do some `work` now."""
+
+    @abstractmethod
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         """Hand out a task. Raises `BrokenExecutor` if the workers are lost, `ArenaFault` if there can be none."""
 
@@ -127,6 +133,9 @@ class _Processes(Crew):
         self.size = jobs
         self._pool: ProcessPoolExecutor | None = None
 
+    def farewell(self, work: Callable[[], object]) -> None:
+        """There are none."""
+
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         try:
             if self._pool is None:
@@ -142,8 +151,13 @@ class _Processes(Crew):
     def _stop(self) -> None:
         if self._pool is not None:
             # Cancelling is left to the pool: one that breaks trips over futures that others cancelled.
-            for process in list((self._pool._processes or {}).values()):
-                process.kill()
+            workers = list((self._pool._processes or {}).values())
+            for worker in workers:
+                worker.terminate()
+            patient_until = time.monotonic() + END_WITHIN
+            for worker in workers:
+                worker.join(max(0.0, patient_until - time.monotonic()))
+                worker.kill()
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
@@ -164,7 +178,15 @@ def processes(jobs: int) -> Iterator[Crew]:
 
 
 def spread(crew: Crew, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
-    """The result of every item, once, as they come in, each with the number of its item from 0.
+    """The result of every item, once, as they come in, each with the number of its item from 0. As `spread_chunks`."""
+    for start, results in spread_chunks(crew, work, items):
+        yield from enumerate(results, start)
+
+
+def spread_chunks(
+    crew: Crew, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]
+) -> Iterator[tuple[int, Sequence[R]]]:
+    """The results of all items, once, in chunks as they come in, each with the number of its first item from 0.
 
     `work` gives a result for each item of a chunk. Chunks grow to about `CHUNK_SECONDS`; near the end they shrink, for
     all workers to be done together. Raises what `Crew.run` raises.
@@ -183,7 +205,7 @@ def spread(crew: Crew, work: Callable[[Sequence[T]], Sequence[R]], items: Sequen
 
     for number, (seconds, results) in crew.run(partial(_timed, work), chunks()):
         length = max(1, min(GROWTH * len(results), int(len(results) * CHUNK_SECONDS / max(seconds, 1e-9))))
-        yield from enumerate(results, starts[number])
+        yield starts[number], results
 
 
 def _timed(work: Callable[[T], R], task: T) -> tuple[float, R]:

@@ -1,25 +1,18 @@
-"""A tournament's plan: what follows from its seed, round by round; and results stored in the order of the schedule."""
+"""A tournament's plan: what follows from its seed, round by round."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from arena.ratings.pairing import Pairing
-from arena.store.archive import Archive
-from arena.store.finishing import Finished
 from arena.tournament.contestants import Contestant
 from arena.tournament.plan import Plan
-from arena.tournament.settling import InOrder
-from protocol.errors import ArenaFault
 from protocol.games import load
 from protocol.games.theory.impartial import outcome_class
 from protocol.messages import Clock
-from referee.result import Ratings, Result, SeatResult
+from referee.result import Result, SeatResult
 
 
 def plan(bots: str = "abcd", **changes: Any) -> Plan:
@@ -130,68 +123,3 @@ def test_a_test_is_pairs_of_both_seat_orders_and_unrated() -> None:
     assert [set(match.seats) for match in matches] == [{"a", "b"}] * 6
     assert [match.seats for match in matches[::2]] == [match.seats[::-1] for match in matches[1::2]]
     assert test.pool is None
-
-
-class Shelf:
-    """An archive that stores when it is told to: `done(n)` the oldest n, `fail()` the next."""
-
-    def __init__(self) -> None:
-        self.given: list[int] = []
-        self._futures: list[asyncio.Future[Ratings | None]] = []
-
-    def finish(self, finished: Finished) -> asyncio.Future[Ratings | None]:
-        assert finished.result.place is not None
-        self.given.append(finished.result.place)
-        self._futures.append(asyncio.get_running_loop().create_future())
-        return self._futures[-1]
-
-    def done(self) -> None:
-        self._futures.pop(0).set_result(None)
-
-    def fail(self, fault: Exception) -> None:
-        self._futures.pop(0).set_exception(fault)
-
-
-def in_order(shelf: Shelf, stored: tuple[int, ...] = (), failed: Callable[[BaseException], None] = print) -> InOrder:
-    return InOrder(cast(Archive, shelf), stored, failed)
-
-
-def finished(place: int) -> Finished:
-    result = won_by_the_first(Pairing(place, 0, ("a", "b"), 0))
-    return Finished(replace(result, place=place), lambda ratings: b"")
-
-
-async def test_results_are_stored_in_the_order_of_the_schedule() -> None:
-    shelf = Shelf()
-    store = in_order(shelf)
-    late = [store(finished(place)) for place in (2, 1)]
-    assert shelf.given == []
-    first = store(finished(0))
-    assert shelf.given == [0, 1, 2]
-    for _ in range(3):
-        shelf.done()
-    assert await asyncio.gather(first, *late) == [None] * 3
-
-
-async def test_what_is_stored_already_is_not_waited_for() -> None:
-    shelf = Shelf()
-    store = in_order(shelf, stored=(0, 1, 3))
-    store(finished(4))
-    store(finished(2))
-    assert shelf.given == [2, 4]
-
-
-async def test_after_a_result_that_cannot_be_stored_nothing_is() -> None:
-    shelf, faults = Shelf(), []
-    store = in_order(shelf, failed=faults.append)
-    first = store(finished(0))
-    third = store(finished(2))
-    full = ArenaFault("the disk is full")
-    shelf.fail(full)
-    with pytest.raises(ArenaFault):
-        await first
-    second = store(finished(1))
-    assert (shelf.given, faults) == ([0], [full])
-    store.abandon()
-    assert third.cancelled()
-    assert second.cancelled()

@@ -1,0 +1,231 @@
+"""A table at which matches are played, one at a time: an arena of its own, and the bots as processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from arena.network.gate import Access
+from arena.network.places import Bounds
+from arena.processes.orders import Order
+from arena.processes.process import BotCrashed, BotProcess, Crash
+from arena.ratings.pairing import Pairing
+from arena.server.arena import Arena
+from arena.server.journal import Journal
+from arena.server.settling import Ended
+from arena.store.archive import Archive
+from arena.store.store import Store
+from arena.tournament.assigning import assigned
+from arena.tournament.contestants import Contestant
+from arena.tournament.door import FixedDoor
+from arena.tournament.terms import Closed, Terms
+from protocol import launch
+from protocol.close_codes import GOING_AWAY
+from protocol.errors import ArenaFault
+from protocol.reasons import DISCONNECTED, NO_SHOW
+from referee.result import Result
+
+HOST = "127.0.0.1"
+LEAVE_WITHIN = 2.0
+"""Seconds that a bot has to leave by itself when there is nothing more to play."""
+MOST_CRASHES = 3
+"""After so many in a row, without a match finished in between, a bot is not started again."""
+
+log = logging.getLogger("arena.tournament")
+
+
+class Table:
+    """`open`, `play` match after match, `close`. A bot is started for its first match, in the folder's log.
+
+    Where nothing goes on because of a bot that is not here for `hello_within` seconds, that bot is ended.
+    """
+
+    def __init__(self, terms: Terms, logs: Path) -> None:
+        self._terms = terms
+        self._logs = logs
+        self._tokens = {name: secrets.token_hex(32) for name in terms.plan.names}
+        self._contestants = {one.name: (number, one) for number, one in enumerate(terms.plan.contestants)}
+        self._folder = TemporaryDirectory(prefix="arena-")
+        self._store = Store.open(Path(self._folder.name) / "arena.db")
+        self._archive = Archive(self._store)
+        self._arena: Arena
+        self._port = 0
+        self._bots: dict[str, BotProcess] = {}
+        self._news = asyncio.Event()
+        self._over: asyncio.Future[tuple[Result, bytes]] | None = None
+        self._failure: BaseException | None = None
+        self._restarts: set[asyncio.Task[None]] = set()
+        self._notes: list[str] = []
+        self.played = 0
+        """Matches."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether the next match can be played: nothing has failed, and none was left in the middle."""
+        return self._failure is None and self._over is None
+
+    async def open(self) -> None:
+        """Listen. Raises `ArenaFault`."""
+        self._arena = Arena(
+            self._archive,
+            Journal(Path(self._folder.name) / "journal"),
+            FixedDoor(self._tokens),
+            self._terms.plan.clock,
+            settle=self._settle,
+            actions=assigned,
+            freed=self._news.set,
+            access=_access(len(self._tokens)),
+        )
+        self._port = await self._arena.listen(HOST, 0)
+
+    async def play(self, match: Pairing) -> Closed:
+        """The match, played. Raises `ArenaFault` when a bot can't go on."""
+        await self._gather(match.seats)
+        self._over = asyncio.get_running_loop().create_future()
+        self._begin(match)
+        result, record = await self._over
+        self._over = None
+        self.played += 1
+        for seat in result.seats:
+            if seat.reason not in (DISCONNECTED, NO_SHOW):
+                self._bots[seat.bot].played()
+        notes, self._notes = tuple(self._notes), []
+        return Closed(result, record, notes=notes)
+
+    async def close(self) -> list[BaseException]:
+        """End the arena and every bot, whatever goes wrong with one of them: what did."""
+        # Nobody would tell the bots that are not here that the arena goes away.
+        patience = {name: LEAVE_WITHIN if self._arena.lobby.here(name) else 0.0 for name in self._bots}
+        stopping = [bot.stop(patience[name]) for name, bot in self._bots.items()]
+        ended = await asyncio.gather(self._arena.close(GOING_AWAY), *stopping, return_exceptions=True)
+        await self._archive.drain()
+        self._store.close()
+        self._folder.cleanup()
+        return [fault for fault in ended if fault is not None]
+
+    async def _gather(self, names: Sequence[str]) -> None:
+        """Have these bots here and free."""
+        for name in names:
+            if name not in self._bots:
+                await self._start(*self._contestants[name])
+        while any(self._arena.lobby.free_slots(name) < 1 for name in names):
+            self._check()
+            self._news.clear()
+            try:
+                async with asyncio.timeout(self._terms.hello_within):
+                    await self._news.wait()
+            except TimeoutError:
+                self._end_absent()
+        self._check()
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    async def _start(self, number: int, contestant: Contestant) -> None:
+        name = contestant.name
+        order = self._order(contestant, number)
+        bot = BotProcess(
+            name, order, self._logs / f"{name}.log", self._crashed, partial(self._arena.take, address=name)
+        )
+        self._bots[name] = bot
+        await bot.start()
+
+    def _order(self, contestant: Contestant, number: int) -> Order:
+        """How a bot is run: reference bots, which are the arena's own, outside the sandbox."""
+        plan, around, token = self._terms.plan, self._terms.surroundings, self._tokens[contestant.name]
+        environment = {
+            **around.variables,
+            launch.URL: f"ws://{HOST}:{self._port}",
+            launch.TOKEN_FD: "0",
+            launch.BOT: contestant.name,
+            launch.GAME: plan.rules.name,
+            launch.CONFIG: json.dumps(plan.rules.config),
+            launch.SEED: plan.derive(f"bot/{contestant.name}").hex(),
+            launch.ASSIGNED: "1",
+        }
+        if contestant.reference:
+            command = (sys.executable, *contestant.command[1:])
+            return Order(command=command, environment=environment, token=token)
+        if around.sandbox is not None:
+            return around.sandbox.order(contestant, number, environment, token)
+        return Order(command=contestant.command, environment=environment, token=token)
+
+    def _end_absent(self) -> None:
+        """Nothing goes on: end the bots that are not here, although their processes run."""
+        for name, bot in self._bots.items():
+            if not self._arena.lobby.here(name):
+                bot.end(f"said no hello within {self._terms.hello_within:g} s and was ended")
+
+    def _begin(self, match: Pairing) -> None:
+        plan = self._terms.plan
+        seed = plan.derive(f"dice/{match.place}")
+        header = self._arena.header(
+            f"{plan.id}-{match.place:05d}",
+            plan.game_of(match),
+            match.seats,
+            seed,
+            pool=plan.pool,
+            tournament=plan.id,
+            place=match.place,
+        )
+        self._arena.begin(header, seed)
+
+    async def _settle(self, ended: Ended) -> None:
+        """Tell everyone the end, without ratings, which may have to wait for other matches; and hand it on."""
+        ended.tell(None)
+        try:
+            record = ended.finished.close(None)
+        except ArenaFault as fault:
+            self._fail(fault)
+            raise
+        if self._over is not None and not self._over.done():
+            self._over.set_result((ended.result, record))
+        await ended.stored(_unrated())
+
+    def _crashed(self, bot: BotProcess, crash: Crash) -> None:
+        """A process ended: its match is lost at once, and it is started again, but not for ever."""
+        if bot.crashes >= MOST_CRASHES or not self._arena.lobby.known(bot.name):
+            self._fail(BotCrashed(str(crash)))
+            return
+        self._notes.append(str(crash))
+        self._arena.lobby.forfeit(bot.name)
+        task = asyncio.create_task(self._restart(bot))
+        self._restarts.add(task)
+        task.add_done_callback(self._restarts.discard)
+
+    async def _restart(self, bot: BotProcess) -> None:
+        try:
+            await bot.start()
+        except ArenaFault as fault:
+            self._fail(fault)
+
+    def _fail(self, fault: BaseException) -> None:
+        """No match can be played any more."""
+        self._failure = self._failure or fault
+        self._news.set()
+        if self._over is not None and not self._over.done():
+            self._over.set_exception(self._failure)
+
+
+async def _unrated() -> None:
+    """What a match that is rated elsewhere has for ratings."""
+
+
+def _access(bots: int) -> Access:
+    """So many bots from this machine, each on a connection and maybe on the next one already; and who watches."""
+    usual = Bounds()
+    return Access(
+        bounds=Bounds(
+            connections=max(usual.connections, 4 * bots),
+            per_address=max(usual.per_address, 2 * bots),
+            waiting_per_address=max(usual.waiting_per_address, 2 * bots),
+        )
+    )
