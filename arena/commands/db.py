@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
@@ -16,12 +17,22 @@ from arena.replay.agreement import differences
 from arena.replay.verify import verify
 from arena.store import database
 from arena.store.lock import lock
+from arena.store.luck import MatchLuck
 from arena.store.store import Store
 from arena.store.store import upgrade as upgrade_file
+from measuring.luck import luck_of
+from measuring.value import Value
+from measuring.values import names_of, value_of
 from protocol.errors import ArenaFault, BadRecord
+from protocol.games.base import Game
 from protocol.shown import printable
 from referee import reading
+from referee.record import Record
 from referee.result import Result, SeatRating
+from referee.rules import rules_of
+
+CLOSE = 1e-6
+"""By so much may luck differ that was worked out elsewhere: tables are right to 1e-9, and hundreds of events add up."""
 
 
 class Unsound(ArenaFault):
@@ -55,7 +66,9 @@ def check(where: str, *, quick: bool = False) -> None:
     print(f"{store.file} is sound: the file, its rows, every result {records}, and the ratings follow")
 
 
-def look(result: Result, ratings: Sequence[SeatRating], body: bytes, *, quick: bool) -> Iterator[str]:
+def look(
+    result: Result, ratings: Sequence[SeatRating], luck: MatchLuck | None, body: bytes, *, quick: bool
+) -> Iterator[str]:
     """What is wrong with a record and what is stored beside it."""
     try:
         record = reading.read(body, "the record")
@@ -65,6 +78,23 @@ def look(result: Result, ratings: Sequence[SeatRating], body: bytes, *, quick: b
         yield str(fault).removeprefix(f"{result.match}: ")
         return
     yield from differences(record, result, ratings)
+    if luck is not None and not quick:
+        yield from _of_luck(record, luck)
+
+
+def _of_luck(record: Record, luck: MatchLuck) -> Iterator[str]:
+    """What the luck should be, where it is by a value that this version has."""
+    game = rules_of(record.header.game, record.header.config)
+    if luck.value in names_of(game):
+        found = luck_of(record, _value(game, luck.value)).total[0]
+        if abs(found - luck.points) > CLOSE:
+            yield f"its luck is {luck.points!r} by {luck.value}, from the record it is {found!r}"
+
+
+@lru_cache(maxsize=4)
+def _value(game: Game[Any, Any], name: str) -> Value:
+    """A value that takes time to make, for all matches of a config."""
+    return value_of(game, name)
 
 
 @contextmanager

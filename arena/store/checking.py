@@ -13,13 +13,14 @@ import msgspec
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 
 from arena.store import audit, luck, reading
+from arena.store.luck import MatchLuck
 from arena.store.schema import bots, matches, metadata, records, tournament_id, tournaments
 from protocol.digest import canonical
 from protocol.names import folded, is_bot_name
 from referee.result import Result, SeatRating
 
-Look = Callable[[Result, tuple[SeatRating, ...], bytes], Iterable[str]]
-"""What is wrong with a result, its ratings and its record beside each other."""
+Look = Callable[[Result, tuple[SeatRating, ...], MatchLuck | None, bytes], Iterable[str]]
+"""What is wrong with a result, its ratings, its luck and its record beside each other."""
 AT_ONCE = 32
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -142,5 +143,5 @@ def _match(
     if body is None:
         yield f"match {result.match} has no record"
         return
-    for complaint in look(result, ratings if result.rated else (), body):
+    for complaint in look(result, ratings if result.rated else (), luck.of_row(rows[0]), body):
         yield f"match {result.match}: {complaint}"

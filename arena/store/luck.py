@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
@@ -29,11 +29,17 @@ def keep(connection: Connection, lucks: Mapping[str, MatchLuck]) -> None:
         )
 
 
+def of_row(row: Any) -> MatchLuck | None:
+    """What a row of a match notes; None where that is nothing, or nothing that luck can be."""
+    noted = isinstance(row.luck, float) and isinstance(row.luck_by, str)
+    return MatchLuck(row.luck_by, row.luck) if noted else None
+
+
 def of_tournament(connection: Connection, tournament: str) -> dict[str, MatchLuck]:
     """The luck of a tournament's matches, by their ids, as far as it was noted."""
-    query = select(matches.c.id, matches.c.luck, matches.c.luck_by)
-    noted = query.where(matches.c.tournament == tournament, matches.c.luck.is_not(None))
-    return {row.id: MatchLuck(row.luck_by, row.luck) for row in connection.execute(noted)}
+    query = select(matches.c.id, matches.c.luck, matches.c.luck_by).where(matches.c.tournament == tournament)
+    noted = ((row.id, of_row(row)) for row in connection.execute(query))
+    return {match: luck for match, luck in noted if luck is not None}
 
 
 def complaints(connection: Connection) -> Iterator[str]:
@@ -43,7 +49,7 @@ def complaints(connection: Connection) -> Iterator[str]:
         matches.c.luck.is_not(None) | matches.c.luck_by.is_not(None)
     )
     for row in connection.execute(query):
-        if not isinstance(row.luck, float) or not row.luck_by:
+        if of_row(row) is None:
             yield f"match {row.id}: its luck is {row.luck!r} by {row.luck_by!r}: it is points by a named value"
         elif row.reason == VOID or row.seats != 2:
             yield f"match {row.id}: it has luck, as only matches of two have that were not called off"

@@ -300,7 +300,7 @@ class Store:
 
     def check(
         self,
-        look: Look = lambda result, ratings, record: (),
+        look: Look = lambda result, ratings, luck, record: (),
         progress: Callable[[int, int], None] = lambda done, of: None,
     ) -> list[str]:
         """What is wrong, a line each; `look` says what is with a result beside its record. Empty when all is well."""

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from arena.replay.luck import luck_in
 from arena.store.finishing import Finished
+from arena.store.luck import MatchLuck
 from arena.store.store import Store
 from commands import Done, call
 from referee.effects import Resigned
@@ -206,3 +208,23 @@ def test_every_page_that_is_overwritten_is_told_in_lines(check: Check, file: Pat
         assert code == 1
         assert err.startswith("arena: ")
         assert err.count("\n") == 1
+
+
+def test_luck_that_is_not_what_the_record_says_is_found_unless_its_value_is_of_another_version(
+    tmp_path: Path, check: Check, file: Path
+) -> None:
+    table = Table("risk-duel", {"max_troops": 5}, match="m-9").begin()
+    with closing(Store.open(file)) as store:
+        store.finish([finished(table.finish_at_random())])
+        luck = luck_in(table.record(), "features-1")
+        assert luck is not None
+        store.keep_luck({"m-9": MatchLuck("features-1", luck.total[0])})
+    assert check()[0] == 0
+    alter(file, "UPDATE matches SET luck = luck + 0.1 WHERE id = 'm-9'")
+    assert check("--quick")[0] == 0
+    code, out, _ = check()
+    assert (code, out.count("\n")) == (1, 1)
+    assert out.startswith("match m-9: its luck is ")
+    assert out.rstrip().endswith(f"by features-1, from the record it is {luck.total[0]!r}")
+    alter(file, "UPDATE matches SET luck_by = 'features-0' WHERE id = 'm-9'")
+    assert check()[0] == 0
