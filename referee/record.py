@@ -146,14 +146,6 @@ def pack(lines: Iterable[bytes], footer: Footer) -> bytes:
     return gzip.compress(b"".join(lines) + write_line(footer), compresslevel=3, mtime=0)
 
 
-def with_ratings(record: bytes, ratings: Ratings | None) -> bytes:
-    """A record closed without ratings (gzip), closed with these."""
-    if ratings is None:
-        return record
-    *lines, last = gzip.decompress(record).splitlines(keepends=True)
-    return pack(lines, msgspec.structs.replace(msgspec.json.decode(last, type=Footer), ratings=ratings))
-
-
 def header_of(
     *,
     match: str,

@@ -88,5 +88,5 @@ class Room:
             await self.finished.wait()
         assert self.finishes == 1
         self.runner.farewell(None)
-        verify(reading.read(self.runner.record(self.runner.result("x"), None), "m-1"))
+        verify(reading.read(self.runner.closed(self.runner.result("x")).record(), "m-1"))
         return [await friend.until(End) for friend in self.friends]

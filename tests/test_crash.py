@@ -19,7 +19,7 @@ from arena.tournament.contestants import contestants
 from arena.tournament.plan import Plan
 from arena.tournament.playing import play as tournament_play
 from arena.tournament.sandbox import Surroundings
-from arena.tournament.terms import Closed, Terms
+from arena.tournament.terms import MatchReport, Terms
 from commands import FAULTY, REPOSITORY, call, faulty, passing, run
 from conftest import free_port
 from machine.crew.workers import processes
@@ -175,15 +175,15 @@ def play(
     )
     around = Surroundings(variables=dict(os.environ))
     terms = Terms(key="k", plan=plan, surroundings=around, logs=folder, hello_within=hello_within)
-    closed: list[Closed] = []
+    reports: list[MatchReport] = []
     stopped = None
     try:
         with processes(1) as crew:
             for ready in tournament_play(terms, plan.schedule(()), crew):
-                closed += ready
+                reports += ready
     except BotCrashed as fault:
         stopped = fault
-    return [one.result for one in closed], [note for one in closed for note in one.notes], stopped
+    return [one.result for one in reports], [note for one in reports for note in one.notes], stopped
 
 
 def test_a_bot_that_never_says_hello_stops_the_tournament_with_its_last_lines(tmp_path: Path) -> None:

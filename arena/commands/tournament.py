@@ -7,7 +7,6 @@ import os
 import secrets
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -22,19 +21,16 @@ from arena.commands.tournament_options import Options, read_options, surrounding
 from arena.commands.tournament_report import Report
 from arena.ratings.pairing import Pairing
 from arena.server.journal import Journal
-from arena.store.database import StoreUnavailable
 from arena.store.store import Store
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.playing import play
 from arena.tournament.sandbox import Surroundings
-from arena.tournament.terms import Closed, Terms
+from arena.tournament.storing import store_all
+from arena.tournament.terms import Terms
 from machine.crew.workers import processes
 from machine.prctl import keep_private
 from measuring.values import names_of
 from referee.result import Result
-
-TRY_AGAIN = 2.0
-"""Seconds until the store is tried again."""
 
 
 def run(options: Options) -> None:
@@ -84,13 +80,13 @@ def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, around: Surro
     try:
         with progress, processes(jobs) as crew:
             while missing := _missing(plan, results):
-                for closed in play(terms, missing, crew):
-                    store_all(store, closed)
-                    for one in closed:
-                        results.append(one.result)
-                        for note in one.notes:
+                for reports in play(terms, missing, crew):
+                    store_all(store, reports)
+                    for report in reports:
+                        results.append(report.result)
+                        for note in report.notes:
                             console.print(note, markup=False, highlight=False, soft_wrap=True)
-                    progress.advance(task, len(closed))
+                    progress.advance(task, len(reports))
     except KeyboardInterrupt:
         done = len(store.tournament_results(plan.id))
         print(
@@ -103,21 +99,6 @@ def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, around: Surro
 def _missing(plan: Plan, results: Sequence[Result]) -> list[Pairing]:
     done = set(map(place_of, results))
     return [match for match in plan.schedule(sorted(results, key=place_of)) if match.place not in done]
-
-
-def store_all(store: Store, closed: Sequence[Closed]) -> None:
-    """Store and rate matches, in this order. While the store can't do anything it is said once, and tried again."""
-    told = False
-    while True:
-        try:
-            store.finish([one.finished() for one in closed])
-        except StoreUnavailable as fault:
-            if not told:
-                print(f"arena: results can't be stored now, which is tried again: {fault}", file=sys.stderr)
-                told = True
-            time.sleep(TRY_AGAIN)
-        else:
-            return
 
 
 def _progress(console: Console, plan: Plan, done: int) -> tuple[Progress, Any]:

@@ -12,6 +12,7 @@ from arena.server.journal import JournalFault, MatchJournal
 from arena.server.peer import Peer, Shown
 from protocol.error_codes import UNAVAILABLE
 from protocol.messages import Error, FromServer, ListedMatch
+from referee.closing import Closed
 from referee.effects import (
     Deadline,
     Effect,
@@ -29,7 +30,6 @@ from referee.effects import (
     Write,
 )
 from referee.match import Match
-from referee.record import pack
 from referee.redo import Recalled
 from referee.result import Ratings, Result
 
@@ -203,9 +203,9 @@ class Runner:
         """The outcome of a match that is over, with the time at which it was."""
         return self._match.result(finished)
 
-    def record(self, result: Result, ratings: Ratings | None) -> bytes:
-        """The record of a match that is over, closed with its ratings. Raises `JournalFault`."""
-        return pack(self._journal.record_lines(), self._match.footer(result, ratings))
+    def closed(self, result: Result) -> Closed:
+        """The match that is over, with its record. Raises `JournalFault`."""
+        return Closed(result, tuple(self._journal.record_lines()), self._match.footer(result, None))
 
     def stop(self) -> None:
         """Let go of the timer; a match that is not over hears no more and can go on from its journal later."""

@@ -15,6 +15,7 @@ from arena.store.times import utc
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import Fault
 from protocol.messages import Error
+from referee.closing import Closed
 from referee.result import Ratings, Result
 
 PATIENCE = 2.0
@@ -32,7 +33,7 @@ class Ended:
     def __init__(self, runner: Runner, journal: Journal, tell: Tell, rated: Rated) -> None:
         self.result = result = runner.result(utc())
         # Not of `self.result`: that would be a cycle, and keep the whole match until the collector looks.
-        self.finished = Finished(result, lambda ratings: runner.record(result, ratings))
+        self.finished = Finished(result, lambda ratings: runner.closed(result).record(ratings))
         """For the archive."""
         self._runner = runner
         self._journal = journal
@@ -50,6 +51,10 @@ class Ended:
         if ratings is not None:
             self._rated(self.result, ratings)
         return ratings
+
+    def closed(self) -> Closed:
+        """The match with its record. Raises `JournalFault`."""
+        return self._runner.closed(self.result)
 
     def announce_wait(self) -> None:
         """Tell the seats why they hear nothing."""

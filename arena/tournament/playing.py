@@ -6,23 +6,23 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from arena.ratings.pairing import Pairing
-from arena.tournament.terms import Closed, Failed, Terms
+from arena.tournament.terms import Failed, MatchReport, Terms
 from arena.tournament.worker import leave, referee
 from machine.crew.workers import Crew, spread_chunks
 
 
-def play(terms: Terms, matches: Sequence[Pairing], crew: Crew) -> Iterator[Sequence[Closed]]:
+def play(terms: Terms, matches: Sequence[Pairing], crew: Crew) -> Iterator[Sequence[MatchReport]]:
     """The matches, each once, in the order given: as many at a time as are there. Stop whenever you like.
 
     What was played beyond that is lost. Raises `ArenaFault` when a bot can't go on, after all that could be handed
     back, and what `Crew.run` raises.
     """
-    early: dict[int, Closed] = {}
+    early: dict[int, MatchReport] = {}
     due = 0
     try:
         for start, replies in spread_chunks(crew, partial(referee, terms), matches):
-            closed = [reply for reply in replies if isinstance(reply, Closed)]
-            early.update(enumerate(closed, start))
+            reports = [reply for reply in replies if isinstance(reply, MatchReport)]
+            early.update(enumerate(reports, start))
             ready = []
             while due in early:
                 ready.append(early.pop(due))

@@ -25,12 +25,12 @@ from arena.store.store import Store
 from arena.tournament.assigning import assigned
 from arena.tournament.contestants import Contestant
 from arena.tournament.door import FixedDoor
-from arena.tournament.terms import Closed, Terms
+from arena.tournament.terms import MatchReport, Terms
 from protocol import launch
 from protocol.close_codes import GOING_AWAY
 from protocol.errors import ArenaFault
 from protocol.reasons import DISCONNECTED, NO_SHOW
-from referee.result import Result
+from referee.closing import Closed
 
 HOST = "127.0.0.1"
 LEAVE_WITHIN = 2.0
@@ -59,7 +59,7 @@ class Table:
         self._port = 0
         self._bots: dict[str, BotProcess] = {}
         self._news = asyncio.Event()
-        self._over: asyncio.Future[tuple[Result, bytes]] | None = None
+        self._over: asyncio.Future[Closed] | None = None
         self._failure: BaseException | None = None
         self._restarts: set[asyncio.Task[None]] = set()
         self._notes: list[str] = []
@@ -85,19 +85,19 @@ class Table:
         )
         self._port = await self._arena.listen(HOST, 0)
 
-    async def play(self, match: Pairing) -> Closed:
+    async def play(self, match: Pairing) -> MatchReport:
         """The match, played. Raises `ArenaFault` when a bot can't go on."""
         await self._gather(match.seats)
         self._over = asyncio.get_running_loop().create_future()
         self._begin(match)
-        result, record = await self._over
+        closed = await self._over
         self._over = None
         self.played += 1
-        for seat in result.seats:
+        for seat in closed.result.seats:
             if seat.reason not in (DISCONNECTED, NO_SHOW):
                 self._bots[seat.bot].played()
         notes, self._notes = tuple(self._notes), []
-        return Closed(result, record, notes=notes)
+        return MatchReport(closed, notes=notes)
 
     async def close(self) -> list[BaseException]:
         """End the arena and every bot, whatever goes wrong with one of them: what did."""
@@ -182,12 +182,12 @@ class Table:
         """Tell everyone the end, without ratings, which may have to wait for other matches; and hand it on."""
         ended.tell(None)
         try:
-            record = ended.finished.close(None)
+            closed = ended.closed()
         except ArenaFault as fault:
             self._fail(fault)
             raise
         if self._over is not None and not self._over.done():
-            self._over.set_result((ended.result, record))
+            self._over.set_result(closed)
         await ended.stored(_unrated())
 
     def _crashed(self, bot: BotProcess, crash: Crash) -> None:

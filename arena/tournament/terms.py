@@ -1,9 +1,7 @@
-"""What a tournament and its workers hand each other: the terms that hold for all matches, and the matches closed."""
+"""What a tournament and its workers hand each other: the terms that hold for all matches, and a report of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +12,8 @@ from arena.store.luck import MatchLuck
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import Surroundings
 from protocol.errors import Fault
-from referee.record import with_ratings
-from referee.result import Ratings, Result
+from referee.closing import Closed
+from referee.result import Result
 
 HELLO_WITHIN = 180.0
 """Seconds that nothing happens for want of a bot before that bot is ended, as one that crashed.
@@ -39,24 +37,24 @@ class Terms(Struct, frozen=True, kw_only=True):
     hello_within: float = HELLO_WITHIN
 
 
-class Closed(NamedTuple):
-    """A match that is over: its result and its record (gzip) without ratings, its luck, and what else happened."""
+class MatchReport(NamedTuple):
+    """A match that is over, as it is handed in: closed but not rated, its luck, and what else happened, in words."""
 
-    result: Result
-    record: bytes
+    closed: Closed
     luck: MatchLuck | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def result(self) -> Result:
+        """What came of it."""
+        return self.closed.result
+
     def finished(self) -> Finished:
         """For the store, which rates it."""
-        return Finished(self.result, _rated(self.record), self.luck)
+        return Finished(self.result, self.closed.record, self.luck)
 
 
 class Failed(NamedTuple):
     """Why no more matches can be played."""
 
     fault: Fault
-
-
-def _rated(record: bytes) -> Callable[[Ratings | None], bytes]:
-    return partial(with_ratings, record)

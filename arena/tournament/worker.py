@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 from arena.ratings.pairing import Pairing
 from arena.store.luck import MatchLuck
 from arena.tournament.table import Table
-from arena.tournament.terms import Closed, Failed, Terms
+from arena.tournament.terms import Failed, MatchReport, Terms
 from machine import event_loop
 from machine.prctl import keep_private
 from measuring.luck import luck_of
@@ -27,6 +27,7 @@ from measuring.values import value_of
 from protocol.errors import ArenaFault, Fault
 from protocol.reasons import VOID
 from referee.reading import read
+from referee.record import write_line
 
 IDLE = 10.0
 """Seconds after which a table where nothing is played is closed, and its bots end: nobody may be left who wants it."""
@@ -36,7 +37,7 @@ T = TypeVar("T")
 log = logging.getLogger("arena.tournament")
 
 
-def referee(terms: Terms, matches: Sequence[Pairing]) -> list[Closed | Failed]:
+def referee(terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Failed]:
     """The matches, refereed one after the other; up to the first that can't be played, and why."""
     return _hall().referee(terms, matches)
 
@@ -67,15 +68,15 @@ class _Hall:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._terminate)
 
-    def referee(self, terms: Terms, matches: Sequence[Pairing]) -> list[Closed | Failed]:
+    def referee(self, terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Failed]:
         """As the function of this name."""
-        done: list[Closed | Failed] = []
+        done: list[MatchReport | Failed] = []
         kept = None
         try:
             kept = self._run(self._take(terms))
             for match in matches:
-                closed = self._run(self._play(terms.key, kept.table, match))
-                done.append(closed if terms.value is None else _measured(closed, terms, match))
+                report = self._run(self._play(terms.key, kept.table, match))
+                done.append(report if terms.value is None else _measured(report, terms, match))
         except Fault as fault:
             done.append(Failed(fault))
         finally:
@@ -98,7 +99,7 @@ class _Hall:
         await kept.table.open()
         return kept
 
-    async def _play(self, key: str, table: Table, match: Pairing) -> Closed:
+    async def _play(self, key: str, table: Table, match: Pairing) -> MatchReport:
         task = asyncio.current_task()
         assert task is not None
         self._playing[task] = key
@@ -166,10 +167,11 @@ def _folder_of_its_own(logs: Path) -> tuple[Path, int]:
     raise AssertionError("numbers do not end")
 
 
-def _measured(closed: Closed, terms: Terms, match: Pairing) -> Closed:
+def _measured(report: MatchReport, terms: Terms, match: Pairing) -> MatchReport:
     """With its luck."""
+    closed = report.closed
     if closed.result.reason == VOID:
-        return closed
+        return report
     value = value_of(terms.plan.game_of(match), terms.value)
-    luck = luck_of(read(closed.record, closed.result.match), value)
-    return closed._replace(luck=MatchLuck(luck.value, luck.total[0]))
+    luck = luck_of(read(b"".join((*closed.lines, write_line(closed.footer))), closed.result.match), value)
+    return report._replace(luck=MatchLuck(luck.value, luck.total[0]))
