@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from arena.cli.testing import run_test
 from arena.cli.words import Data, Database
 from protocol import VERSION
 from protocol.errors import BotFault, Fault, UsageFault
@@ -165,6 +166,9 @@ def tournament(
             memory=memory,
         )
     )
+
+
+app.command("test")(run_test)
 
 
 @app.command()

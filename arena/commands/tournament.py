@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import secrets
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arena.commands.holding import held
+from arena.commands.sitting import sitting
 from arena.commands.tables import counted
 from arena.commands.tournament_options import Options, read_options, surroundings
 from arena.commands.tournament_report import Report
@@ -23,11 +20,7 @@ from arena.ratings.pairing import Pairing
 from arena.server.journal import Journal
 from arena.store.store import Store
 from arena.tournament.plan import Plan, place_of
-from arena.tournament.playing import play
 from arena.tournament.sandbox import Surroundings
-from arena.tournament.storing import store_all
-from arena.tournament.terms import Terms
-from machine.crew.workers import processes
 from machine.prctl import keep_private
 from measuring.values import names_of
 from referee.result import Result
@@ -38,19 +31,18 @@ def run(options: Options) -> None:
     keep_private()
     entry = read_options(options)
     around = surroundings(options, os.environ)
-    data = options.data
-    with held(data, options.db) as where, closing(Store.open(where)) as store:
+    with held(options.data, options.db) as where, closing(Store.open(where)) as store:
         plan = entry.plan(*store.open_tournament(entry.key, options.seed))
-        results = _play(plan, store, data, options.jobs or max(1, (os.cpu_count() or 2) - 1), around)
+        results = _play(plan, store, options, around)
     report = Report(plan, results)
     if options.to_json is not None:
         report.write(options.to_json, entry.arguments)
-    report.show(data)
+    report.show(options.data)
 
 
-def _play(plan: Plan, store: Store, data: Path, jobs: int, around: Surroundings) -> list[Result]:
+def _play(plan: Plan, store: Store, options: Options, around: Surroundings) -> list[Result]:
     played = store.tournament_results(plan.id)
-    journal = Journal(data / "journal")
+    journal = Journal(options.data / "journal")
     for result in played:
         journal.forget(result.match)  # it is there only if the arena was killed between storing and forgetting it
     if played:
@@ -58,34 +50,22 @@ def _play(plan: Plan, store: Store, data: Path, jobs: int, around: Surroundings)
         before = f"{len(played)} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
         print(f"arena: {before}", file=sys.stderr)
     if len(played) < plan.count:
-        _play_missing(plan, store, data, jobs, around, played)
+        _play_missing(plan, store, options, around, played)
         store.finish_tournament(plan.id)
     return store.tournament_results(plan.id)
 
 
-def _play_missing(plan: Plan, store: Store, data: Path, jobs: int, around: Surroundings, played: list[Result]) -> None:
-    logging.basicConfig(level=logging.WARNING, format="arena: %(message)s")
-    logging.getLogger("websockets").setLevel(logging.CRITICAL)
+def _play_missing(plan: Plan, store: Store, options: Options, around: Surroundings, played: list[Result]) -> None:
     console = Console(stderr=True)
     progress, task = _progress(console, plan, len(played))
-    terms = Terms(
-        key=secrets.token_hex(8),
-        plan=plan,
-        surroundings=around,
-        logs=plan.log(data, "any").parent,
-        value=names_of(plan.rules)[0] if plan.rules.seats == 2 else None,
-    )
+    value = names_of(plan.rules)[0] if plan.rules.seats == 2 else None
     results = list(played)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with progress, processes(jobs) as crew:
+        with progress, sitting(plan, store, options, around, value, console) as seated:
             while missing := _missing(plan, results):
-                for reports in play(terms, missing, crew):
-                    store_all(store, reports)
-                    for report in reports:
-                        results.append(report.result)
-                        for note in report.notes:
-                            console.print(note, markup=False, highlight=False, soft_wrap=True)
+                for reports in seated.play(missing):
+                    seated.keep(reports)
+                    results += [report.result for report in reports]
                     progress.advance(task, len(reports))
     except KeyboardInterrupt:
         done = len(store.tournament_results(plan.id))

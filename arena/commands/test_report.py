@@ -1,0 +1,159 @@
+"""What `arena test` shows: its findings while it runs and in the end, what it warns of, and the file it writes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from arena.commands.documents import document
+from arena.commands.tables import WIDTH, counted
+from arena.ratings.standings import unbeaten
+from arena.testing.evidence import Evidence, Findings, Question
+from arena.testing.telling import amount, conclusion, warnings
+from arena.tournament.plan import Plan
+from machine.writing import in_place_of
+from measuring.elo import elo_of
+from measuring.scores import Estimate
+from protocol.errors import ArenaFault
+
+SHOWN_EVERY = 0.25
+"""Seconds at a terminal."""
+FIRST_TOLD = 16
+"""Pairs after which a line is said elsewhere."""
+
+
+class Watch:
+    """Follows a test on standard error: at a terminal its findings as they are, else a line whenever they doubled."""
+
+    def __init__(self, plan: Plan, evidence: Evidence) -> None:
+        self.console = Console(stderr=True)
+        self._plan = plan
+        self._evidence = evidence
+        self._live = Live(console=self.console, auto_refresh=False, transient=True)
+        self._due = 0.0
+        self._told = len(evidence.matches) // 2
+
+    def __enter__(self) -> None:
+        if self.console.is_terminal:
+            self._live.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def look(self) -> None:
+        """Show the findings, if it is time."""
+        pairs = len(self._evidence.matches) // 2
+        if self.console.is_terminal:
+            if time.monotonic() >= self._due:
+                self._live.update(shown(self._plan, self._evidence.question, self._evidence.findings()), refresh=True)
+                self._due = time.monotonic() + SHOWN_EVERY
+        elif pairs >= max(FIRST_TOLD, 2 * self._told):
+            print(f"arena: {standing(self._evidence.findings())}", file=sys.stderr)
+            self._told = pairs
+
+
+class Report:
+    """What a test that is over, or goes no further, has found."""
+
+    def __init__(self, plan: Plan, evidence: Evidence) -> None:
+        self._plan = plan
+        self._evidence = evidence
+        self._findings = evidence.findings()
+        self._conclusion = conclusion(evidence.bots, evidence.question, self._findings)
+        self._warnings = list(warnings(evidence.bots, self._findings))
+
+    def write(self, file: Path, arguments: Mapping[str, Any]) -> None:
+        """Write everything as JSON, whole or not at all. Raises `ArenaFault`."""
+        content = {
+            "tournament": self._plan.id,
+            "seed": self._plan.seed,
+            "arguments": arguments,
+            "conclusion": self._conclusion,
+            "warnings": self._warnings,
+            "findings": self._findings,
+            "matches": [{"luck": entry.luck, "result": entry.result} for entry in self._evidence.matches],
+        }
+        try:
+            with in_place_of(file) as temporary:
+                temporary.write_bytes(document(content))
+        except OSError as exc:
+            raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc
+
+    def show(self, data: Path) -> None:
+        """Print the findings, whose words in the data folder are worth reading, and what came of it."""
+        console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+        console.print(shown(self._plan, self._evidence.question, self._findings))
+        console.print(f"seed {self._plan.seed}, id {self._plan.id}")
+        for bot, lost in unbeaten(self._evidence.bots, [entry.result for entry in self._evidence.matches]).items():
+            if lost:
+                why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
+                console.print(f"\n{bot}: lost without being beaten ({why}); its words:")
+                console.print(f"  {self._plan.log(data, bot)}", markup=False, soft_wrap=True)
+        for said in self._warnings:
+            console.print(f"\n{said}", markup=False)
+        console.print(f"\n{self._conclusion}", markup=False)
+
+
+def standing(findings: Findings) -> str:
+    """The findings in a line."""
+    measured = findings.measured
+    said = [counted(findings.pairs, "pair", "pairs")]
+    for what, estimate in (("score", measured.score), ("less luck", measured.adjusted)):
+        if estimate is not None:
+            said.append(f"{what} {estimate.mean:.3f} ({estimate.low:.3f}-{estimate.high:.3f})")
+    if findings.ratio is not None:
+        said.append(f"LLR {findings.ratio.llr:.2f} of {findings.ratio.lower:.2f} to {findings.ratio.upper:.2f}")
+    return ", ".join(said)
+
+
+def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
+    """The findings as a table, with what they are of above it and where the test is between its bounds below."""
+    reasons = ", ".join(f"{reason} {times}" for reason, times in findings.reasons.items())
+    games = counted(sum(findings.reasons.values()), "game", "games")
+    said = f"{plan.rules.name}, {plan.names[0]} against {plan.names[1]}: {games}" + (f" ({reasons})" if reasons else "")
+    parts: list[RenderableType] = [Text(said), _estimates(question, findings)]
+    if findings.ratio is not None and question.hypotheses is not None:
+        asked, ratio = question.hypotheses, findings.ratio
+        parts.append(
+            Text(
+                f"LLR {ratio.llr:.2f}: h0 ({amount(asked.h0, asked.unit)}) below {ratio.lower:.2f}, "
+                f"h1 ({amount(asked.h1, asked.unit)}) above {ratio.upper:.2f}"
+            )
+        )
+    return Group(*parts)
+
+
+def _estimates(question: Question, findings: Findings) -> Table:
+    measured = findings.measured
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    for column in ("score", "95 %", "Elo", "95 %", "better"):
+        table.add_column(column, justify="right", no_wrap=True)
+    if measured.score is not None:
+        table.add_row("as it came out", *_cells(measured.score))
+    if measured.adjusted is not None:
+        table.add_row(f"less luck ({question.value})", *_cells(measured.adjusted))
+    return table
+
+
+def _cells(estimate: Estimate) -> Sequence[str]:
+    return (
+        f"{estimate.mean:.3f}",
+        f"{estimate.low:.3f}-{estimate.high:.3f}",
+        _elo(estimate.mean),
+        f"{_elo(estimate.low)} to {_elo(estimate.high)}",
+        f"{estimate.superiority:.1%}",
+    )
+
+
+def _elo(score: float) -> str:
+    elo = elo_of(score)
+    return f"{elo:+.0f}" if elo is not None else "-∞" if score < 0.5 else "+∞"

@@ -1,0 +1,113 @@
+"""A test told in words: who is better and how sure that is, and what else its findings give cause to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil
+
+from arena.testing.evidence import ENOUGH, MANY, ONE_SIDED, Findings, Question
+from measuring.scores import Estimate
+from measuring.sequential import Hypotheses
+
+
+def conclusion(bots: tuple[str, str], question: Question, findings: Findings) -> str:
+    """What came of the test, in a sentence."""
+    best = findings.best
+    if best is None:
+        return f"nothing is known of {bots[0]} and {bots[1]}: no pair of matches was played to its end"
+    less = " less luck" if findings.measured.adjusted else ""
+    scores = f"it scores {_interval(best)}{less}, after {findings.measured.games:,} games"
+    if question.hypotheses is None:
+        return _compared(bots, best, scores)
+    if findings.verdict is None:
+        return f"undecided whether {_claim(bots, question.hypotheses, 'h1')[0]}: {scores}"
+    claim, otherwise = _claim(bots, question.hypotheses, findings.verdict)
+    wrong = question.hypotheses.alpha if findings.verdict == "h1" else question.hypotheses.beta
+    return f"{claim}: {scores}; {otherwise}, this would come up in at most {_odds(wrong)} tests"
+
+
+def warnings(bots: tuple[str, str], findings: Findings) -> Iterator[str]:
+    """What should be known before the conclusion is believed, a sentence each."""
+    yield from _one_sided(findings)
+    games = 2 * (findings.pairs + findings.left_out)
+    for bot in bots:
+        lost = findings.forfeits[bot]
+        if lost > MANY * games:
+            yield (
+                f"{bot} forfeited {lost:,} of {games:,} games, by time, illegal moves or a lost connection: "
+                "that is not weak but broken, and decides more than its play"
+            )
+    if findings.left_out:
+        left = "1 pair is" if findings.left_out == 1 else f"{findings.left_out:,} pairs are"
+        yield f"{left} left out, as a match was void, for want of both bots"
+
+
+def amount(edge: float, unit: str) -> str:
+    """By how much a bot is better, in its unit."""
+    return {"score": f"{edge:g} points a game", "elo": f"{edge:g} Elo", "nelo": f"{edge:g} normalised Elo"}[unit]
+
+
+def _one_sided(findings: Findings) -> Iterator[str]:
+    if findings.pairs < ENOUGH or findings.seat_0 is None:
+        return
+    first = findings.seat_0
+    if findings.alike:
+        yield (
+            f"all {findings.pairs:,} pairs went alike: bots that always play the same from the same start "
+            "tell no more in many pairs than in one; take a start that is dealt, or bots that draw lots"
+        )
+    elif not 1 - ONE_SIDED < first < ONE_SIDED:
+        yield (
+            f"seat 0 scores {first:.3f}, whoever sits there: the seat decides nearly all, and the bots next to "
+            "nothing; take another preset or config, with a start that is dealt where the game has one"
+        )
+    elif findings.same_seat > ONE_SIDED:
+        yield (
+            f"{findings.same_seat:.0%} of the pairs went to one seat in both games: the start decides nearly all, "
+            "and the bots next to nothing; take another preset or config"
+        )
+
+
+def _compared(bots: tuple[str, str], best: Estimate, scores: str) -> str:
+    one, other = bots
+    if best.low > 0.5:
+        return f"{one} is better than {other}: {scores}"
+    if best.high < 0.5:
+        return f"{one} is worse than {other}: {scores}"
+    apart = ceil(1000 * max(best.high - 0.5, 0.5 - best.low)) / 1000
+    return f"neither {one} nor {other} is shown to be better: {scores}; they are {apart:.3f} apart at most"
+
+
+def _claim(bots: tuple[str, str], asked: Hypotheses, accepted: str) -> tuple[str, str]:
+    """What a hypothesis says of the first bot once it is accepted, and how things are where that is wrong.
+
+    To accept h1 denies h0 and no more, and the other way round: so the claim is about the other's bound.
+    """
+    one, other = bots
+    edge = asked.h0 if accepted == "h1" else asked.h1
+    by = amount(abs(edge), asked.unit)
+    if accepted == "h1":
+        if edge == 0:
+            return f"{one} is better than {other}", "had it been no better"
+        if edge > 0:
+            return f"{one} is better than {other} by more than {by}", "had it not been"
+        return f"{one} is not worse than {other} by {by}", "had it been"
+    if edge == 0:
+        return f"{one} is worse than {other}", "had it been as good"
+    if edge > 0:
+        return f"{one} is not better than {other} by {by}", "had it been"
+    return f"{one} is worse than {other} by more than {by}", "had it not been"
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{estimate.mean:.3f} ({estimate.low:.3f}-{estimate.high:.3f})"
+
+
+def _odds(chance: float) -> str:
+    """A chance as so many of 100, or of 1,000 and more where it takes that to be a whole number."""
+    exact = Fraction(str(chance))
+    of = 100
+    while of < 10**9 and (exact * of).denominator != 1:
+        of *= 10
+    return f"{round(exact * of):,} of {of:,}"

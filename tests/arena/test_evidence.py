@@ -1,0 +1,191 @@
+"""What the matches of a test say: pair by pair, in the order of the schedule, up to the first that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+from msgspec.structs import replace
+
+from arena.testing.evidence import Entry, Evidence, Question
+from arena.testing.telling import conclusion, warnings
+from measuring.sequential import LEAST_PAIRS, Hypotheses
+from protocol.reasons import TIMEOUT, VOID, WIN
+from seasons import result
+
+BOTS = ("ann", "bob")
+BETTER = Hypotheses(h0=0.0, h1=0.02)
+
+
+def match(place: int, ann: float, luck: float | None = None, reason: str = WIN) -> Entry:
+    """A match at its place in the schedule in which ann made so many points; `luck` is what chance gave her."""
+    seated = BOTS if place % 2 == 0 else BOTS[::-1]
+    ranks = {1.0: (1, 2), 0.5: (1, 1), 0.0: (2, 1)}[ann]
+    reasons = [reason if rank == 2 or reason == VOID else WIN for rank in ranks]
+    if place % 2:
+        ranks, reasons = ranks[::-1], reasons[::-1]
+        luck = None if luck is None else -luck
+    done = result(f"m{place}", seated, ranks, reason=reason, reasons=reasons, rated=False, place=place)
+    return Entry(replace(done, plies=Random(place).randrange(9, 99)), luck)
+
+
+def results(pairs: Sequence[tuple[float, float]]) -> list[Entry]:
+    """Pairs of matches by ann's points in each."""
+    return [match(2 * number + at, points) for number, pair in enumerate(pairs) for at, points in enumerate(pair)]
+
+
+def freed(adjusted: Sequence[float], seed: int = 0) -> list[Entry]:
+    """Pairs whose adjusted mean is this, whatever came out of them."""
+    chance = Random(seed)
+    matches = []
+    for number, mean in enumerate(adjusted):
+        for at in range(2):
+            points = float(chance.randrange(2))
+            matches.append(match(2 * number + at, points, points - mean))
+    return matches
+
+
+def evidence(matches: Sequence[Entry], hypotheses: Hypotheses | None = BETTER, value: str | None = None) -> Evidence:
+    found = Evidence(BOTS, Question(hypotheses=hypotheses, value=value))
+    found.take(matches)
+    return found
+
+
+def told(found: Evidence) -> str:
+    return conclusion(BOTS, found.question, found.findings())
+
+
+def warned(found: Evidence) -> list[str]:
+    return list(warnings(BOTS, found.findings()))
+
+
+def test_points_and_luck_are_the_first_bots_whichever_seat_it_had() -> None:
+    found = evidence([match(0, 1.0, 0.4), match(1, 0.0, -0.5)], value="exact").findings().measured
+    assert found.score is not None
+    assert found.score.mean == 0.5
+    both = evidence(freed([0.55, 0.51]), value="exact").findings().measured
+    assert both.adjusted is not None
+    assert both.adjusted.mean == pytest.approx(0.53)
+
+
+def test_a_pair_counts_when_both_its_matches_are_there() -> None:
+    found = evidence([*results([(1.0, 1.0)]), match(2, 1.0)])
+    assert (found.findings().pairs, found.findings().measured.games, len(found.matches)) == (1, 2, 3)
+
+
+def test_a_pair_with_a_void_match_is_left_out_of_both_columns_and_of_the_test() -> None:
+    matches = [match(0, 1.0, 0.1), match(1, 0.5, 0.0, VOID), *freed([0.5, 0.6])[2:]]
+    found = evidence(matches, value="exact").findings()
+    assert (found.pairs, found.left_out) == (1, 1)
+    assert warned(evidence(matches, value="exact")) == [
+        "1 pair is left out, as a match was void, for want of both bots"
+    ]
+
+
+def test_nothing_is_decided_before_so_many_pairs_once_luck_is_taken_out() -> None:
+    chance = Random(1)
+    sure = [0.6 + chance.gauss(0, 0.001) for _ in range(2 * LEAST_PAIRS)]
+    assert evidence(freed(sure[: LEAST_PAIRS - 1]), value="exact").verdict is None
+    assert evidence(freed(sure), value="exact").findings().pairs == LEAST_PAIRS
+
+
+def test_the_verdict_is_that_of_the_shortest_prefix_that_decides_whatever_comes_after() -> None:
+    won, lost = [(1.0, 1.0), (1.0, 0.0)] * 200, [(0.0, 0.0)] * 2000
+    found = evidence(results(won + lost))
+    assert found.verdict == "h1"
+    assert len(found.matches) == 2 * found.findings().pairs < 800
+    assert evidence(found.matches[:-2]).verdict is None
+    one_by_one = Evidence(BOTS, found.question)
+    for one in results(won + lost):
+        one_by_one.take([one])
+    assert one_by_one.findings() == found.findings()
+
+
+def test_without_hypotheses_every_pair_is_taken() -> None:
+    assert evidence(results([(1.0, 1.0)] * 500), None).findings().pairs == 500
+
+
+# In words
+
+
+def test_better_is_said_with_how_often_it_would_come_up_by_chance() -> None:
+    said = told(evidence(freed([0.53 + 0.01 * (-1) ** k for k in range(99)]), value="exact"))
+    assert said.startswith("ann is better than bob: it scores 0.530 (0.5")
+    assert said.endswith(
+        ") less luck, after 64 games; had it been no better, this would come up in at most 5 of 100 tests"
+    )
+
+
+@pytest.mark.parametrize(
+    ("h0", "h1", "mean", "says"),
+    [
+        (0.0, 0.02, 0.5, "ann is not better than bob by 0.02 points a game: "),
+        (0.01, 0.03, 0.6, "ann is better than bob by more than 0.01 points a game: "),
+        (-0.02, 0.0, 0.5, "ann is not worse than bob by 0.02 points a game: "),
+        (-0.02, 0.0, 0.4, "ann is worse than bob: "),
+        (-0.04, -0.02, 0.4, "ann is worse than bob by more than 0.02 points a game: "),
+    ],
+)
+def test_a_verdict_claims_no_more_than_that_the_other_hypothesis_is_denied(
+    h0: float, h1: float, mean: float, says: str
+) -> None:
+    adjusted = [mean + 0.01 * (-1) ** k for k in range(99)]
+    assert told(evidence(freed(adjusted), Hypotheses(h0=h0, h1=h1), "exact")).startswith(says)
+
+
+def test_errors_are_told_in_tests_of_a_hundred_or_more() -> None:
+    asked = Hypotheses(h1=0.02, alpha=0.001, beta=0.001)
+    said = told(evidence(freed([0.6 + 0.001 * (-1) ** k for k in range(99)]), asked, "exact"))
+    assert said.endswith("at most 1 of 1,000 tests")
+
+
+def test_what_is_not_clear_yet_is_called_undecided() -> None:
+    said = told(evidence(results([(1.0, 0.0), (0.0, 1.0)])))
+    assert said.startswith("undecided whether ann is better than bob: it scores 0.500 (0.")
+    assert said.endswith("after 4 games")
+
+
+def test_of_a_settled_number_of_pairs_the_interval_says_who_is_better() -> None:
+    won = told(evidence(results([(1.0, 1.0), (1.0, 0.0)] * 40), None))
+    even = told(evidence(results([(1.0, 0.0), (0.0, 1.0)] * 40), None))
+    assert won.startswith("ann is better than bob: it scores 0.750 (")
+    assert even.startswith("neither ann nor bob is shown to be better: it scores 0.500 (0.")
+    assert even.endswith(" apart at most")
+
+
+def test_without_a_pair_nothing_is_known() -> None:
+    assert told(evidence([match(0, 1.0)])) == (
+        "nothing is known of ann and bob: no pair of matches was played to its end"
+    )
+
+
+# What else there is to say
+
+
+def test_a_seat_that_decides_nearly_all_is_warned_of() -> None:
+    (said,) = warned(evidence(results([(1.0, 0.0)] * 50), None))
+    assert said.startswith("seat 0 scores 1.000, whoever sits there: the seat decides nearly all")
+
+
+def test_a_start_that_decides_nearly_all_is_warned_of() -> None:
+    (said,) = warned(evidence(results([(1.0, 0.0), (0.0, 1.0)] * 20), None))
+    assert said.startswith("100% of the pairs went to one seat in both games: the start decides nearly all")
+
+
+def test_bots_that_play_the_same_game_again_and_again_are_warned_of() -> None:
+    same = [Entry(replace(one.result, plies=9)) for one in results([(1.0, 0.5)] * 20)]
+    (said,) = warned(evidence(same, None))
+    assert said.startswith("all 20 pairs went alike: bots that always play the same from the same start tell no more")
+
+
+def test_many_forfeits_are_told_and_few_are_not() -> None:
+    chance = Random(3)
+    usual = results([(float(chance.randrange(2)), float(chance.randrange(2))) for _ in range(50)])
+    late = [match(place, 0.0, reason=TIMEOUT) for place in range(100, 120)]
+    assert warned(evidence(usual, None)) == []
+    assert warned(evidence(usual + late[:2], None)) == []
+    (said,) = warned(evidence(usual + late, None))
+    assert said.startswith(
+        "ann forfeited 20 of 120 games, by time, illegal moves or a lost connection: that is not weak"
+    )
