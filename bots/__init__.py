@@ -1,10 +1,11 @@
 """The bots' side: the client library, search, the reference bots and the `arena-bot` command.
 
-`from bots import Bot, Turn, run` is all that a bot needs.
+`from bots import Bot, Turn, run` is all that a bot needs, `from bots import play` all for matches without an arena.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -17,14 +18,19 @@ except ModuleNotFoundError as exc:
 
 if TYPE_CHECKING:
     from bots.client.run import run
+    from bots.playing.matches import Played, play, play_all
 
-__all__ = ["Bot", "Choice", "GiveUp", "Turn", "run"]
+__all__ = ["Bot", "Choice", "GiveUp", "Played", "Turn", "play", "play_all", "run"]
+_LATER = {
+    "run": "bots.client.run",
+    "Played": "bots.playing.matches",
+    "play": "bots.playing.matches",
+    "play_all": "bots.playing.matches",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """`run`, imported when it is asked for: what only searches or defines a bot needs no sockets."""
-    if name == "run":
-        from bots.client.run import run
-
-        return run
+    """What is imported when it is asked for: to define a bot, or to search, takes neither sockets nor a referee."""
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct
+
+from protocol.errors import UsageFault
 
 PORT = 8765
 """Where an arena listens unless it is told."""
@@ -52,3 +55,41 @@ def name_in(word: str) -> str:
     """The name under which a word of a command line has a bot play: that which it gives, or the bot's own."""
     name, bot = parted(word)
     return bot.partition(":")[0] if name is None else name
+
+
+def settings_in(text: str, name: str, bot: str) -> dict[str, str]:
+    """The settings in `KEY=VALUE,…` with which `bot` plays as `name`. Raises `UsageFault`."""
+    settings = {}
+    for setting in _apart(text) if text else ():
+        key, equals, value = setting.partition("=")
+        if not (key and equals and value):
+            raise UsageFault(f"{name}: {setting!r} is no setting: write KEY=VALUE, like {name}={bot}:depth=4")
+        settings[key] = value
+    return settings
+
+
+def _apart(settings: str) -> list[str]:
+    """`depth=4,weights=1,2.5,3` as `depth=4` and `weights=1,2.5,3`: a bare number goes on with the list before it."""
+    apart: list[str] = []
+    for part in settings.split(","):
+        if apart and re.fullmatch(r"-?\d*\.?\d+", part):
+            apart[-1] += f",{part}"
+        else:
+            apart.append(part)
+    return apart
+
+
+def spec_of(word: str, seed: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
+    """The bot that is to play in process by a word of a command line: `[NAME=]BOT[:KEY=VALUE,…]`, where BOT may be
+    `FILE.py` or `FILE.py:CLASS`. Raises `UsageFault`.
+    """
+    given, what = parted(word)
+    file = re.fullmatch(r"((?:.*[/\\])?([^/\\]*)\.py)(?::([^:]+))?(?::(.*))?", what)
+    if file is None:
+        bot, _, settings = what.partition(":")
+        name = bot if given is None else given
+    else:
+        path, stem, cls, settings = file.groups(default="")
+        bot = f"{path}:{cls}" if cls else path
+        name = stem if given is None else given
+    return BotSpec(name=name, bot=bot, settings=settings_in(settings, name, bot), defaults=defaults or {}, seed=seed)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import ast
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from bots.client.bot import Bot
+from bots.client.named import choose_settings
 from protocol.errors import UsageFault
 
 _loading: ContextVar[bool] = ContextVar("loading", default=False)
 """Whether a program is run for its bot."""
+
+
+_LIBRARY = {"arena", "bots", "machine", "measuring", "protocol", "referee"}
+"""Packages that every program shares, also where it lies beside them."""
 
 
 class _HandedOver(BaseException):
@@ -31,10 +36,10 @@ def hand_over(bot: Bot) -> None:
         raise _HandedOver(bot)
 
 
-def load_bot(path: Path, cls: str | None, name: str, settings: dict[str, str]) -> Bot:
+def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
     """The bot of a Python file: the one that it runs, or one made of the class `cls`, or of the only one there is.
 
-    A class is called with the name and its settings. Raises `UsageFault`.
+    A class is called with the name, its settings, and those `defaults` that it knows. Raises `UsageFault`.
     """
     module, handed = _run(path)
     if cls is None and handed is not None:
@@ -43,13 +48,14 @@ def load_bot(path: Path, cls: str | None, name: str, settings: dict[str, str]) -
                 f"{path}: its run() has the bot made: settings need the class, {path}:{type(handed).__name__}"
             )
         return handed
-    return make(_class(path, module, cls), name, settings)
+    return make(_class(path, module, cls), name, settings, defaults)
 
 
-def make(cls: type[Bot], name: str, settings: dict[str, str]) -> Bot:
+def make(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
     """A bot of a class that is made as the reference bots are, of its name and settings. Raises `UsageFault`."""
+    chosen = choose_settings(name, cls.settings, settings, defaults)
     try:
-        return cls(name, **settings)
+        return cls(name, **chosen)
     except TypeError as exc:
         raise UsageFault(
             f"{name}: {cls.__name__} is made of a name and its settings, {cls.__name__}(name): {exc}"
@@ -116,10 +122,21 @@ def _imports_bots(node: ast.AST) -> bool:
 
 @contextlib.contextmanager
 def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
-    """What a program finds in `sys` when Python runs it."""
-    before = sys.argv, sys.path, sys.modules["__main__"]
-    sys.argv, sys.path, sys.modules["__main__"] = [str(path)], [str(path.resolve().parent), *sys.path], module
+    """What a program finds in `sys` when Python runs it. The modules beside it are its own: another program that has
+    some of the same names gets those beside itself.
+    """
+    folder = path.resolve().parent
+    own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - _LIBRARY
+    before = sys.argv, sys.path, sys.modules["__main__"], _take_out(own)
+    sys.argv, sys.path, sys.modules["__main__"] = [str(path)], [str(folder), *sys.path], module
     try:
         yield
     finally:
-        sys.argv, sys.path, sys.modules["__main__"] = before
+        _take_out(own)
+        sys.argv, sys.path, sys.modules["__main__"], others = before
+        sys.modules.update(others)
+
+
+def _take_out(names: Collection[str]) -> dict[str, ModuleType]:
+    """The modules and packages called so, which are imported anew after that."""
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in names}

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from bots.client.bot import Bot
 from bots.client.conversation import Conversation
 from bots.client.effects import Say
@@ -37,25 +39,32 @@ _LIMITS = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=1)
 class Guest:
     """A bot at the referee's table, for as many matches as it plays one after the other.
 
-    `seed` is what its choices and nonces follow from, `game` the one that it was warmed up with. `say` is told what its
-    author has to know. What its code raises is raised if it `raises`; else it costs the match, as in an arena.
-    Raises `UsageFault` for a name or version that no arena takes.
+    It plays as `name`; `seed` is what its choices and nonces follow from, `game` the one that it was warmed up with.
+    `say` is told what its author has to know. What its code raises is raised if it `raises`; else it costs the match,
+    as in an arena. Raises `UsageFault` for a name or version that no arena takes.
     """
 
     def __init__(
-        self, bot: Bot, seed: str, game: Game[Any, Any], say: Callable[[str], None], *, raises: bool = False
+        self,
+        bot: Bot,
+        name: str,
+        seed: str,
+        game: Game[Any, Any],
+        say: Callable[[str], None],
+        *,
+        raises: bool = False,
     ) -> None:
         self._bot = bot
         self._say = say
         self._raises = raises
         self._conversation = Conversation(bot, Settings(seed=seed, assigned=True), _NO_TOKEN, game)
         try:
-            hello = MSGPACK.decode_client(MSGPACK.encode(self._conversation.hello()))
+            hello = MSGPACK.decode_client(MSGPACK.encode(replace(self._conversation.hello(), bot=name)))
         except MalformedMessage as fault:
-            raise UsageFault(f"{bot.name}: {fault}") from fault
+            raise UsageFault(f"{name}: {fault}") from fault
         assert isinstance(hello, Hello)
-        self.name: str = hello.bot or ""
-        self.version: str = hello.version
+        self.name = name
+        self.version = hello.version
         self.hear(Welcome(games=[*bot.games], limits=_LIMITS, resumed=[]))
 
     def hear(self, message: FromServer) -> list[tuple[float, FromClient]]:

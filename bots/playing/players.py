@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from bots.client.bot import Bot
 from bots.client.loading import load_bot, make
-from bots.client.named import choose_settings, find
+from bots.client.named import find
 from bots.client.warm_up import default_lock, warm_up
 from bots.playing.guest import Guest
 from bots.playing.table import referee
@@ -23,6 +23,7 @@ from protocol.games.base import Game
 from protocol.launch import BotSpec
 from referee.closing import Closed
 from referee.record import Header, RecordedSeat
+from referee.rules import rules_of
 
 
 class Players:
@@ -35,12 +36,12 @@ class Players:
     def __init__(self, specs: Sequence[BotSpec], game: Game[Any, Any], say: Callable[[str, str], None]) -> None:
         self._bots = [bot_of(spec) for spec in specs]
         self._game = game
+        self._rules = game
         self._warm = False
         self._guests: dict[str, Guest] = {}
         for spec, bot in zip(specs, self._bots, strict=True):
-            if game.name not in bot.games:
-                raise UsageFault(f"{spec.name} does not play {game.name}: it plays {', '.join(bot.games)}")
-            self._guests[spec.name] = Guest(bot, spec.seed, game, partial(say, spec.name))
+            check_plays(bot, game)
+            self._guests[spec.name] = Guest(bot, spec.name, spec.seed, game, partial(say, spec.name))
 
     def play(self, header: Header, seed: bytes) -> Closed:
         """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment."""
@@ -48,6 +49,7 @@ class Players:
             for bot in self._bots:
                 warm_up(bot, self._game, default_lock())
             self._warm = True
+        self._rules = rules_of(header.game, header.config)  # held, so that the next match may find them
         guests = [self._guests[seat.bot] for seat in header.seats]
         seats = [RecordedSeat(bot=guest.name, version=guest.version) for guest in guests]
         return referee(replace(header, seats=seats), seed, guests)
@@ -55,11 +57,16 @@ class Players:
 
 def bot_of(spec: BotSpec) -> Bot:
     """The bot that a spec names. Raises `UsageFault`."""
-    file, colon, cls = spec.bot.partition(":")
+    file, _, cls = (spec.bot, "", None) if spec.bot.endswith(".py") else spec.bot.rpartition(":")
     if file.endswith(".py"):
-        bot = load_bot(Path(file), cls if colon else None, spec.name, dict(spec.settings))
+        bot = load_bot(Path(file), cls, spec.name, spec.settings, spec.defaults)
     else:
-        kind: type[Bot] = find(spec.bot).load()
-        bot = make(kind, spec.name, choose_settings(spec.bot, kind.settings, spec.settings, spec.defaults))
+        bot = make(find(spec.bot).load(), spec.name, spec.settings, spec.defaults)
     bot.name = spec.name
     return bot
+
+
+def check_plays(bot: Bot, game: Game[Any, Any]) -> None:
+    """Raises `UsageFault` for a game that the bot does not play."""
+    if game.name not in bot.games:
+        raise UsageFault(f"{bot.name} does not play {game.name}: it plays {', '.join(bot.games)}")

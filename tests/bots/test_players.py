@@ -34,7 +34,8 @@ class Odd(Bot):
         self.played = 0
 
     def prepare(self, start):
-        if self.played == 3:
+        self.played += 1
+        if self.played == 4:
             raise GiveUp("enough")
 
     def choose(self, turn):
@@ -47,9 +48,6 @@ class Odd(Bot):
             return {"no": "move"}
         move = turn.random.choice(turn.legal)
         return Choice(move, value=0.5, note=f"{turn.ply} after {len(turn.events)}, match {self.played}")
-
-    def ended(self, end):
-        self.played += 1
 
 
 if __name__ == "__main__":

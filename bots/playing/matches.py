@@ -1,0 +1,166 @@
+"""`play`: matches of bots for a program that wants their records, without an arena. What comes of one is a `Played`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+from bots.client.bot import Bot
+from bots.client.loading import make
+from bots.client.warm_up import default_lock, warm_up
+from bots.playing.guest import Guest
+from bots.playing.players import bot_of, check_plays
+from bots.playing.table import referee
+from measuring.luck import Luck, luck_of
+from measuring.values import value_of
+from protocol.digest import canonical
+from protocol.errors import UsageFault
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.launch import spec_of
+from protocol.messages import CHANCE, Clock
+from protocol.names import folded
+from protocol.shown import printable
+from referee import reading
+from referee.closing import Closed
+from referee.record import Header, Ply, Record, RecordedSeat, header_of
+from referee.redo import replay
+from referee.result import Result, written
+from referee.rules import rules_of
+
+UNTIMED = Clock(bank_ms=10_000, increment_ms=0)
+"""What a bot's clock shows at every turn where no time is taken."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """A finished match. `seed` plays it again."""
+
+    seed: str
+    closed: Closed
+
+    @property
+    def result(self) -> Result:
+        """Who sat where, the ranks, and why it ended."""
+        return self.closed.result
+
+    @cached_property
+    def record(self) -> Record:
+        """Its record: header, a line for every event, footer."""
+        return reading.read(self.packed, self.result.match)
+
+    @property
+    def packed(self) -> bytes:
+        """The record as a file has it, gzip: `arena replay show` reads it as `NAME.jsonl.gz`."""
+        return self.closed.record()
+
+    @property
+    def states(self) -> list[Any]:
+        """The states of the rules: the first, and that after every move and every seat that left."""
+        return [
+            course.state
+            for line, course in replay(self.record)
+            if line is None or (isinstance(line, Ply) and line.event.seat != CHANCE)
+        ]
+
+    def luck(self, value: str | None = None) -> Luck:
+        """What chance gave each seat, by the value called so or by the best there is. Raises `UsageFault`."""
+        header = self.record.header
+        return luck_of(self.record, value_of(rules_of(header.game, header.config), value))
+
+
+def play(
+    bots: Sequence[Bot | type[Bot] | str],
+    game: str,
+    *,
+    seed: str | int | None = None,
+    config: Mapping[str, Any] | None = None,
+    clock: Clock | None = None,
+    raises: bool = False,
+    say: Callable[[str], None] | None = None,
+) -> Played:
+    """Play one match, in this process, of `bots` in seat order.
+
+    A bot is an instance, a class that is made of a name, or a word as `arena tournament` has it: a reference bot
+    (`"greedy"`, `"deep=alphabeta:depth=4"`) or a Python file (`"mine.py"`, `"mine.py:Mine"`). Dice, the bots' own
+    chance and the match's id follow from `seed`, names, game and config; without one it is drawn.
+
+    With a `clock` each bot pays for its thinking and may lose by time; without, nobody does. What a bot does wrong
+    costs it what it would in an arena, and is told to `say`, else on standard error; with `raises`, what its code
+    raises is raised here. Raises `UsageFault` for bots that can't be had, `UnknownGame` and `BadConfig`.
+    """
+    once = [os.urandom(16).hex() if seed is None else seed]
+    return next(play_all(bots, game, once, config=config, clock=clock, raises=raises, say=say))
+
+
+def play_all(
+    bots: Sequence[Bot | type[Bot] | str],
+    game: str,
+    seeds: Iterable[str | int],
+    *,
+    config: Mapping[str, Any] | None = None,
+    clock: Clock | None = None,
+    raises: bool = False,
+    say: Callable[[str], None] | None = None,
+) -> Iterator[Played]:
+    """The match of every seed, as `play` has it, one after the other; bots are made and warmed up once for all."""
+    rules = rules_of(game, load(game, config).config)  # held here, so that every match finds them
+    if len(bots) != rules.seats:
+        raise UsageFault(f"{game} has {rules.seats} seats under this config: {len(bots)} bots are given")
+    made = [_made(bot) for bot in bots]
+    for bot in made:
+        check_plays(bot, rules)
+        warm_up(bot, rules, default_lock())
+    names = _apart([bot.name for bot in made])
+    # A name is seed enough for a bot: its choices and nonces follow from the match's id as well.
+    guests = [
+        Guest(bot, name, name, rules, say or _to_author, raises=raises) for bot, name in zip(made, names, strict=True)
+    ]
+    for seed in map(str, seeds):
+        header, secret = _opening(rules, guests, clock or UNTIMED, seed)
+        yield Played(seed, referee(header, secret, guests, timed=clock is not None))
+
+
+def _made(bot: Bot | type[Bot] | str) -> Bot:
+    if isinstance(bot, str):
+        return bot_of(spec_of(bot, ""))
+    return bot if isinstance(bot, Bot) else make(bot, bot.__name__.lower(), {}, {})
+
+
+def _apart(names: Sequence[str]) -> list[str]:
+    """The names, with a number where another one before has the same: `mine`, `mine-2`."""
+    apart: list[str] = []
+    for name in names:
+        taken = {folded(other) for other in apart}
+        choices = (name if number == 1 else f"{name}-{number}" for number in count(1))
+        apart.append(next(choice for choice in choices if folded(choice) not in taken))
+    return apart
+
+
+def _opening(rules: Game[Any, Any], guests: Sequence[Guest], clock: Clock, seed: str) -> tuple[Header, bytes]:
+    """The header of a match, whose id no other match of these bots has, and the secret seed of its dice."""
+    told = canonical([seed, rules.name, rules.config, [guest.name for guest in guests]])
+    match = f"play-{hashlib.sha256(told).hexdigest()[:16]}"
+    secret = hashlib.sha256(f"{seed}/{match}/dice".encode()).digest()
+    header = header_of(
+        match=match,
+        game=rules.name,
+        config=rules.config,
+        seats=[RecordedSeat(bot=guest.name, version=guest.version) for guest in guests],
+        seed=secret,
+        pool=None,
+        clock=clock,
+        started=written(datetime.now(UTC)),
+    )
+    return header, secret
+
+
+def _to_author(line: str) -> None:
+    print(printable(line, lines=True), file=sys.stderr, flush=True)

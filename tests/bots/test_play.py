@@ -1,0 +1,301 @@
+"""`play`: matches without an arena. What bots do wrong costs them what it costs them there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from arena.replay.verify import verify
+from bots import Bot, Choice, GiveUp, Played, Turn, play, play_all
+from bots.client.bot import Bot as AnyBot
+from protocol.errors import BadConfig, Fault, UnknownGame, UsageFault
+from protocol.messages import Clock, End, Rejected, Start
+from referee import reading
+from referee.record import Strike
+
+SHORT = Clock(bank_ms=200, increment_ms=0)
+
+
+class First(Bot):
+    """Takes the first move there is."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
+        return turn.legal[0]
+
+
+class Chance(Bot):
+    """Draws lots, of the turn's own."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        return turn.random.choice(turn.legal)
+
+
+class Sleepy(First):
+    """Sleeps over its second move."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
+        if turn.ply in (2, 3):
+            time.sleep(0.25)
+        return super().choose(turn)
+
+
+def quiet(*bots: Bot | type[Bot] | str, game: str = "nim", **options: Any) -> tuple[Played, list[str]]:
+    """A match, and what was said."""
+    said: list[str] = []
+    return play(bots, game, say=said.append, **{"seed": 1, **options}), said
+
+
+def reasons(played: Played) -> list[str]:
+    return [seat.reason for seat in played.result.seats]
+
+
+def test_two_bots_a_game_and_a_seed_are_a_record_that_verifies() -> None:
+    played = play([First("one"), Chance], "nim", seed=7)
+    assert [seat.bot for seat in played.record.header.seats] == ["one", "chance"]
+    verify(played.record)
+    assert played.result.digest == played.record.footer.digest
+    assert sorted(seat.rank for seat in played.result.seats) == [1, 2]
+
+
+def test_the_same_seed_plays_the_same_match_and_another_one_another() -> None:
+    one, again, other = (play(["random", Chance], "risk-duel", seed=seed) for seed in (7, 7, 8))
+    assert [*one.record.lines] == [*again.record.lines]
+    assert one.result.match == again.result.match != other.result.match
+    assert one.result.digest != other.result.digest
+
+
+def test_without_a_seed_one_is_drawn_and_told() -> None:
+    one, other = (play(["random", "greedy"], "nim") for _ in range(2))
+    assert one.seed != other.seed
+    assert play(["random", "greedy"], "nim", seed=one.seed).result.digest == one.result.digest
+
+
+def test_many_seeds_are_the_matches_of_each() -> None:
+    many = list(play_all(["random", Chance], "risk-duel", range(3)))
+    assert [played.seed for played in many] == ["0", "1", "2"]
+    assert [played.result.digest for played in many] == [
+        play(["random", Chance], "risk-duel", seed=seed).result.digest for seed in range(3)
+    ]
+
+
+def test_bots_of_one_name_are_told_apart_by_a_number() -> None:
+    played, _ = quiet(First("mine"), First("Mine"), "mine-2=random", game="risk-campaign", config={"players": 3})
+    assert [seat.bot for seat in played.result.seats] == ["mine", "Mine-2", "mine-2-2"]
+
+
+def test_the_states_are_those_of_the_rules_from_the_first_to_the_last() -> None:
+    played = play(["random", "perfect"], "nim", seed=1, config={"start": "p-position", "heaps": [5, 5, 5]})
+    assert len(played.states) == 1 + sum(seat.moves or 0 for seat in played.result.seats)
+    assert sum(played.states[-1].heaps) == 0
+
+
+def test_luck_is_told_of_the_record_by_the_value_that_is_asked_for() -> None:
+    played = play(["random", "greedy"], "risk-duel", seed=1)
+    assert played.luck().events
+    assert sum(played.luck("features-1").total) == pytest.approx(0)
+    with pytest.raises(UsageFault, match="exact"):
+        played.luck("none of these")
+
+
+def test_a_record_is_written_as_a_file_has_it(tmp_path: Path) -> None:
+    played = play(["random", "greedy"], "nim", seed=1)
+    file = tmp_path / "m.jsonl.gz"
+    file.write_bytes(played.packed)
+    assert reading.read(file.read_bytes(), "m") == played.record
+
+
+# What bots do wrong
+
+
+def test_a_bot_whose_code_fails_resigns_and_its_author_reads_where() -> None:
+    class Broken(First):
+        def choose(self, turn: Turn) -> Any:
+            return turn.legal["first"]  # type: ignore[call-overload]
+
+    played, said = quiet(Broken, First)
+    assert reasons(played) == ["resigned", "win"]
+    assert "its code failed at ply 0" in said[0]
+    assert 'turn.legal["first"]' in said[0]
+
+
+def test_what_an_author_wants_raised_is_raised() -> None:
+    class Broken(First):
+        def choose(self, turn: Turn) -> Any:
+            raise LookupError("no table")
+
+    class Rubbish(First):
+        def choose(self, turn: Turn) -> Any:
+            return 5
+
+    with pytest.raises(LookupError, match="no table"):
+        quiet(Broken, First, raises=True)
+    with pytest.raises(Fault, match="choose returned 5 at ply 0"):
+        quiet(Rubbish, First, raises=True)
+
+
+def test_a_person_at_the_keyboard_ends_it_whatever_a_bot_does() -> None:
+    class Interrupted(First):
+        def choose(self, turn: Turn) -> Any:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        quiet(Interrupted, First)
+
+
+@pytest.mark.parametrize("where", ["prepare", "choose"])
+def test_a_bot_that_gives_up_resigns(where: str) -> None:
+    class Tired(First):
+        def prepare(self, start: Start) -> None:
+            if where == "prepare":
+                raise GiveUp("enough")
+
+        def choose(self, turn: Turn) -> Any:
+            raise GiveUp("enough")
+
+    played, said = quiet(First, Tired)
+    assert reasons(played) == ["win", "resigned"]
+    assert said == ["tired: enough; the match is resigned"]
+
+
+def test_three_illegal_moves_lose_and_each_is_told_and_asked_anew() -> None:
+    told: list[Rejected] = []
+
+    class Stubborn(First):
+        def choose(self, turn: Turn) -> Any:
+            return {"heap": 0, "take": 99}
+
+        def rejected(self, rejected: Rejected) -> None:
+            told.append(rejected)
+
+    played, said = quiet(Stubborn, First)
+    assert reasons(played) == ["illegal", "win"]
+    assert len([line for line in played.record.lines if isinstance(line, Strike)]) == 3
+    assert [rejected.strikes_left for rejected in told] == [2, 1]
+    assert "heap 0 holds 3: 99 cannot be taken" in said[0]
+    verify(played.record)
+
+
+def test_what_no_frame_holds_is_no_answer_and_loses_by_time() -> None:
+    class Deep(First):
+        def choose(self, turn: Turn) -> Any:
+            return {"heap": [[[[[[[[[]]]]]]]]]}
+
+    played, said = quiet(Deep, First)
+    assert reasons(played) == ["timeout", "win"]
+    assert "nested deeper than 8 levels" in said[0]
+
+
+def test_nothing_that_a_bot_changes_in_what_it_is_given_changes_the_match() -> None:
+    class Vandal(Chance):
+        def prepare(self, start: Start) -> None:
+            start.config["heaps"].clear()
+
+        def choose(self, turn: Turn) -> Mapping[str, Any]:
+            move = super().choose(turn)
+            for event in turn.events:
+                (event.move or {}).clear()
+            turn.state.clear()  # type: ignore[attr-defined]
+            return move
+
+        def ended(self, end: End) -> None:
+            end.state.clear()
+
+    played, _ = quiet(Vandal("chance"), "random")
+    verify(played.record)
+    assert played.result.digest == quiet(Chance, "random")[0].result.digest
+
+
+def test_a_bot_that_drops_out_of_many_leaves_the_others_to_play_on() -> None:
+    class Tired(First):
+        def choose(self, turn: Turn) -> Any:
+            raise GiveUp
+
+    played, _ = quiet("random", Tired, "greedy", game="risk-campaign", config={"players": 3, "max_rounds": 2})
+    assert reasons(played)[1] == "resigned"
+    assert played.result.seats[1].rank == 3
+    assert played.result.reason != "resigned"
+    verify(played.record)
+
+
+# Time
+
+
+def test_without_a_clock_nobody_pays_for_thinking() -> None:
+    shown: list[float] = []
+
+    class Watching(Sleepy):
+        def choose(self, turn: Turn) -> Any:
+            shown.append(turn.time_left)
+            return super().choose(turn)
+
+    played, _ = quiet(Watching, First)
+    assert reasons(played) == ["win", "win"]
+    assert all(9.5 < seconds <= 10 for seconds in shown)
+    assert {ms for line in played.record.plies for ms in line.clock} == {10_000}
+    assert [seat.thought_ms for seat in played.result.seats] == [0, 0]
+
+
+def test_with_a_clock_a_bot_that_thinks_for_too_long_loses_by_time() -> None:
+    played, _ = quiet(Sleepy, First, clock=SHORT)
+    assert reasons(played) == ["timeout", "win"]
+    assert [line.event.out for line in played.record.plies][-1] == "timeout"
+    verify(played.record)
+
+
+def test_what_others_think_or_prepare_costs_a_bot_nothing() -> None:
+    class Slow(First):
+        def prepare(self, start: Start) -> None:
+            time.sleep(0.3)
+
+        def ended(self, end: End) -> None:
+            time.sleep(0.3)
+
+    played, _ = quiet(Slow, Sleepy, clock=replace(SHORT, bank_ms=2000))
+    assert "timeout" not in reasons(played)
+    thought = [seat.thought_ms or 0 for seat in played.result.seats]
+    assert thought[0] < 100 < 250 <= thought[1]
+
+
+# What there is not
+
+
+@pytest.mark.parametrize(
+    ("bots", "game", "config", "fault", "says"),
+    [
+        (["random"], "nim", {}, UsageFault, "nim has 2 seats under this config: 1 bots are given"),
+        (["random", "oracle"], "nim", {}, UsageFault, "oracle does not play nim: it plays risk-duel"),
+        (["random", "nobody"], "nim", {}, UsageFault, "there is no bot 'nobody': one of alphabeta, ga, greedy"),
+        (
+            ["random", "x=ga:depth"],
+            "nim",
+            {},
+            UsageFault,
+            "x: 'depth' is no setting: write KEY=VALUE, like x=ga:depth=4",
+        ),
+        (["random", "x=ga:speed=4"], "nim", {}, UsageFault, "x has no setting 'speed': it has depth, eval"),
+        (["random", First("no name")], "nim", {}, UsageFault, "no name: hello: bot is 'no name': 1 to 32 letters"),
+        (["random", "random"], "go", {}, UnknownGame, "there is no game 'go': one of nim"),
+        (["random", "random"], "nim", {"heap": 1}, BadConfig, "nim has no config key 'heap'"),
+    ],
+)
+def test_what_can_not_be_played_is_said_in_a_line(
+    bots: list[AnyBot | str], game: str, config: dict[str, Any], fault: type[Exception], says: str
+) -> None:
+    with pytest.raises(fault) as raised:
+        play(bots, game, config=config)
+    assert str(raised.value).startswith(says)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_class_that_is_made_otherwise_is_refused_with_the_way_it_is_made() -> None:
+    class Own(First):
+        def __init__(self) -> None:
+            super().__init__("own")
+
+    with pytest.raises(UsageFault, match=r"own: Own is made of a name and its settings, Own\(name\)"):
+        play([Own, First], "nim")
