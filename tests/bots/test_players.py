@@ -35,11 +35,11 @@ class Odd(Bot):
 
     def prepare(self, start):
         self.played += 1
-        if self.played == 4:
-            raise GiveUp("enough")
 
     def choose(self, turn):
         turn.state.clear()
+        if self.played == 4 and turn.ply > 2:
+            raise GiveUp("enough")
         whim = turn.random.randrange(self.whim)
         if whim == 0 and turn.ply > 6:
             return turn.legal["first"]
