@@ -12,8 +12,9 @@ from collections.abc import AsyncIterator, Iterator
 
 from arena.commands.config import ServerSettings
 from arena.network.binding import bound, port_of, url_of
-from arena.processes.restarting import ending, keep_running
+from arena.processes.restarting import keep_running
 from arena.web.orders import RELOAD, PageOrder
+from machine.children import ending
 
 FIRST_WAIT = 0.5
 """Seconds until the process is started again, at first."""

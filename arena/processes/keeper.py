@@ -15,22 +15,18 @@ from functools import partial
 from pathlib import Path
 
 from arena.processes.orders import FAILED, STARTED, Order, read_order
-from machine.prctl import adopt_orphans, die_with_parent, keep_private
+from machine.children import bury, end_all, end_as, news
+from machine.prctl import die_with_parent, keep_private
 
 
 def main() -> None:
     """Obey the order on standard input, a socket to the arena."""
     _volunteer()
     keep_private()
-    adopt_orphans()
     arena = socket.socket(fileno=0)
     with arena.makefile("rb", buffering=0) as orders:
         order = read_order(orders.readline())
-    news, tell = socket.socketpair()
-    tell.setblocking(False)
-    signal.set_wakeup_fd(tell.fileno())
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # not SIG_IGN, which the bot would inherit
+    heard = news()
     try:
         bot = _start(order, arena)
     except OSError as exc:
@@ -38,9 +34,10 @@ def main() -> None:
         return
     with contextlib.suppress(OSError):
         arena.sendall(STARTED)
-    status = _watch(bot, arena, news)
-    _end_all(bot)
-    _end_as(status)
+    status = _watch(bot, arena, heard)
+    end_all(bot)
+    if status is not None:
+        end_as(status)
 
 
 def _volunteer() -> None:
@@ -73,13 +70,13 @@ def _prepare(order: Order) -> None:
     die_with_parent()  # after the user has changed, which would undo it
 
 
-def _watch(bot: int, arena: socket.socket, news: socket.socket) -> int | None:
+def _watch(bot: int, arena: socket.socket, heard: socket.socket) -> int | None:
     """The bot's wait status when it has ended, None when the arena wants it ended or is gone."""
     while True:
-        ready, _, _ = select.select([news, arena], [], [])
-        if news in ready:
-            news.recv(4096)
-            status = _reap(bot)
+        ready, _, _ = select.select([heard, arena], [], [])
+        if heard in ready:
+            heard.recv(4096)
+            status = bury(bot)
             if status is not None:
                 return status
         if arena in ready:
@@ -94,48 +91,6 @@ def _heard(arena: socket.socket) -> bool:
         return bool(arena.recv(4096))
     except OSError:
         return False
-
-
-def _reap(bot: int) -> int | None:
-    """Bury whoever has ended; the bot's wait status if it is among them."""
-    found = None
-    with contextlib.suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            if ended[0] == bot:
-                found = ended[1]
-    return found
-
-
-def _end_all(bot: int) -> None:
-    """Kill the bot's process group, and then whatever was orphaned by that, until there is nothing left."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(bot, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            for child in _children():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGKILL)
-            os.waitpid(-1, 0)
-
-
-def _children() -> list[int]:
-    """The children that the kernel tells of."""
-    try:
-        return [int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
-    except OSError:
-        return []
-
-
-def _end_as(status: int | None) -> None:
-    """End as the bot has ended: with its exit code, or by the signal that killed it."""
-    if status is None:
-        return
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        if number != signal.SIGKILL:
-            signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-    raise SystemExit(os.WEXITSTATUS(status))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.processes.orders import FAILED, LISTENING, STARTED, TERMINATE, Order
-from arena.processes.restarting import ending
+from machine.children import ending
 from protocol.errors import ArenaFault
 
 LAST_LINES = 8

@@ -22,8 +22,3 @@ async def keep_running(run: Callable[[], Awaitable[str]], first_wait: float, log
         log.warning("%s %s; it is started again in %g s", what, how, wait)
         await asyncio.sleep(wait)
         wait = min(2 * wait, LONGEST_WAIT)
-
-
-def ending(code: int) -> str:
-    """How a process ended, in words, by what asyncio gives as its return code."""
-    return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
