@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 from protocol.errors import Fault, UsageFault
 
@@ -17,7 +18,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-_DELEGATED = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+
+class _Delegated(TyperCommand):
+    """A command with a command line of its own, which gets its words as they are, `--` and `--help` among them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.args = args
+        return []
 
 
 @app.callback()
@@ -82,7 +90,15 @@ def run_bot(
         play(made, given, Given())
 
 
-@app.command(context_settings=_DELEGATED)
+@app.command(cls=_Delegated)
+def pipe(context: typer.Context) -> None:
+    """Play what a program in any language writes, a line of JSON for each move: pipe [options] -- PROGRAM."""
+    from bots.commands.pipe import pipe
+
+    pipe(context.args or ["--help"], "arena-bot pipe")
+
+
+@app.command(cls=_Delegated)
 def tune(context: typer.Context) -> None:
     """Evolve the weights of Risk's evaluation."""
     from bots.commands.tune import tune
@@ -90,7 +106,7 @@ def tune(context: typer.Context) -> None:
     _run(tune, context.args, "arena-bot tune")
 
 
-@app.command(context_settings=_DELEGATED)
+@app.command(cls=_Delegated)
 def trial(context: typer.Context) -> None:
     """Two sets of weights against each other: who is better, and how sure that is."""
     from bots.commands.trial import trial
@@ -98,7 +114,7 @@ def trial(context: typer.Context) -> None:
     _run(trial, context.args, "arena-bot trial")
 
 
-@app.command(context_settings=_DELEGATED)
+@app.command(cls=_Delegated)
 def analyze(context: typer.Context) -> None:
     """Exact facts about a position: nim, grundy, duel."""
     from bots.commands.analyze import analyze
@@ -106,7 +122,7 @@ def analyze(context: typer.Context) -> None:
     analyze(context.args or ["--help"], prog_name="arena-bot analyze")
 
 
-@app.command(context_settings=_DELEGATED)
+@app.command(cls=_Delegated)
 def compare(context: typer.Context) -> None:
     """Minimax beside alpha-beta: nodes, leaves, time and value."""
     from bots.commands.compare import compare

@@ -13,6 +13,12 @@ from bots.client.values import read_config
 def from_command_line(bot: Bot, args: Sequence[str] | None) -> Given:
     """What the command line says. Raises `SystemExit` (2) for an option there is not, `UsageFault` for a bad pair."""
     parser = argparse.ArgumentParser(description=f"Play {bot.name} in a bot arena.", allow_abbrev=False)
+    add_options(parser)
+    return given(parser.parse_args(args))
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Let a command line say where, what and how a bot plays."""
     parser.add_argument("--url", help="the arena, ws://host:port [ARENA_URL]")
     parser.add_argument("--token", help="the bot's token; without it a saved one, or a new one [ARENA_TOKEN]")
     parser.add_argument("--name", help="play under another name [ARENA_BOT]")
@@ -27,7 +33,10 @@ def from_command_line(bot: Bot, args: Sequence[str] | None) -> Given:
     parser.add_argument("--open", action="store_true", default=None, help="take any match of the game, or of all games")
     parser.add_argument("--pace", type=float, help="seconds that a move takes at least, for whoever watches")
     parser.add_argument("--patience", type=float, help="seconds to try without an arena, then stop [ARENA_PATIENCE]")
-    read = parser.parse_args(args)
+
+
+def given(read: argparse.Namespace) -> Given:
+    """What the options of `add_options` say. Raises `UsageFault` for a bad pair."""
     return Given(
         url=read.url,
         token=read.token,

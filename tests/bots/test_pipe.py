@@ -1,0 +1,237 @@
+"""Programs in other languages, as processes: what they read and write, and each way in which they fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bots.client.bot import Choice, GiveUp, Turn, seeded
+from bots.piping.lines import asked
+from bots.piping.piped import Piped
+from commands import descendants, ends
+from protocol import messages
+from protocol.games import load
+from protocol.messages import Event
+
+RULES = load("nim")
+FIRST = {"heap": 0, "take": 1}
+ANSWER = """echo '{"heap":0,"take":1}'"""
+PLAYS = f"while read -r line; do case $line in *legal*) {ANSWER};; esac; done"
+
+
+def turn(ply: int = 0, clock: int = 60_000, events: Sequence[Event] = ()) -> Turn:
+    """A turn of seat 0 at (3, 5, 7)."""
+    position = RULES.decode_state({"heaps": (3, 5, 7), "ply": ply, "to_move": 0})
+    return Turn(
+        match="m-1",
+        seat=0,
+        ply=ply,
+        state=RULES.encode_state(position),
+        legal=RULES.offer(position)[0],
+        options=None,
+        events=events,
+        players=[],
+        clock_ms=[clock, 60_000],
+        increment_ms=0,
+        rules=RULES,
+        position=position,
+        random=seeded("", "m-1", ply),
+    )
+
+
+@contextmanager
+def piped(program: str, start: messages.Start) -> Iterator[Piped]:
+    """A shell's program as a bot, with a match begun."""
+    bot = Piped("mine", ["sh", "-c", program])
+    bot.warm_up(None)
+    bot.prepare(start)
+    try:
+        yield bot
+    finally:
+        bot.close()
+
+
+@pytest.fixture
+def start(script: Any) -> messages.Start:
+    made: messages.Start = script.start()
+    return made
+
+
+def test_a_turn_begins_with_its_type_and_the_legal_moves_and_has_no_line_feed_within() -> None:
+    line = asked(turn(ply=2))
+    assert line.startswith(b'{"type":"turn","legal":[{"heap":0,"take":1},')
+    assert line.index(b"\n") == len(line) - 1
+    said = json.loads(line)
+    assert list(said) == ["type", "legal", "match", "ply", "to_move", "state", "events", "clock"]
+    assert (said["ply"], said["to_move"], said["clock"]) == (2, 0, [60_000, 60_000])
+    assert said["state"] == {"heaps": [3, 5, 7], "ply": 2, "to_move": 0}
+
+
+def test_a_program_reads_the_messages_as_the_arena_sent_them(
+    tmp_path: Path, start: messages.Start, script: Any
+) -> None:
+    heard = tmp_path / "heard"
+    with piped(f"tee {heard} | while read -r line; do case $line in *legal*) {ANSWER};; esac; done", start) as bot:
+        bot.choose(turn())
+        bot.rejected(script.rejected())
+        bot.choose(turn(clock=50_000))
+        bot.ended(script.end())
+    lines = [json.loads(line) for line in heard.read_text().splitlines()]
+    assert [line["type"] for line in lines] == ["start", "turn", "rejected", "turn", "end"]
+    assert (lines[0]["config"]["heaps"], lines[0]["seat"], lines[0]["clock"]["bank_ms"]) == ([3, 5, 7], 0, 60_000)
+    assert (lines[2]["code"], lines[2]["strikes_left"], lines[3]["clock"][0]) == ("illegal_move", 2, 50_000)
+    assert (lines[4]["ranks"], lines[4]["reason"]) == ([1, 2], "win")
+
+
+@pytest.mark.parametrize(
+    ("line", "choice"),
+    [
+        ('{"heap":0,"take":1}', Choice(FIRST)),
+        ('{"type": "move", "move": {"heap": 0, "take": 1}}', Choice(FIRST)),
+        (
+            '{"type":"move","match":"m-1","ply":0,"move":{"heap":0,"take":1},"info":{"value":0.5,"note":"sure"}}',
+            Choice(FIRST, value=0.5, note="sure"),
+        ),
+        ('\n \n{"heap":0,"take":1}', Choice(FIRST)),
+    ],
+    ids=["as in legal", "a message", "a message with all it may have", "after empty lines"],
+)
+def test_a_move_is_a_line_as_in_legal_or_a_message(start: messages.Start, line: str, choice: Choice) -> None:
+    with piped(f"read s; read t; echo '{line}'; cat >/dev/null", start) as bot:
+        assert bot.choose(turn()) == choice
+
+
+def test_a_program_resigns_and_plays_the_next_match(start: messages.Start, script: Any) -> None:
+    resigns = """read s; read t; echo '{"type":"resign"}'; read e; """
+    with piped(resigns + PLAYS, start) as bot:
+        with pytest.raises(GiveUp, match=r"^$"):
+            bot.choose(turn())
+        bot.ended(script.end(reason="resigned"))
+        bot.prepare(start)
+        assert bot.choose(turn()).move == FIRST
+
+
+SAID_AT = " at ply 4 of m-1"
+RIGHT = """a move is a line like {"heap":0,"take":1}, and all else goes to standard error"""
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("read s; read t; echo thinking...; cat", f"wrote 'thinking...', which is no map in JSON: {RIGHT}{SAID_AT}"),
+        ("read s; read t; echo '[0, 1]'; cat", f"wrote '[0, 1]', which is no map in JSON: {RIGHT}{SAID_AT}"),
+        ("read s; read t; echo '{\"heap\":NaN}'; cat", f"wrote '{{\"heap\":NaN}}', which is no map in JSON: {RIGHT}"),
+        ("read s; read t; printf '\\377\\033[2J\\n'; cat", "wrote '\ufffd\\x1b[2J', which is no map in JSON"),
+        ('read s; read t; echo \'{"type":"ready"}\'; cat', 'wrote \'{"type":"ready"}\', whose type is neither move'),
+        ('read s; read t; echo \'{"type":"move"}\'; cat', f"wrote a move without a map in the field move: {RIGHT}"),
+        (
+            'read s; read t; echo \'{"type":"move","move":{},"info":{"depth":-1}}\'; cat',
+            f"wrote a move whose info can't be sent: depth is -1: an integer from 0{SAID_AT}",
+        ),
+        ("exit 3", f"ended with exit code 3{SAID_AT}, once more"),
+        ("true", f"ended with exit code 0{SAID_AT}, once more"),
+        ("read s; read t; kill -SEGV $$", f"was killed by signal 11{SAID_AT}, once more"),
+        (
+            "read s; read t; printf '{\"heap\":'; exit 1",
+            f"ended with exit code 1 in mid-line, after '{{\"heap\":'{SAID_AT}, once more",
+        ),
+        ("read s; read t; tr '\\0' x </dev/zero", f"wrote a line of more than 16384 bytes{SAID_AT}"),
+    ],
+)
+def test_a_program_that_gives_no_answer_resigns_with_a_line_that_says_why(
+    start: messages.Start, program: str, says: str
+) -> None:
+    with piped(program, start) as bot, pytest.raises(GiveUp) as gave_up:
+        bot.choose(turn(ply=4))
+    assert str(gave_up.value).startswith(f"its program {says}")
+    assert "\n" not in str(gave_up.value)
+
+
+LONG = [Event(ply=0, seat=1, move={"note": "x" * 1000})] * 200
+
+
+@pytest.mark.parametrize(
+    ("program", "events", "says"),
+    [
+        ("cat >/dev/null", (), "wrote no answer (does it flush what it writes?)"),
+        ("read s; read t; printf '{\"heap\":0'; cat >/dev/null", (), "wrote '{\"heap\":0' and no line feed"),
+        ("tail -f /dev/null", LONG, "does not read its standard input"),
+        ("read s; read t; while echo; do :; done", (), "wrote no answer (does it flush what it writes?)"),
+    ],
+)
+def test_a_program_without_an_answer_in_its_time_is_ended(
+    start: messages.Start, program: str, events: Sequence[Event], says: str
+) -> None:
+    with piped(program, start) as bot:
+        family = descendants(os.getpid())
+        began = time.monotonic()
+        with pytest.raises(GiveUp, match=r"^its program ") as gave_up:
+            bot.choose(turn(clock=100, events=events))
+        assert time.monotonic() - began >= 0.1
+        assert str(gave_up.value) == f"its program {says} at ply 0 of m-1 until its time was over"
+        assert all(ends(pid) for pid in family)
+
+
+def test_a_program_that_dies_in_a_match_is_started_again_and_goes_on(
+    start: messages.Start, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    dies_first = f"read s; read t; test -e {tmp_path}/died || {{ touch {tmp_path}/died; exit 3; }}; {ANSWER}; cat"
+    with piped(dies_first, start) as bot:
+        assert bot.choose(turn(ply=4)).move == FIRST
+    assert capfd.readouterr().err == "mine: its program ended with exit code 3 at ply 4 of m-1; it is started again\n"
+
+
+def test_a_program_may_end_after_each_answer(start: messages.Start, capfd: pytest.CaptureFixture[str]) -> None:
+    with piped(f"read s; read t; {ANSWER}", start) as bot:
+        assert [bot.choose(turn(ply)).move for ply in (0, 2, 4)] == [FIRST] * 3
+    assert capfd.readouterr().err == ""
+
+
+def test_what_a_program_writes_without_being_asked_is_left_out_and_said_once(
+    start: messages.Start, capfd: pytest.CaptureFixture[str]
+) -> None:
+    twice = "while read -r line; do case $line in *legal*) printf '%s\\n' '{\"heap\":0,\"take\":1}' more;; esac; done"
+    with piped(twice, start) as bot:
+        assert [bot.choose(turn(ply)).move for ply in (0, 2, 4)] == [FIRST] * 3
+    assert (
+        capfd.readouterr().err
+        == "mine: its program wrote 'more\\n' before it was asked at ply 2 of m-1: it is left out\n"
+    )
+
+
+def test_a_move_for_another_turn_is_left_out(start: messages.Start, capfd: pytest.CaptureFixture[str]) -> None:
+    late = 'read s; read t; echo \'{"type":"move","ply":2,"move":{}}\'; ' + ANSWER + "; cat"
+    with piped(late, start) as bot:
+        assert bot.choose(turn(ply=4)).move == FIRST
+    assert capfd.readouterr().err == "mine: its program answered ply 2 of m-1 at ply 4 of m-1: it is left out\n"
+
+
+def test_what_a_program_writes_to_standard_error_is_shown(
+    start: messages.Start, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with piped(f"read s; read t; echo thinking >&2; {ANSWER}; cat", start) as bot:
+        bot.choose(turn())
+    assert capfd.readouterr().err == "thinking\n"
+
+
+def test_a_program_is_told_by_the_end_of_its_input_that_nothing_follows(start: messages.Start, tmp_path: Path) -> None:
+    with piped(f"{PLAYS}; echo farewell >{tmp_path}/said", start) as bot:
+        bot.choose(turn())
+    assert (tmp_path / "said").read_text() == "farewell\n"
+
+
+def test_a_program_does_not_see_the_token(
+    start: messages.Start, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ARENA_TOKEN", "secret")
+    monkeypatch.setenv("ARENA_TOKEN_FD", "0")
+    with piped(f"env | grep ^ARENA_TOKEN >&2; read s; read t; {ANSWER}; cat", start) as bot:
+        bot.choose(turn())
+    assert capfd.readouterr().err == ""
