@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
 
-from protocol.errors import Fault, UsageFault
+from machine import program
 
 app = typer.Typer(
     name="arena-bot",
@@ -119,7 +118,7 @@ def analyze(context: typer.Context) -> None:
     """Exact facts about a position: nim, grundy, duel."""
     from bots.commands.analyze import analyze
 
-    analyze(context.args or ["--help"], prog_name="arena-bot analyze")
+    program.command(analyze, context.args or ["--help"], "arena-bot analyze")
 
 
 @app.command(cls=_Delegated)
@@ -131,16 +130,11 @@ def compare(context: typer.Context) -> None:
 
 
 def _run(function: Callable[..., None], args: Sequence[str], name: str) -> None:
-    command = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-    command.command()(function)
-    command(args, prog_name=name)
+    alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    alone.command()(function)
+    program.command(alone, args, name)
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line. Exit codes: 0 done, 1 the work failed, 2 wrong usage."""
-    try:
-        app(args)
-    except Fault as fault:
-        print(f"arena-bot: {fault}", file=sys.stderr)
-        raise SystemExit(2 if isinstance(fault, UsageFault) else 1) from None
-    raise SystemExit(0)
+    """Run the command line."""
+    program.run(app, "arena-bot", args)

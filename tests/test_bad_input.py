@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from bots import run as run_bot
+from bots.reference.random_bot import RandomBot
 from commands import REPOSITORY, Done, call, run, started
 from patience import WITHIN
 
@@ -172,13 +174,48 @@ def test_wrong_usage_of_a_bot_is_refused_in_one_line(words: tuple[str, ...], say
 
 
 @pytest.mark.parametrize(
-    "words", [("tournament",), ("serve", "--prot", "1"), ("serve", "--port", "x"), ("bot",), ("nothing",)]
+    ("program", "words", "says"),
+    [
+        ("arena", "tournament", "missing argument 'BOT...'; `arena tournament --help` says what there is"),
+        ("arena", "serve --prot 1", "no such option: --prot (Possible options: --host, --port, --web-port); `arena se"),
+        ("arena", "serve --port x", "'--port' takes an integer; `arena serve --help` says what there is"),
+        ("arena", "serve --port", "option '--port' requires an argument"),
+        ("arena", "replay show m-1 --play soon", "'--play' takes a number; `arena replay show --help` says what ther"),
+        ("arena", "nothing", "no such command 'nothing'; `arena --help` says what there is"),
+        ("arena-bot", "run random --slots x", "'--slots' takes an integer; `arena-bot run --help` says what there is"),
+        ("arena-bot", "compare nim --depth x", "'--depth' takes an integer; `arena-bot compare --help` says what the"),
+        ("arena-bot", "analyze nim 3 4", "got unexpected extra argument(s) (4); `arena-bot analyze nim --help` says w"),
+    ],
 )
-def test_words_that_are_none_of_the_commands_show_its_usage(words: tuple[str, ...]) -> None:
-    done = call("arena", *words)
-    assert done.code == 2
-    assert "Usage: arena" in done.out + done.err
-    assert "Traceback" not in done.err
+def test_words_that_no_command_can_read_are_one_line_that_says_where_to_look(
+    program: str, words: str, says: str
+) -> None:
+    assert_refused(call(program, *words.split()), 2, says, program)
+
+
+@pytest.mark.parametrize(("program", "words"), [("arena", ""), ("arena", "bot"), ("arena-bot", "")])
+def test_a_group_of_commands_without_a_word_shows_its_help(program: str, words: str) -> None:
+    done = call(program, *words.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"Usage: {program} ")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--slots", "x"), "--slots: 'x' is not an integer; --help says what there is"),
+        (("--pace", "slow"), "--pace: 'slow' is not a number; --help says what there is"),
+        (("--quick",), "unrecognized arguments: --quick; --help says what there is"),
+        (("--game",), "--game: expected one argument; --help says what there is"),
+    ],
+)
+def test_words_that_a_bot_of_ones_own_can_not_read_are_one_line(
+    words: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        run_bot(RandomBot("mine"), words)
+    told = capsys.readouterr()
+    assert (stop.value.code, told.out, told.err) == (2, "", f"mine: {says}\n")
 
 
 @pytest.mark.parametrize(

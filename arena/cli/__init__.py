@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +9,9 @@ import typer
 
 from arena.cli.testing import run_test
 from arena.cli.words import Data, Database
+from machine import program
 from protocol import VERSION
-from protocol.errors import BotFault, Fault, UsageFault
-from protocol.shown import printable
+from protocol.errors import UsageFault
 
 
 def _words(name: str, says: str) -> typer.Typer:
@@ -342,19 +340,5 @@ def _database(flag: str | None, data: Path | None) -> str:
 
 
 def main() -> None:
-    """Run the command: exit code 0 done, 1 the work failed, 2 wrong usage, 130 interrupted."""
-    code: object = 0
-    try:
-        app()
-    except Fault as fault:
-        print(f"arena: {printable(str(fault), lines=True)}", file=sys.stderr)
-        code = 2 if isinstance(fault, (BotFault, UsageFault)) else 1
-    except KeyboardInterrupt:
-        code = 130
-    except SystemExit as stop:
-        code = stop.code
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    raise SystemExit(code)
+    """Run the command."""
+    program.run(app, "arena")

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NoReturn, TypeVar
 
 from bots.client.bot import Bot
 from bots.client.settings import Given
 from bots.client.values import read_config
+from protocol.errors import UsageFault
+from protocol.shown import shown
+
+N = TypeVar("N", int, float)
 
 
 def from_command_line(bot: Bot, args: Sequence[str] | None) -> Given:
-    """What the command line says. Raises `SystemExit` (2) for an option there is not, `UsageFault` for a bad pair."""
-    parser = argparse.ArgumentParser(description=f"Play {bot.name} in a bot arena.", allow_abbrev=False)
+    """What the command line says. Raises `UsageFault`, or `SystemExit` (0) after the help that was asked for."""
+    parser = Parser(description=f"Play {bot.name} in a bot arena.", allow_abbrev=False)
     add_options(parser)
     return given(parser.parse_args(args))
 
@@ -25,14 +30,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--game", help="the game to seek [ARENA_GAME]")
     parser.add_argument("--preset", help="a preset of the game")
     parser.add_argument("--config", metavar="KEY=VALUE", action="append", default=[], help="a config key of the game")
-    parser.add_argument("--matches", type=int, help="stop after so many [ARENA_MATCHES]")
-    parser.add_argument("--slots", type=int, help="matches at once, 1 to 64 [ARENA_SLOTS]")
+    parser.add_argument("--matches", type=_integer, help="stop after so many [ARENA_MATCHES]")
+    parser.add_argument("--slots", type=_integer, help="matches at once, 1 to 64 [ARENA_SLOTS]")
     parser.add_argument("--seed", help="the same seed gives the same turn.random [ARENA_SEED]")
     parser.add_argument("--unrated", action="store_const", const=False, dest="rated", help="seek unrated matches")
     parser.add_argument("--opponent", help="seek a match against this bot; unrated")
     parser.add_argument("--open", action="store_true", default=None, help="take any match of the game, or of all games")
-    parser.add_argument("--pace", type=float, help="seconds that a move takes at least, for whoever watches")
-    parser.add_argument("--patience", type=float, help="seconds to try without an arena, then stop [ARENA_PATIENCE]")
+    parser.add_argument("--pace", type=_number, help="seconds that a move takes at least, for whoever watches")
+    parser.add_argument("--patience", type=_number, help="seconds to try without an arena, then stop [ARENA_PATIENCE]")
 
 
 def given(read: argparse.Namespace) -> Given:
@@ -52,3 +57,25 @@ def given(read: argparse.Namespace) -> Given:
         pace=read.pace,
         patience=read.patience,
     )
+
+
+class Parser(argparse.ArgumentParser):
+    """One that says what it can't read as every fault is said."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageFault(f"{message.removeprefix('argument ')}; --help says what there is")
+
+
+def _integer(text: str) -> int:
+    return _read(int, text, "an integer")
+
+
+def _number(text: str) -> float:
+    return _read(float, text, "a number")
+
+
+def _read(kind: Callable[[str], N], text: str, right: str) -> N:
+    try:
+        return kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not {right}") from None

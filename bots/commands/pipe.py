@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bots.client.options import add_options, given
+from bots.client.options import Parser, add_options, given
 from bots.client.run import play
 from bots.client.settings import Given
 from bots.piping.piped import Piped
@@ -17,11 +16,11 @@ from protocol.errors import UsageFault
 def pipe(args: Sequence[str], prog_name: str) -> None:
     """Play what a program writes, by the settings of a command line, until its matches are played or it is stopped.
 
-    Raises `Fault`, and `SystemExit` for `--help`, for an option that there is not, and where the exit code is not 0.
+    Raises `Fault`, and `SystemExit` after the help that was asked for and where the exit code is not 0.
     """
     if sys.platform == "win32":
         raise UsageFault("arena-bot pipe needs Linux, macOS or another Unix; on Windows that is WSL")
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=prog_name,
         usage="%(prog)s [options] -- PROGRAM [ARGUMENT ...]",
         description="Play by a program: it reads a line of JSON for each message and writes one for each move.",

@@ -1,0 +1,66 @@
+"""A program made of commands: every fault, and words that can't be read, are one line; exit codes mean the same."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import typer
+
+from protocol.errors import BotFault, Fault, UsageFault
+from protocol.shown import printable
+
+_Unread: type[Exception] = typer.BadParameter.__mro__[1]
+"""What Typer raises for any words that it can't read; it exports only some kinds of it."""
+_NOT_OF_ITS_KIND = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
+
+
+def run(app: typer.Typer, name: str, words: Sequence[str] | None = None) -> NoReturn:
+    """Run the program called `name` to its end: exit code 0 done, 1 the work failed, 2 wrong usage, 130 interrupted."""
+    code: object = 0
+    try:
+        command(app, words)
+    except Fault as fault:
+        print(f"{name}: {printable(str(fault), lines=True)}", file=sys.stderr)
+        code = 2 if isinstance(fault, (BotFault, UsageFault)) else 1
+    except KeyboardInterrupt:
+        code = 130
+    except SystemExit as stop:
+        code = stop.code
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(code)
+
+
+def command(app: typer.Typer, words: Sequence[str] | None = None, called: str | None = None) -> None:
+    """Run the commands of `app` inside a program; `called` is what its help names them by.
+
+    Raises `UsageFault` for words that can't be read, and `SystemExit` where a command ended early.
+    """
+    try:
+        code = app(words, prog_name=called, standalone_mode=False)
+    except _Unread as exc:
+        raise _fault(exc) from exc
+    if isinstance(code, int) and code:
+        raise SystemExit(code)
+
+
+def _fault(exc: Exception) -> UsageFault | SystemExit:
+    """What to raise where words can't be read: where there were none, their help is shown instead."""
+    text = exc.format_message()  # type: ignore[attr-defined]
+    if "\n" in text:
+        print(text, file=sys.stderr)
+        return SystemExit(2)
+    text = _NOT_OF_ITS_KIND.sub(_takes, text).rstrip(".")
+    context = exc.ctx  # type: ignore[attr-defined]
+    where = f"; `{context.command_path} --help` says what there is" if context else ""
+    return UsageFault(text[:1].lower() + text[1:] + where)
+
+
+def _takes(found: re.Match[str]) -> str:
+    return f"{found[1]} takes {'an' if found[2][0] in 'aeiou' else 'a'} {found[2]}"
