@@ -16,6 +16,7 @@ from bots.client.conversation import Conversation
 from bots.client.effects import Say
 from bots.client.settings import Settings
 from bots.client.thinking import Thought, Work, think
+from bots.playing.alarm import Alarm, TimeUp
 from protocol.codec import MSGPACK
 from protocol.errors import MalformedMessage, UsageFault
 from protocol.games.base import Game
@@ -65,10 +66,13 @@ class Guest:
         assert isinstance(hello, Hello)
         self.name = name
         self.version = hello.version
-        self.hear(Welcome(games=[*bot.games], limits=_LIMITS, resumed=[]))
+        self._conversation.receive(Welcome(games=[*bot.games], limits=_LIMITS, resumed=[]), 0.0)
 
-    def hear(self, message: FromServer) -> list[tuple[float, FromClient]]:
-        """Tell it a message: what it says then, each with the seconds that it had thought before."""
+    def hear(self, message: FromServer, alarm: Alarm, within: float | None = None) -> list[tuple[float, FromClient]]:
+        """Tell it a message: what it says then, each with the seconds that it had thought before.
+
+        What its code does not do `within` so many seconds it is stopped at, and says nothing.
+        """
         said: list[tuple[float, FromClient]] = []
         thought_for = 0.0
         effects = deque(self._conversation.receive(MSGPACK.decode_server(MSGPACK.encode(message)), time.monotonic()))
@@ -83,13 +87,20 @@ class Guest:
                 self._say(effect.line)
             elif isinstance(effect, Work):
                 began = time.perf_counter()
-                thought = self._think(effect)
+                thought = self._think(effect, alarm, within)
                 thought_for += time.perf_counter() - began
                 effects.extend(self._conversation.thought(thought))
         return said
 
-    def _think(self, work: Work) -> Thought:
-        thought = think(self._bot, work)
+    def _think(self, work: Work, alarm: Alarm, within: float | None) -> Thought:
+        try:
+            with alarm.set_for(within):
+                thought = think(self._bot, work)
+        except TimeUp:  # it rang just as that was done
+            return Thought(work)
+        if isinstance(thought.cause, TimeUp):
+            self._say(f"{self.name}: its time was long up in {work.match}, and it was stopped\n{thought.details}")
+            return Thought(work)
         if thought.cause is not None and (self._raises or isinstance(thought.cause, KeyboardInterrupt)):
             raise thought.cause
         return thought

@@ -44,7 +44,10 @@ class Players:
             self._guests[spec.name] = Guest(bot, spec.name, spec.seed, game, partial(say, spec.name))
 
     def play(self, header: Header, seed: bytes) -> Closed:
-        """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment."""
+        """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment.
+
+        In the main thread a bot that does not return is stopped when its time is up; elsewhere nobody can.
+        """
         if not self._warm:
             for bot in self._bots:
                 warm_up(bot, self._game, default_lock())

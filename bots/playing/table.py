@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 
+from bots.playing.alarm import Alarm
 from bots.playing.guest import Guest
 from protocol.messages import FromClient, FromServer, Move, Player, Ready
 from referee.closing import Closed
@@ -29,6 +31,11 @@ from referee.effects import (
 from referee.match import Match
 from referee.record import Header, public, write_line
 from referee.result import written
+
+GRACE = 0.1
+"""Seconds after its deadline at which a bot's code is stopped."""
+ENDED_WITHIN = 10.0
+"""Seconds for what a bot does when the match is over."""
 
 
 def referee(header: Header, seed: bytes, guests: Sequence[Guest], *, timed: bool = True) -> Closed:
@@ -50,16 +57,18 @@ class _Table:
         self._said: list[tuple[float, int, int, FromClient]] = []
         """What has yet to be looked at: when and as the how-manieth it was said, by which seat."""
         self._messages = 0
+        self._alarm = Alarm()
         self._lines: list[bytes] = []
         self._over = False
 
     def play(self) -> Closed:
-        self._carry_out(self._match.open(self._now))
-        while not self._over:
-            event = self._next()
-            self._carry_out(self._match.receive(event, self._now))
-        for seat in list(self._guests):
-            self._tell(seat, self._match.farewell(seat))
+        with self._alarm.wound() if self._timed else nullcontext():
+            self._carry_out(self._match.open(self._now))
+            while not self._over:
+                event = self._next()
+                self._carry_out(self._match.receive(event, self._now))
+            for seat in list(self._guests):
+                self._tell(seat, self._match.farewell(seat))
         result = self._match.result(written(datetime.now(UTC)))
         return Closed(result, tuple(self._lines), self._match.footer(result, None))
 
@@ -75,21 +84,23 @@ class _Table:
 
     def _carry_out(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
+            if isinstance(effect, Deadline):  # first, as it is that of whoever is told something
+                self._deadline = effect.at
+        for effect in effects:
             if isinstance(effect, Write):
                 line = write_line(effect.line)
                 if public(line):
                     self._lines.append(line)
             elif isinstance(effect, Tell):
                 self._tell(effect.seat, effect.message)
-            elif isinstance(effect, Deadline):
-                self._deadline = effect.at
             elif isinstance(effect, Release):
                 del self._guests[effect.seat]
             elif isinstance(effect, Finish):
                 self._over = True
 
     def _tell(self, seat: int, message: FromServer) -> None:
-        for seconds, said in self._guests[seat].hear(message):
+        left = ENDED_WITHIN if self._deadline is None else self._deadline - self._now
+        for seconds, said in self._guests[seat].hear(message, self._alarm, left + GRACE if self._timed else None):
             self._messages += 1
             at = self._now + seconds if self._timed else self._now
             heapq.heappush(self._said, (at, self._messages, seat, said))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +14,10 @@ from msgspec.structs import replace
 from arena.replay.verify import verify
 from bots import Bot, Choice, GiveUp, Played, Turn, play, play_all
 from bots.client.bot import Bot as AnyBot
+from bots.playing import alarm, table
 from protocol.errors import BadConfig, Fault, UnknownGame, UsageFault
 from protocol.messages import Clock, End, Rejected, Start
-from referee import reading
+from referee import match, reading
 from referee.record import Strike
 
 SHORT = Clock(bank_ms=200, increment_ms=0)
@@ -245,6 +247,57 @@ def test_with_a_clock_a_bot_that_thinks_for_too_long_loses_by_time() -> None:
     assert reasons(played) == ["timeout", "win"]
     assert [line.event.out for line in played.record.plies][-1] == "timeout"
     verify(played.record)
+
+
+@pytest.mark.parametrize("where", ["prepare", "choose", "ended"])
+def test_a_bot_that_never_returns_is_stopped_and_loses_by_time(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless(First):
+        def think(self, at: str) -> None:
+            while at == where:
+                try:
+                    signal.pause()
+                except Exception:
+                    raise AssertionError("what stops it is no exception that a bot may catch") from None
+
+        def prepare(self, start: Start) -> None:
+            self.think("prepare")
+
+        def choose(self, turn: Turn) -> Any:
+            self.think("choose")
+            return turn.legal[0]
+
+        def ended(self, end: End) -> None:
+            self.think("ended")
+
+    monkeypatch.setattr(match, "READY_WITHIN", 0.1)
+    monkeypatch.setattr(table, "ENDED_WITHIN", 0.1)
+    before = signal.getsignal(signal.SIGALRM)
+    played, said = quiet(First, Endless, clock=SHORT)
+    assert reasons(played)[1] == {"prepare": "no_show", "choose": "timeout"}.get(where, "win")
+    assert [line.partition("\n")[0] for line in said] == [
+        f"endless: its time was long up in {played.result.match}, and it was stopped"
+    ]
+    assert "signal.pause()" in said[0]
+    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)) == (before, (0.0, 0.0))
+    verify(played.record)
+
+
+def test_a_bot_that_lets_nothing_stop_it_is_stopped_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alarm, "AGAIN", 0.05)
+    stopped = 0
+
+    class Deaf(First):
+        def choose(self, turn: Turn) -> Any:
+            nonlocal stopped
+            while stopped < 3:
+                try:
+                    signal.pause()
+                except BaseException:
+                    stopped += 1
+            raise AssertionError
+
+    played, _ = quiet(First, Deaf, clock=SHORT)
+    assert reasons(played)[1] == "timeout"
 
 
 def test_what_others_think_or_prepare_costs_a_bot_nothing() -> None:
