@@ -21,7 +21,10 @@ def with_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> 
 
 
 def with_deviations(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[float]:
-    """As `with_mean`, among those whose mean is so many of their own standard deviations above `centre`."""
+    """As `with_mean`, among those whose mean is so many of their own standard deviations above `centre`.
+
+    With more than half of one, either way, there may be likelier ones elsewhere.
+    """
     # It begins where all weight is on the centre and an end, so that what is held does hold. From there, to first order
     # about the last chances, it says that terms have mean 0; some are below 0 and some above, ever after: a standard
     # deviation is concave in the chances, and its tangent above it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -64,7 +65,7 @@ def test_no_distribution_of_the_mean_held_is_likelier(counts: list[int], mean: f
     assert likelihood(counts, found) >= likelihood(counts, other) - 1e-9
 
 
-@given(counts, st.floats(-3, 3), counts)
+@given(counts, st.floats(-0.6, 0.6), counts)
 def test_no_distribution_of_the_deviations_held_is_likelier(counts: list[int], held: float, others: list[int]) -> None:
     found, other = (with_deviations(QUARTERS, each, 0.5, held) for each in (counts, others))
     for chances in (found, other):
@@ -85,13 +86,23 @@ def test_seen_from_the_other_side_the_evidence_is_the_opposite(
     assert pentanomial_llr(ours, counts) == pytest.approx(-pentanomial_llr(theirs, counts[::-1]), abs=1e-6)
 
 
-def test_real_values_weigh_as_the_formula_says() -> None:
-    test = RealValued(Hypotheses(h1=0.02))
-    scores = [random.Random(1).gauss(0.51, 0.1) for _ in range(10)]
+def evidence(scores: list[float], h1: float = 0.02) -> float:
+    test = RealValued(Hypotheses(h1=h1))
     for score in scores:
         test.add(score)
-    ratio = sum((x - 0.5) ** 2 for x in scores) / sum((x - 0.52) ** 2 for x in scores)
-    assert test.llr == pytest.approx(10 / 2 * math.log(ratio))
+    return test.llr
+
+
+def test_real_values_that_are_not_skewed_weigh_as_the_formula_says() -> None:
+    scores = [0.51 + sign * spread for spread in (0.3, 0.1, 0.05, 0.02, 0.01) for sign in (1, -1)] * 2 + [0.6] * 4
+    null, other = (sum((x - mean) ** 2 for x in scores) + 0.25**2 for mean in (0.5, 0.52))
+    assert evidence(scores) == pytest.approx(len(scores) / 2 * math.log(null / other), rel=0.05)
+
+
+def test_skewed_values_weigh_less_than_the_formula_says() -> None:
+    scores = [0.54] * 30 + [0.3] * 3
+    null, other = (sum((x - mean) ** 2 for x in scores) + 0.25**2 for mean in (0.5, 0.53))
+    assert 0 < evidence(scores, 0.03) < 0.95 * len(scores) / 2 * math.log(null / other)
 
 
 def test_adjusted_scores_decide_nothing_before_32_pairs() -> None:
@@ -157,3 +168,50 @@ def test_hypotheses_that_make_no_sense_are_refused_in_a_line(refused: Callable[[
         refused()
     assert str(caught.value).startswith(says)
     assert "\n" not in str(caught.value)
+
+
+def normal(chance: random.Random, mean: float) -> float:
+    return chance.gauss(mean, 0.1)
+
+
+def skewed(chance: random.Random, mean: float) -> float:
+    return mean + 0.1 - chance.expovariate(10)
+
+
+def mostly_even(chance: random.Random, mean: float) -> float:
+    """Half a point is lost in a game of one pair in ten."""
+    moved, gains = chance.random() < 0.1, chance.random() < 0.5 + 20 * (mean - 0.5)
+    return 0.5 + (0.25 if gains else -0.25) * moved + chance.gauss(0, 0.03)
+
+
+def coins(chance: random.Random, mean: float) -> float:
+    return fmean(float(chance.random() < mean) for _ in range(2))
+
+
+def seats(chance: random.Random, mean: float) -> float:
+    """Nine of ten games are won by seat 0 where neither side is better."""
+    return fmean(float(chance.random() < mean + edge) for edge in (0.4, -0.4))
+
+
+@pytest.mark.parametrize(
+    ("of", "draw", "h1"),
+    [
+        (RealValued, normal, 0.03),
+        (RealValued, skewed, 0.03),
+        (RealValued, mostly_even, 0.02),
+        (Pentanomial, coins, 0.15),
+        (Pentanomial, seats, 0.08),
+    ],
+)
+@pytest.mark.parametrize("holds", ["h0", "h1"])
+def test_about_one_test_in_twenty_errs_and_no_more(
+    of: type[SequentialTest], draw: Callable[[random.Random, float], float], h1: float, holds: str
+) -> None:
+    hypotheses = Hypotheses(h1=h1)
+    chance, tests, errors = random.Random(1), 600, 0
+    for _ in range(tests):
+        test = of(hypotheses)
+        while test.verdict is None:
+            test.add(draw(chance, hypotheses.scores[holds == "h1"]))
+        errors += test.verdict != holds
+    assert errors / tests < 0.075  # 0.055 and more than two standard errors
