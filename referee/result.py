@@ -50,6 +50,13 @@ class Result(Struct, frozen=True, kw_only=True):
     place: int | None = None
 
 
+def points(result: Result) -> list[float]:
+    """Each seat's points: the share of the other seats that it left behind, ties counting half; 1 for a win of two."""
+    ranks = [seat.rank for seat in result.seats]
+    others = len(ranks) - 1
+    return [(sum(other > rank for other in ranks) + (ranks.count(rank) - 1) / 2) / others for rank in ranks]
+
+
 class SeatRating(Struct, frozen=True, kw_only=True):
     """One seat's rating before and after the match."""
 

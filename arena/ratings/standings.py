@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from protocol.reasons import FORFEITS, RESIGNED, VOID
-from referee.result import Result
+from referee.result import Result, points
 
 Z95 = 1.959963984540054
 
@@ -39,13 +39,6 @@ class Score(NamedTuple):
     lost: int
     share: float
     forfeits: int
-
-
-def points(result: Result) -> list[float]:
-    """Each seat's points: the share of the other seats that it left behind, ties counting half; 1 for a win of two."""
-    ranks = [seat.rank for seat in result.seats]
-    others = len(ranks) - 1
-    return [(sum(other > rank for other in ranks) + (ranks.count(rank) - 1) / 2) / others for rank in ranks]
 
 
 def interval(score: float, played: int) -> tuple[float, float]:

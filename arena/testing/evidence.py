@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from arena.ratings.standings import points
 from measuring.elo import EloDifference, difference
 from measuring.scores import Estimate, Measured, measured
 from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, Verdict
 from measuring.units import Played
 from protocol.reasons import FORFEITS, VOID
-from referee.result import Result
+from referee.result import Result, points
 
 ONE_SIDED = 0.95
 """A share of matches, or of pairs, above which they say next to nothing of the bots."""

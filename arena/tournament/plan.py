@@ -16,13 +16,12 @@ from msgspec import Struct
 
 from arena.ratings import pairing
 from arena.ratings.pairing import Pairing
-from arena.ratings.standings import points
 from arena.tournament.contestants import Contestant
 from protocol.dice import Dice
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Clock
-from referee.result import Result
+from referee.result import Result, points
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ from referee import reading
 from referee.closing import Closed
 from referee.record import Header, Ply, Record, RecordedSeat, header_of
 from referee.redo import replay
-from referee.result import Result, written
+from referee.result import Result, points, written
 from referee.rules import rules_of
 
 UNTIMED = Clock(bank_ms=10_000, increment_ms=0)
@@ -50,6 +50,11 @@ class Played:
     def result(self) -> Result:
         """Who sat where, the ranks, and why it ended."""
         return self.closed.result
+
+    @property
+    def points(self) -> list[float]:
+        """By seat, from 0 to 1: 1 is a win, of more than two seats the share of the others that it left behind."""
+        return points(self.result)
 
     @cached_property
     def record(self) -> Record:

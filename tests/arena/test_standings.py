@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from arena.ratings.standings import head_to_head, interval, points, table, unbeaten
-from referee.result import Result, SeatResult
+from arena.ratings.standings import head_to_head, interval, table, unbeaten
+from referee.result import Result, SeatResult, points
 
 
 def result(*seats: tuple[str, int], reason: str = "win", loser: str = "win") -> Result:
