@@ -54,8 +54,6 @@ def read_options(options: Options) -> tuple[Entered, Question]:
         raise UsageFault("--pairs is for so many pairs, whatever they show: without --h0, --h1 and --most")
     rounds = options.pairs or options.most or MOST_PAIRS
     found = entered(replace(options, rounds=rounds))
-    if found.rules.seats != 2:
-        raise UsageFault(f"a test is for two seats: {options.game} has {found.rules.seats} under this config")
     question = Question(hypotheses=None if fixed else _hypotheses(options), value=_value(options, found.rules))
     asked = {"rounds": rounds if fixed else None, "test": msgspec.to_builtins(question)}
     return replace(found, arguments={**found.arguments, **asked}), question

@@ -119,7 +119,9 @@ def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
     reasons = ", ".join(f"{reason} {times}" for reason, times in findings.reasons.items())
     games = counted(sum(findings.reasons.values()), "game", "games")
     said = f"{plan.rules.name}, {plan.names[0]} against {plan.names[1]}: {games}" + (f" ({reasons})" if reasons else "")
-    parts: list[RenderableType] = [Text(said), _estimates(question, findings)]
+    parts: list[RenderableType] = [Text(said)]
+    if findings.measured.score is not None:
+        parts.append(_estimates(question, findings))
     if findings.ratio is not None and question.hypotheses is not None:
         asked, ratio = question.hypotheses, findings.ratio
         parts.append(

@@ -13,7 +13,7 @@ from msgspec import Struct
 from arena.commands import config
 from arena.processes.environment import passed
 from arena.processes.reference import BOT_SETTINGS
-from arena.ratings.pairing import count
+from arena.ratings.pairing import TEST, count
 from arena.store.database import file_of
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.plan import Plan
@@ -26,6 +26,8 @@ from protocol.messages import MAX_SLOTS, Clock
 from protocol.shown import shown
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
+FOR_TWO = {"swiss": "a swiss tournament", TEST: "a test"}
+"""Formats of matches between two."""
 LEAST_MEMORY_MIB = 64
 MOST_ROUNDS = 100_000
 MOST_MATCHES = 1_000_000
@@ -142,8 +144,8 @@ def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:
 
 def _check_size(options: Options, entered: int, seats: int) -> None:
     """Whether there are bots enough for a match, and not too many matches."""
-    if seats != 2 and options.form == "swiss":
-        raise UsageFault(f"a swiss tournament is for two seats; this game has {seats}")
+    if seats != 2 and options.form in FOR_TWO:
+        raise UsageFault(f"{FOR_TWO[options.form]} is for two seats: {options.game} has {seats} under this config")
     if entered < seats:
         raise UsageFault(f"a match of {options.game} has {seats} seats under this config: {entered} bots are given")
     matches = count(options.form, entered, options.rounds, seats=seats, paired=options.paired)

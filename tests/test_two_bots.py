@@ -1,0 +1,213 @@
+"""`arena test` with bots as processes: one verdict whatever plays it, stopped and gone on with, and what it shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.store.store import Store
+from commands import at_terminal, call, ends, faulty, of_workers, passing, run, started
+from patience import WITHIN, found_in
+
+DUEL = ["greedy", "random", "--game", "risk-duel", "--seed", "1"]
+DECIDED = "greedy is better than random: it scores 0.591 (0.556-0.626) less luck, after 64 games; had it been no better"
+
+
+class Finished:
+    """A test that was played to its end in a folder: what it printed, what it said meanwhile, what it wrote."""
+
+    def __init__(self, folder: Path, *words: str, **environ: str) -> None:
+        self.folder = folder
+        file = f"{folder}.json"
+        done = run("arena", "test", *words, "--data", str(folder), "--json", file, *passing(environ), **environ)
+        assert done.returncode == 0, done.stderr
+        self.shown = done.stdout
+        self.said = done.stderr
+        self.content: dict[str, Any] = json.loads(Path(file).read_text())
+
+    @property
+    def essence(self) -> dict[str, Any]:
+        """What must be the same, whoever played it: all but times."""
+        matches = [(match["result"]["match"], match["result"]["digest"], match["luck"]) for match in self.matches]
+        return {**self.content, "matches": matches}
+
+    @property
+    def matches(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.content["matches"]
+        return found
+
+
+@pytest.fixture(scope="module")
+def duel(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    return Finished(tmp_path_factory.mktemp("test") / "first", *DUEL)
+
+
+def conclusion(shown: str) -> str:
+    """The sentence in which a test ends, as one line."""
+    return shown.split("\n\n")[-1].replace(" \n", " ").rstrip("\n")
+
+
+# One test
+
+
+def test_a_test_ends_in_a_sentence_and_shows_its_numbers_on_80_columns(duel: Finished) -> None:
+    lines = duel.shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "risk-duel, greedy against random: 64 games (win 64)"
+    assert conclusion(duel.shown).startswith(DECIDED)
+    assert conclusion(duel.shown) == duel.content["conclusion"]
+    assert re.fullmatch(r"as it came out +0\.\d{3}  0\.\d{3}-0\.\d{3} +\+\d+ +[-+]\d+ to \+\d+ +\d+\.\d%", lines[2])
+    assert re.fullmatch(r"less luck \(exact\) +0\.591  0\.556-0\.626 +\+64 +\+39 to \+89 +100\.0%", lines[3])
+
+
+def test_it_says_how_far_it_is_whenever_that_doubled(duel: Finished) -> None:
+    said = duel.said.splitlines()
+    assert len(said) in (1, 2)
+    far = r"arena: \d\d pairs, score 0\.\d+ \(.*?\), less luck 0\.\d+ \(.*?\), LLR \d\.\d\d of -2\.94 to 2\.94"
+    assert all(re.fullmatch(far, line) for line in said)
+
+
+def test_its_matches_are_pairs_of_both_seat_orders_unrated_and_verify(duel: Finished) -> None:
+    results = [match["result"] for match in duel.matches]
+    seated = [[seat["bot"] for seat in result["seats"]] for result in results]
+    assert [result["place"] for result in results] == list(range(64))
+    assert [names[::-1] for names in seated[::2]] == seated[1::2]
+    assert {result["pool"] for result in results} == {None}
+    assert call("arena", "leaderboard", "--data", str(duel.folder)).out.count("greedy") == 0
+    assert call("arena", "replay", "verify", "--data", str(duel.folder)).out == "64 records verified\n"
+    assert call("arena", "db", "check", "--data", str(duel.folder)).code == 0
+
+
+def test_what_was_decided_is_shown_again_at_once(duel: Finished) -> None:
+    again = call("arena", "test", *DUEL, "--data", str(duel.folder))
+    assert again == (0, duel.shown, "arena: 64 games were played before\n")
+
+
+def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> None:
+    words = ["greedy", "random", "--game", "nim", "--pairs", "20", "--data", str(tmp_path / "data")]
+    done, screen = at_terminal("arena", "test", *words)
+    assert done.returncode == 0
+    assert re.search(r"nim, greedy against random: \d+ games? \(win \d+\)", screen)
+    assert "as it came out" in screen
+
+
+# The same again
+
+
+def test_the_same_seed_gives_the_same_test_with_other_jobs(duel: Finished, tmp_path: Path) -> None:
+    assert Finished(tmp_path / "again", *DUEL, "--jobs", "2").essence == duel.essence
+
+
+def test_results_with_luck_left_in_are_tested_by_their_counts(duel: Finished, tmp_path: Path) -> None:
+    raw = Finished(tmp_path / "raw", *DUEL, "--raw", "--h1", "0.2", "--most", "10")
+    assert raw.content["findings"]["measured"]["adjusted"] is None
+    assert raw.content["tournament"] != duel.content["tournament"]
+    assert {match["luck"] for match in raw.matches} == {None}
+    assert "less luck" not in raw.shown
+
+
+def test_a_game_without_dice_has_no_luck_to_be_taken_out(tmp_path: Path) -> None:
+    nim = Finished(tmp_path / "nim", "perfect", "random", "--game", "nim", "--seed", "1")
+    assert "luck" not in nim.shown
+    assert conclusion(nim.shown).startswith("perfect is better than random: it scores 1.000 (0.9")
+
+
+# Stopped, and gone on with
+
+
+class Interrupted:
+    """A test that a bot holds up in its third match; `halted` returns once it does and something is stored."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.fifo = folder / "halted"
+        os.mkfifo(self.fifo)
+        self.words = [faulty("halting"), "random", "--game", "nim", "--set", "start=p-position", "--set", "heaps=5,5,5"]
+        self.words += ["--pairs", "4", "--seed", "5", "--clock", "60", "--jobs", "1"]
+
+    def begin(self) -> Any:
+        environ = {"ARENA_HALTED": str(self.fifo)}
+        words = [*self.words, "--data", str(self.folder / "cut"), *passing(environ)]
+        return started("arena", "test", *words, **environ)
+
+    def halted(self) -> None:
+        os.close(os.open(self.fifo, os.O_RDONLY))
+        found_in(self.folder / "cut", lambda: self.stored() or None)
+
+    def stored(self) -> int:
+        store = Store.open(self.folder / "cut" / "arena.db", create=False)
+        try:
+            return len(store.matches())
+        finally:
+            store.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_test_that_is_told_to_stop_says_how_far_it_is(tmp_path: Path, number: signal.Signals) -> None:
+    cut = Interrupted(tmp_path)
+    with cut.begin() as process:
+        cut.halted()
+        bots = of_workers(process.pid)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=WITHIN)
+    assert (process.returncode, out) == (130, "")
+    said = err.splitlines()[-1]
+    assert re.fullmatch(r"arena: stopped after (0 pairs|1 pair, score .*); the same command goes on", said)
+    assert len(bots) == 4  # two, each with its keeper
+    assert all(ends(bot, within=0) for bot in bots)
+
+
+def test_a_test_that_was_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    cut = Interrupted(tmp_path)
+    with cut.begin() as process:
+        cut.halted()
+        bots = of_workers(process.pid)
+        process.kill()
+        process.wait()
+    assert all(ends(bot) for bot in bots)
+    before = cut.stored()
+    gone_on = Finished(tmp_path / "cut", *cut.words)
+    assert 0 < before < 8
+    assert gone_on.said.splitlines()[0] == f"arena: {before} game{' was' if before == 1 else 's were'} played before"
+    assert gone_on.essence == Finished(tmp_path / "whole", *cut.words).essence
+
+
+def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tmp_path: Path) -> None:
+    words = ["random", "other=random", "--game", "nim", "--data", str(tmp_path / "data")]
+    first = call("arena", "test", *words, "--most", "3")
+    assert (first.code, conclusion(first.out)[:9]) == (0, "undecided")
+    shown = call("arena", "test", *words, "--most", "3")
+    assert (shown.out, shown.err) == (first.out, "arena: 6 games were played before\n")
+    more = call("arena", "test", *words, "--most", "5")
+    assert more.err.splitlines()[0] == "arena: 6 games were played before"
+    assert "10 games" in more.out
+
+
+# Bots that fail
+
+
+def test_a_bot_that_forfeits_is_called_broken_and_its_words_are_named(tmp_path: Path) -> None:
+    illegal = Finished(tmp_path / "data", faulty("illegal"), "random", "--game", "nim", "--pairs", "2")
+    assert any(line.startswith("illegal: lost without being beaten (illegal 4)") for line in illegal.shown.splitlines())
+    (said,) = illegal.content["warnings"]
+    assert said.startswith("illegal forfeited 4 of 4 games, by time, illegal moves or a lost connection")
+
+
+def test_two_versions_of_one_bot_are_tested_by_their_commands(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import sys\nfrom bots import Bot, run\n"
+        "class Mine(Bot):\n"
+        "    def choose(self, turn):\n"
+        "        return turn.legal[int(sys.argv[1])]\n"
+        "run(Mine('mine'), [])\n"
+    )
+    mine = f"{sys.executable} {tmp_path / 'mine.py'}"
+    content = Finished(tmp_path / "data", f"old={mine} 0", f"new={mine} -1", "--game", "nim", "--pairs", "2").content
+    assert {seat["bot"] for match in content["matches"] for seat in match["result"]["seats"]} == {"old", "new"}
