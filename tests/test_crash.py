@@ -140,11 +140,21 @@ def test_a_bot_that_dies_at_once_stops_the_tournament_with_its_last_lines(tmp_pa
     assert err.endswith("\n  RuntimeError: no brain found\n")
 
 
-def test_a_bot_that_refuses_its_settings_stops_the_tournament_in_its_words(tmp_path: Path) -> None:
-    code, _, _, err = tournament(tmp_path / "data", "random", "x=alphabeta:deep=4")
-    assert code == 1
-    told = "alphabeta has no setting 'deep': it has depth, eval, nodes, weights, battles, horizon, draft"
-    assert err.endswith(f"\n  arena-bot: {told}\n")
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("x=alphabeta:deep=4", "x has no setting 'deep': it has depth, eval, nodes, "),
+        ("oracle", "oracle does not play nim: it plays risk-duel"),
+    ],
+)
+def test_a_reference_bot_that_can_not_play_so_is_refused_before_anything_begins(
+    tmp_path: Path, word: str, says: str
+) -> None:
+    code, content, _, err = tournament(tmp_path / "data", "random", word)
+    assert (code, content) == (2, {})
+    assert err.startswith(f"arena: {says}")
+    assert err.count("\n") == 1
+    assert not (tmp_path / "data").exists()
 
 
 def test_a_program_that_cannot_be_run_stops_the_tournament_in_one_line(tmp_path: Path) -> None:

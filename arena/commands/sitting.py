@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
 from rich.console import Console
@@ -20,6 +20,7 @@ from arena.tournament.playing import play
 from arena.tournament.sandbox import Surroundings
 from arena.tournament.storing import store_all
 from arena.tournament.terms import MatchReport, Terms
+from machine.crew.cluster import cluster
 from machine.crew.workers import Crew, processes
 
 
@@ -54,8 +55,19 @@ def sitting(
         key=secrets.token_hex(8),
         plan=plan,
         surroundings=around,
-        logs=plan.log(options.data, "any").parent,
+        logs=plan.logs(options.data).absolute(),
         value=value,
+        in_process=options.in_process,
     )
-    with processes(options.jobs or max(1, (os.cpu_count() or 2) - 1)) as crew:
+    with _workers(options) as crew:
         yield Sitting(terms, crew, store, console)
+
+
+def _workers(options: Options) -> AbstractContextManager[Crew]:
+    """So many processes, one fewer than there are cores where nobody says, or those of a cluster.
+
+    Raises `UsageFault` and `ArenaFault`.
+    """
+    if options.dask is not None:
+        return cluster(options.dask)
+    return processes(options.jobs or max(1, (os.cpu_count() or 2) - 1))

@@ -16,19 +16,21 @@ from arena.processes.reference import BOT_SETTINGS
 from arena.ratings.pairing import TEST, count
 from arena.store.database import file_of
 from arena.tournament.contestants import Contestant, contestants
+from arena.tournament.guests import check
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, Sandbox, Surroundings, check_bubblewrap, free_users
 from machine.arguments import read_value
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
-from protocol.messages import MAX_SLOTS, Clock
+from protocol.messages import Clock
 from protocol.shown import shown
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
 FOR_TWO = {"swiss": "a swiss tournament", TEST: "a test"}
 """Formats of matches between two."""
 LEAST_MEMORY_MIB = 64
+MOST_JOBS = 1024
 MOST_ROUNDS = 100_000
 MOST_MATCHES = 1_000_000
 """A schedule is held in memory."""
@@ -53,6 +55,8 @@ class Options(Struct, frozen=True, kw_only=True):
     sandbox: str = NONE
     read: Sequence[Path] = ()
     memory: int = 2048
+    dask: str | None = None
+    in_process: bool = False
 
 
 class Entered(Struct, frozen=True, kw_only=True):
@@ -94,10 +98,14 @@ def read_options(options: Options) -> Entered:
 
 def entered(options: Options) -> Entered:
     """The same, in whatever format and rounds."""
-    if options.jobs is not None and not 1 <= options.jobs <= MAX_SLOTS:
-        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MAX_SLOTS}")
+    if options.jobs is not None and options.dask is not None:
+        raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
+    if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
+        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
+    if options.in_process and options.sandbox != NONE:
+        raise UsageFault("--sandbox is for processes: with --in-process bots have none of their own")
     game_config, bot_settings = _settings(options.game, options.sets)
-    bots = tuple(contestants(options.bots, bot_settings))
+    bots = tuple(contestants(options.bots, bot_settings, in_process=options.in_process))
     rules = load(options.game, game_config)
     _check_size(options, len(bots), rules.seats)
     arguments = {
@@ -112,6 +120,7 @@ def entered(options: Options) -> Entered:
     }
     clock = config.clock(options.clock)
     _check_writable(options.to_json)
+    check(bots, rules)
     return Entered(arguments=arguments, contestants=bots, rules=rules, rounds=options.rounds, clock=clock)
 
 

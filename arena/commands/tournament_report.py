@@ -65,7 +65,8 @@ class Report:
                 why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
                 many = counted(lost.total(), "match", "matches")
                 console.print(f"\n{bot}: {many} lost without being beaten ({why}); its words:")
-                console.print(f"  {plan.log(data, bot)}", markup=False, soft_wrap=True)
+                for log in plan.words(data, bot):
+                    console.print(f"  {log}", markup=False, soft_wrap=True)
 
 
 def _standing(rows: Sequence[TableRow]) -> Table:

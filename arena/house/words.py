@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from arena.processes.reference import BOT_SETTINGS, check_names, known_bots, reference_command
 from protocol.errors import UsageFault
-from protocol.launch import name_in, parted
+from protocol.launch import name_in, parted, spec_of
 
 RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE"
 
@@ -59,9 +59,9 @@ def _begins(part: str, known: Sequence[str]) -> bool:
 
 
 def _bot(word: str, known: Sequence[str]) -> HouseBot:
-    bot, _, settings = parted(word)[1].partition(":")
+    bot = parted(word)[1].partition(":")[0]
     name = name_in(word)
     if bot not in known or bot == "human":
         there = ", ".join(one for one in known if one != "human")
         raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")
-    return HouseBot(name=name, command=reference_command(bot, name, settings, {}))
+    return HouseBot(name=name, command=reference_command(spec_of(word, "")))

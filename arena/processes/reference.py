@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 
 from protocol.errors import UsageFault
-from protocol.launch import REFERENCE_BOTS, settings_in
+from protocol.launch import REFERENCE_BOTS, BotSpec
 from protocol.names import NAME_FORM, folded, is_bot_name
 
 BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "weights")
@@ -19,13 +19,12 @@ def known_bots() -> list[str]:
     return sorted({point.name for point in entry_points(group=REFERENCE_BOTS)})
 
 
-def reference_command(bot: str, name: str, settings: str, defaults: Mapping[str, str]) -> tuple[str, ...]:
-    """The command that runs a reference bot under a name; `settings` are `KEY=VALUE,…`. Raises `UsageFault`."""
-    command = [sys.executable, "-m", "bots", "run", bot, "--name", name]
-    for key, value in settings_in(settings, name, bot).items():
-        command += ["--set", f"{key}={value}"]
-    for key, value in defaults.items():
-        command += ["--default", f"{key}={value}"]
+def reference_command(spec: BotSpec) -> tuple[str, ...]:
+    """The command that runs a reference bot."""
+    command = [sys.executable, "-m", "bots", "run", spec.bot, "--name", spec.name]
+    for option, values in (("--set", spec.settings), ("--default", spec.defaults)):
+        for key, value in values.items():
+            command += [option, f"{key}={value}"]
     return tuple(command)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from arena.processes.reference import check_names, known_bots, reference_command
 from protocol.errors import UsageFault
-from protocol.launch import parted
+from protocol.launch import BotSpec, parted, spec_of
 
 
 class Contestant(NamedTuple):
@@ -19,43 +19,62 @@ class Contestant(NamedTuple):
     name: str
     command: tuple[str, ...]
     reference: bool = False
-    """Whether it is a reference bot, which plays as many matches at once as it is told to."""
+    """Whether it is a reference bot, which is the arena's own code."""
+    spec: BotSpec | None = None
+    """How it is made in process, but for its seed; None where it can't be."""
 
 
-def contestants(words: Sequence[str], defaults: Mapping[str, str]) -> list[Contestant]:
-    """The bots that `words` name: `BOT`, `NAME=BOT`, `NAME=BOT:KEY=VALUE,…` or `NAME=COMMAND LINE`.
+def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process: bool = False) -> list[Contestant]:
+    """The bots that `words` name: `BOT`, `NAME=BOT`, `NAME=BOT:KEY=VALUE,…` or `NAME=COMMAND LINE`; where they play
+    in process `NAME=FILE.py` and `NAME=FILE.py:CLASS` too, and of command lines only `python FILE.py`.
 
     `defaults` are settings for every reference bot that knows them. Raises `UsageFault`.
     """
     known = known_bots()
-    found = [_contestant(word, known, defaults) for word in words]
+    found = [_contestant(word, known, defaults, in_process=in_process) for word in words]
     check_names([contestant.name for contestant in found])
     if len(found) < 2:
         raise UsageFault(f"a tournament takes two bots or more; there are {', '.join(known)}, or NAME=COMMAND LINE")
     return found
 
 
-def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str]) -> Contestant:
+def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *, in_process: bool) -> Contestant:
     given, what = parted(word)
-    bot, _, settings = what.partition(":")
+    bot, _, text = what.partition(":")
     name = bot if given is None else given
-    if given is None and settings:
+    if given is None and text:
         raise UsageFault(f"{word!r} needs a name of its own: {name}-2={word}")
     if bot in known:
-        return Contestant(name, reference_command(bot, name, settings, defaults), reference=True)
+        spec = spec_of(word, "", defaults)
+        return Contestant(name, reference_command(spec), reference=True, spec=spec)
     try:
         command = shlex.split(what)
     except ValueError as exc:
         raise UsageFault(f"{name}: {what!r} is no command line: {str(exc).lower()}") from exc
+    if in_process and (given is not None or what.endswith(".py")):
+        spec = _of_file(given, command)
+        return Contestant(spec.name, tuple(command), spec=spec)
     program = command[0] if command else what
     if given is not None and shutil.which(program):
         return Contestant(name, tuple(command))
     if program.endswith(".py"):
         called = Path(program).stem if given is None else name
         raise UsageFault(f'{program!r} is no program by itself: write "{called}=python {what}"')
-    if given is not None and not settings:
+    if given is not None and not text:
         raise UsageFault(f"{name}: there is no program {program!r}{_instead(program, known)}")
     raise UsageFault(f"there is no bot {bot!r}: one of {', '.join(known)}, or NAME=COMMAND LINE for your own")
+
+
+def _of_file(name: str | None, command: Sequence[str]) -> BotSpec:
+    """The bot of a Python file that a command line is, or that it runs and no more. Raises `UsageFault`."""
+    words = command[1:] if command and Path(command[0]).name.startswith("python") else command
+    if len(words) != 1 or not words[0].partition(":")[0].endswith(".py"):
+        raise UsageFault(
+            f"{name}: {shlex.join(command)!r} can't play in process, which reference bots and Python files can: "
+            f"write {name}=FILE.py or {name}=FILE.py:CLASS"
+        )
+    path = str(Path(words[0]).absolute())
+    return spec_of(path if name is None else f"{name}={path}", "")
 
 
 def _instead(program: str, known: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ tournament that was stopped goes on with what is missing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +21,7 @@ from protocol.dice import Dice
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Clock
+from referee.record import Header, RecordedSeat, header_of
 from referee.result import Result, points
 
 
@@ -50,9 +51,17 @@ class Plan(Struct, frozen=True, kw_only=True):
         """Where the matches are rated: in that of their preset, however it is dealt; None where they are not."""
         return None if self.format == pairing.TEST else self.rules.pool
 
+    def logs(self, data: Path) -> Path:
+        """Where in the data folder the bots' standard outputs and errors go: a folder, and in it one of each worker."""
+        return data / "tournaments" / self.id
+
     def log(self, data: Path, bot: str) -> Path:
-        """Where in the data folder a bot's standard output and error go."""
-        return data / "tournaments" / self.id / f"{bot}.log"
+        """That of a bot's processes of the first worker."""
+        return self.logs(data) / f"{bot}.log"
+
+    def words(self, data: Path, bot: str) -> list[Path]:
+        """The logs that there are of a bot; the one that there should be where there is none."""
+        return sorted(self.logs(data).glob(f"**/{bot}.log")) or [self.log(data, bot)]
 
     def schedule(self, played: Sequence[Result]) -> list[Pairing]:
         """Every pairing that is known now: all of them, but only the next round of a swiss tournament."""
@@ -84,6 +93,24 @@ class Plan(Struct, frozen=True, kw_only=True):
         """How many matches there will be in all."""
         seats = self.rules.seats
         return pairing.count(self.format, len(self.contestants), self.rounds, seats=seats, paired=self.paired)
+
+    def header_of(self, match: Pairing, started: str, version: Callable[[str], str]) -> tuple[Header, bytes]:
+        """The header of a pairing that starts now, with the bots' versions; and the seed of its dice."""
+        seed = self.derive(f"dice/{match.place}")
+        game = self.game_of(match)
+        header = header_of(
+            match=f"{self.id}-{match.place:05d}",
+            game=game.name,
+            config=game.config,
+            seats=[RecordedSeat(bot=bot, version=version(bot)) for bot in match.seats],
+            seed=seed,
+            pool=self.pool,
+            clock=self.clock,
+            started=started,
+            tournament=self.id,
+            place=match.place,
+        )
+        return header, seed
 
     def game_of(self, match: Pairing) -> Game[Any, Any]:
         """The game of a pairing: with `paired`, both seat orders start from the same deal."""

@@ -22,6 +22,7 @@ from arena.server.journal import Journal
 from arena.server.settling import Ended
 from arena.store.archive import Archive
 from arena.store.store import Store
+from arena.store.times import utc
 from arena.tournament.assigning import assigned
 from arena.tournament.contestants import Contestant
 from arena.tournament.door import FixedDoor
@@ -89,7 +90,7 @@ class Table:
         """The match, played. Raises `ArenaFault` when a bot can't go on."""
         await self._gather(match.seats)
         self._over = asyncio.get_running_loop().create_future()
-        self._begin(match)
+        self._arena.begin(*self._terms.plan.header_of(match, utc(), self._arena.lobby.version))
         closed = await self._over
         self._over = None
         self.played += 1
@@ -163,20 +164,6 @@ class Table:
         for name, bot in self._bots.items():
             if not self._arena.lobby.here(name):
                 bot.end(f"said no hello within {self._terms.hello_within:g} s and was ended")
-
-    def _begin(self, match: Pairing) -> None:
-        plan = self._terms.plan
-        seed = plan.derive(f"dice/{match.place}")
-        header = self._arena.header(
-            f"{plan.id}-{match.place:05d}",
-            plan.game_of(match),
-            match.seats,
-            seed,
-            pool=plan.pool,
-            tournament=plan.id,
-            place=match.place,
-        )
-        self._arena.begin(header, seed)
 
     async def _settle(self, ended: Ended) -> None:
         """Tell everyone the end, without ratings, which may have to wait for other matches; and hand it on."""

@@ -26,7 +26,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     """How the matches of a plan are refereed, wherever that is done.
 
     `key` tells one sitting of the head from another: bots are kept running for it. `logs` is where what they write
-    goes. `value` names what luck is measured by, None where it is not.
+    goes. `value` names what luck is measured by, None where it is not. `in_process`: bots have no processes of their
+    own.
     """
 
     key: str
@@ -35,6 +36,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     logs: Path
     value: str | None = None
     hello_within: float = HELLO_WITHIN
+    in_process: bool = False
 
 
 class MatchReport(NamedTuple):

@@ -1,170 +1,70 @@
-"""What a worker does: it referees matches at tables of its own, which it keeps for the next ones."""
+"""What a worker does: it referees matches and measures their luck, with bots that it keeps for the next ones."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import fcntl
-import logging
-import os
-import signal
+import sys
 import threading
-from collections import defaultdict
-from collections.abc import Coroutine, Sequence
-from functools import cache
-from itertools import count
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from arena.ratings.pairing import Pairing
 from arena.store.luck import MatchLuck
-from arena.tournament.table import Table
+from arena.tournament.guests import Guests
+from arena.tournament.hall import hall
 from arena.tournament.terms import Failed, MatchReport, Terms
-from machine import event_loop
-from machine.prctl import keep_private
 from measuring.luck import luck_of
 from measuring.values import value_of
-from protocol.errors import ArenaFault, Fault
+from protocol.errors import Fault
 from protocol.reasons import VOID
 from referee.reading import read
 from referee.record import write_line
 
-IDLE = 10.0
-"""Seconds after which a table where nothing is played is closed, and its bots end: nobody may be left who wants it."""
+PRINTED = "in-process.log"
+"""Where what bots print goes that have no processes of their own: whose it is nobody can tell."""
 
-T = TypeVar("T")
-
-log = logging.getLogger("arena.tournament")
+_mine = threading.local()
+_making = threading.Lock()
+"""A bot's file is run as if alone in the process."""
 
 
 def referee(terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Failed]:
     """The matches, refereed one after the other; up to the first that can't be played, and why."""
-    return _hall().referee(terms, matches)
+    done: list[MatchReport | Failed] = []
+    try:
+        with _playing(terms) as play:
+            for match in matches:
+                report = play(match)
+                done.append(report if terms.value is None else _measured(report, terms, match))
+    except Fault as fault:
+        done.append(Failed(fault))
+    return done
 
 
 def leave(key: str) -> None:
-    """Close the tables that are kept for this sitting, whatever is played at them."""
-    _hall().leave(key)
+    """Let go of the bots that are kept for a sitting, whatever they play."""
+    hall().leave(key)
 
 
-class _Kept(NamedTuple):
-    """A table, and the lock on the folder where its bots' logs are."""
-
-    table: Table
-    lock: int
-
-
-class _Hall:
-    """The tables of a process, in an event loop in a thread of its own."""
-
-    def __init__(self) -> None:
-        keep_private()
-        event_loop.collect_rarely()
-        self._loop = event_loop.new()
-        self._free: dict[str, list[_Kept]] = defaultdict(list)
-        self._playing: dict[asyncio.Task[Any], str] = {}
-        self._closing: set[asyncio.Task[None]] = set()
-        threading.Thread(target=self._loop.run_forever, name="tables", daemon=True).start()
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, self._terminate)
-
-    def referee(self, terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Failed]:
-        """As the function of this name."""
-        done: list[MatchReport | Failed] = []
-        kept = None
-        try:
-            kept = self._run(self._take(terms))
-            for match in matches:
-                report = self._run(self._play(terms.key, kept.table, match))
-                done.append(report if terms.value is None else _measured(report, terms, match))
-        except Fault as fault:
-            done.append(Failed(fault))
-        finally:
-            if kept is not None:
-                self._run(self._put_back(terms.key, kept))
-        return done
-
-    def leave(self, key: str | None = None) -> None:
-        """Close the tables of a sitting, or all."""
-        self._run(self._leave(key))
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    async def _take(self, terms: Terms) -> _Kept:
-        if self._free[terms.key]:
-            return self._free[terms.key].pop()
-        folder, lock = _folder_of_its_own(terms.logs)
-        kept = _Kept(Table(terms, folder), lock)
-        await kept.table.open()
-        return kept
-
-    async def _play(self, key: str, table: Table, match: Pairing) -> MatchReport:
-        task = asyncio.current_task()
-        assert task is not None
-        self._playing[task] = key
-        try:
-            return await table.play(match)
-        finally:
-            del self._playing[task]
-
-    async def _put_back(self, key: str, kept: _Kept) -> None:
-        """Keep a table for the next matches, unless it is of no use any more."""
-        if not kept.table.usable:
-            await _close(kept)
-            return
-        self._free[key].append(kept)
-        self._loop.call_later(IDLE, self._close_idle, key, kept, kept.table.played)
-
-    def _close_idle(self, key: str, kept: _Kept, played: int) -> None:
-        """Close a table at which there was no match since so many."""
-        if kept in self._free[key] and kept.table.played == played:
-            self._free[key].remove(kept)
-            task = self._loop.create_task(_close(kept))
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
-
-    async def _leave(self, key: str | None) -> None:
-        for task, of in self._playing.items():
-            if key in (None, of):
-                task.cancel()
-        for of in [of for of in self._free if key in (None, of)]:
-            await asyncio.gather(*map(_close, self._free.pop(of)))
-
-    def _terminate(self, number: int, frame: object) -> NoReturn:
-        """Let bots end by themselves, and the process after them."""
-        with contextlib.suppress(BaseException):
-            self.leave()
-        os._exit(128 + number)
+@contextmanager
+def _playing(terms: Terms) -> Iterator[Callable[[Pairing], MatchReport]]:
+    """What plays a match, with nobody else's bots."""
+    if not terms.in_process:
+        with hall().table(terms) as play:
+            yield play
+        return
+    if getattr(_mine, "key", None) != terms.key:
+        with _making:
+            _print_to(terms.logs / PRINTED)
+            _mine.key, _mine.guests = terms.key, Guests(terms)
+    yield _mine.guests.play
 
 
-@cache
-def _hall() -> _Hall:
-    return _Hall()
-
-
-async def _close(kept: _Kept) -> None:
-    for fault in await kept.table.close():
-        log.error("a table did not close as it should: %s", fault)
-    os.close(kept.lock)
-
-
-def _folder_of_its_own(logs: Path) -> tuple[Path, int]:
-    """`logs`, or the first of the folders 2, 3, … in it where no other table writes; and the lock that tells so."""
-    for number in count(1):
-        folder = logs if number == 1 else logs / str(number)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            lock = os.open(folder, os.O_RDONLY)
-        except OSError as exc:
-            raise ArenaFault(f"the folder of logs {folder} can't be made: {exc.strerror}") from exc
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-        else:
-            return folder, lock
-    raise AssertionError("numbers do not end")
+def _print_to(log: Path) -> None:
+    """Have what is printed in a worker process written there; threads of others keep theirs."""
+    if threading.current_thread() is threading.main_thread():
+        log.parent.mkdir(parents=True, exist_ok=True)
+        sys.stdout = sys.stderr = log.open("a", buffering=1)
 
 
 def _measured(report: MatchReport, terms: Terms, match: Pairing) -> MatchReport:

@@ -16,15 +16,17 @@ from arena.processes.process import BotCrashed, BotProcess
 from arena.tournament.contestants import Contestant, contestants
 from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
-from protocol.launch import REFERENCE_BOTS
+from protocol.launch import REFERENCE_BOTS, BotSpec
 
 RUN = (sys.executable, "-m", "bots", "run")
 
 
 def test_a_reference_bot_goes_by_its_own_name_or_another() -> None:
     plain, renamed = contestants(["random", "calm=alphabeta"], {})
-    assert plain == Contestant("random", (*RUN, "random", "--name", "random"), reference=True)
-    assert renamed == Contestant("calm", (*RUN, "alphabeta", "--name", "calm"), reference=True)
+    spec = BotSpec(name="random", bot="random", seed="")
+    assert plain == Contestant("random", (*RUN, "random", "--name", "random"), reference=True, spec=spec)
+    spec = BotSpec(name="calm", bot="alphabeta", seed="")
+    assert renamed == Contestant("calm", (*RUN, "alphabeta", "--name", "calm"), reference=True, spec=spec)
 
 
 def test_settings_are_a_bots_own_and_defaults_are_for_those_that_know_them() -> None:
@@ -48,6 +50,25 @@ def test_a_list_among_the_settings_of_a_bot_keeps_its_commas() -> None:
 def test_a_command_line_is_split_as_a_shell_does() -> None:
     mine, _ = contestants([f"mine={sys.executable} 'my bot.py' --fast", "random"], {})
     assert mine == Contestant("mine", (sys.executable, "my bot.py", "--fast"))
+
+
+@pytest.mark.parametrize(
+    ("word", "file"),
+    [("mine=bot.py", "bot.py"), ("mine=bot.py:Mine", "bot.py:Mine"), ("mine=python3 bot.py", "bot.py")],
+)
+def test_in_process_a_bot_is_a_python_file_or_what_python_runs(word: str, file: str) -> None:
+    mine, deep = contestants([word, "deep=alphabeta:depth=6"], {"nodes": "200"}, in_process=True)
+    assert mine.spec == BotSpec(name="mine", bot=f"{Path.cwd()}/{file}", seed="")
+    assert deep.spec == BotSpec(
+        name="deep", bot="alphabeta", seed="", settings={"depth": "6"}, defaults={"nodes": "200"}
+    )
+
+
+@pytest.mark.parametrize("command", ["./bot", "python bot.py --fast", "python -m bot", "node bot.js"])
+def test_what_is_no_python_file_can_not_play_in_process(command: str) -> None:
+    says = rf"^mine: '{command}' can't play in process, .*: write mine=FILE.py or mine=FILE.py:CLASS$"
+    with pytest.raises(UsageFault, match=says):
+        contestants([f"mine={command}", "random"], {}, in_process=True)
 
 
 def test_a_colon_in_a_command_line_is_the_commands_own() -> None:

@@ -1,0 +1,60 @@
+"""Bots that play without processes and sockets of their own, made by whoever offers that among the entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from typing import Any
+
+from msgspec.structs import replace
+
+from arena.ratings.pairing import Pairing
+from arena.store.times import utc
+from arena.tournament.contestants import Contestant
+from arena.tournament.terms import MatchReport, Terms
+from protocol.errors import ArenaFault, UsageFault
+from protocol.games.base import Game
+from protocol.launch import PLAYERS, BotSpec
+
+
+def check(contestants: Sequence[Contestant], game: Game[Any, Any]) -> None:
+    """Make those bots that can be made here. Raises `UsageFault` for one that can't, or does not play the game."""
+    _players([one.spec for one in contestants if one.spec is not None], game)
+
+
+class Guests:
+    """The bots of some terms, kept from match to match. What they have to say goes to their logs.
+
+    Raises `UsageFault` as `check`.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        plan = terms.plan
+        specs = [
+            replace(one.spec, seed=plan.derive(f"bot/{one.name}").hex())
+            for one in plan.contestants
+            if one.spec is not None
+        ]
+        self._players = _players(specs, plan.rules, self._say)
+
+    def play(self, match: Pairing) -> MatchReport:
+        """The match, played. Raises `Fault` when a bot can't go on."""
+        return MatchReport(self._players.play(*self._terms.plan.header_of(match, utc(), lambda bot: "")))
+
+    def _say(self, bot: str, line: str) -> None:
+        log = self._terms.logs / f"{bot}.log"
+        try:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            with log.open("a") as file:
+                file.write(f"{line}\n")
+        except OSError as exc:
+            raise ArenaFault(f"the log {log} can't be written: {exc.strerror}") from exc
+
+
+def _players(specs: Sequence[BotSpec], game: Game[Any, Any], say: Any = lambda bot, line: None) -> Any:
+    """Raises `UsageFault`."""
+    offers = entry_points(group=PLAYERS)
+    if not offers:
+        raise UsageFault(f"nobody offers to play bots in process: no package has an entry point in {PLAYERS}")
+    return next(iter(offers)).load()(specs, game, say)

@@ -1,0 +1,145 @@
+"""The tables of one process, in an event loop beside it: kept for the next matches, closed when there are none."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import signal
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Iterator
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from arena.ratings.pairing import Pairing
+from arena.tournament.table import Table
+from arena.tournament.terms import MatchReport, Terms
+from machine import event_loop
+from machine.prctl import keep_private
+from protocol.errors import ArenaFault
+
+IDLE = 10.0
+"""Seconds after which a table where nothing is played is closed, and its bots end: nobody may be left who wants it."""
+
+T = TypeVar("T")
+
+log = logging.getLogger("arena.tournament")
+
+
+class _Kept(NamedTuple):
+    """A table, and the lock on the folder where its bots' logs are."""
+
+    table: Table
+    lock: int
+
+
+class Hall:
+    """The tables of a process, in an event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        keep_private()
+        event_loop.collect_rarely()
+        self._loop = event_loop.new()
+        self._free: dict[str, list[_Kept]] = defaultdict(list)
+        self._playing: dict[asyncio.Task[Any], str] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        threading.Thread(target=self._loop.run_forever, name="tables", daemon=True).start()
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._terminate)
+
+    @contextlib.contextmanager
+    def table(self, terms: Terms) -> Iterator[Callable[[Pairing], MatchReport]]:
+        """What plays a match at a table that is nobody else's. Raises `ArenaFault`, and so does playing."""
+        kept = self._run(self._take(terms))
+        try:
+            yield lambda match: self._run(self._play(terms.key, kept.table, match))
+        finally:
+            self._run(self._put_back(terms.key, kept))
+
+    def leave(self, key: str | None = None) -> None:
+        """Close the tables of a sitting, or all."""
+        self._run(self._leave(key))
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _take(self, terms: Terms) -> _Kept:
+        if self._free[terms.key]:
+            return self._free[terms.key].pop()
+        folder, lock = _folder_of_its_own(terms.logs)
+        kept = _Kept(Table(terms, folder), lock)
+        await kept.table.open()
+        return kept
+
+    async def _play(self, key: str, table: Table, match: Pairing) -> MatchReport:
+        task = asyncio.current_task()
+        assert task is not None
+        self._playing[task] = key
+        try:
+            return await table.play(match)
+        finally:
+            del self._playing[task]
+
+    async def _put_back(self, key: str, kept: _Kept) -> None:
+        """Keep a table for the next matches, unless it is of no use any more."""
+        if not kept.table.usable:
+            await _close(kept)
+            return
+        self._free[key].append(kept)
+        self._loop.call_later(IDLE, self._close_idle, key, kept, kept.table.played)
+
+    def _close_idle(self, key: str, kept: _Kept, played: int) -> None:
+        """Close a table at which there was no match since so many."""
+        if kept in self._free[key] and kept.table.played == played:
+            self._free[key].remove(kept)
+            task = self._loop.create_task(_close(kept))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def _leave(self, key: str | None) -> None:
+        for task, of in self._playing.items():
+            if key in (None, of):
+                task.cancel()
+        for of in [of for of in self._free if key in (None, of)]:
+            await asyncio.gather(*map(_close, self._free.pop(of)))
+
+    def _terminate(self, number: int, frame: object) -> NoReturn:
+        """Let bots end by themselves, and the process after them."""
+        with contextlib.suppress(BaseException):
+            self.leave()
+        os._exit(128 + number)
+
+
+@cache
+def hall() -> Hall:
+    """That of this process."""
+    return Hall()
+
+
+async def _close(kept: _Kept) -> None:
+    for fault in await kept.table.close():
+        log.error("a table did not close as it should: %s", fault)
+    os.close(kept.lock)
+
+
+def _folder_of_its_own(logs: Path) -> tuple[Path, int]:
+    """`logs`, or the first of the folders 2, 3, … in it where no other table writes; and the lock that tells so."""
+    for number in count(1):
+        folder = logs if number == 1 else logs / str(number)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = os.open(folder, os.O_RDONLY)
+        except OSError as exc:
+            raise ArenaFault(f"the folder of logs {folder} can't be made: {exc.strerror}") from exc
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+        else:
+            return folder, lock
+    raise AssertionError("numbers do not end")
