@@ -20,6 +20,9 @@ from bots.search.kernels import Kernel, kernel_for
 from bots.search.settings import SearchSettings, choices_of
 from bots.tuning.genetic import Gene
 from bots.tuning.weights import WEIGHED
+from measuring.luck import luck_along
+from measuring.value import Value
+from measuring.values import value_of
 from protocol import VERSION
 from protocol.dice import Dice
 from protocol.errors import ArenaFault, BadConfig, UsageFault
@@ -51,18 +54,32 @@ class Setup(NamedTuple):
 
 
 class Seats(NamedTuple):
-    """A game to play: the weights of seats 0 and 1, and what the deal, the dice and random drafts follow from."""
+    """A game to play: the weights of seats 0 and 1, and what the deal, the dice and random drafts follow from.
+
+    With `dice` given, dice and drafts follow from that instead: the games of one deal may have dice of their own.
+    """
 
     first: Gene
     second: Gene
     start: str
+    dice: str | None = None
 
 
 class PlayedGame(NamedTuple):
-    """A finished game: its moves as the rules have them, and 1 where seat 0 won, 0.5 for a draw, else 0."""
+    """A finished game: its moves as the rules have them, the states before, between and after them, and 1 where seat 0
+    won, 0.5 for a draw, else 0.
+    """
 
     moves: tuple[Any, ...]
+    states: tuple[Any, ...]
     score: float
+
+
+class Freed(NamedTuple):
+    """What seat 0 made of a game, and how much of it chance gave it, in points."""
+
+    score: float
+    luck: float
 
 
 def check(setup: Setup) -> Game[Any, Any]:
@@ -86,9 +103,30 @@ def play_all(setup: Setup, games: Sequence[Seats], version: str, second: Setup |
     """The score of every game that `play` plays. Raises `ArenaFault` unless this is bot-arena `version`, `UsageFault`
     as `check` does.
     """
+    _check_version(version)
+    return [play(setup, seats, second).score for seats in games]
+
+
+def play_freed(
+    setup: Setup, games: Sequence[Seats], version: str, value: str, second: Setup | None = None
+) -> list[Freed]:
+    """As `play_all`, with the luck of every game by the value of this name. An exact table may have to be solved first.
+
+    Give the games of a start dice of their own: with the same dice they come out alike, and seem surer than they are.
+    """
+    _check_version(version)
+    freed = []
+    for seats in games:
+        game = play(setup, seats, second)
+        plies = zip(game.states, game.moves, game.states[1:], strict=False)
+        luck = luck_along(ready(setup)[0], value_for(setup, value), plies)
+        freed.append(Freed(game.score, luck.total[0]))
+    return freed
+
+
+def _check_version(version: str) -> None:
     if version != VERSION:
         raise ArenaFault(f"a worker has bot-arena {VERSION}, the tuning {version}: all of it needs the same version")
-    return [play(setup, seats, second).score for seats in games]
 
 
 def play(setup: Setup, seats: Seats, second: Setup | None = None) -> PlayedGame:
@@ -96,17 +134,21 @@ def play(setup: Setup, seats: Seats, second: Setup | None = None) -> PlayedGame:
     rules = ready(setup)[0]
     setups = setup, second or setup
     kernels = [ready(each)[1] for each in setups]
-    key = hashlib.sha256(seats.start.encode()).digest()
+    deal = hashlib.sha256(seats.start.encode()).digest()
+    own = seats.start if seats.dice is None else seats.dice
+    key = hashlib.sha256(own.encode()).digest()
     weights = seats.first, seats.second
-    state, moves = rules.initial(Dice(key, 0))[0], []
+    state, moves = rules.initial(Dice(deal, 0))[0], []
+    states = [state]
     while (seat := rules.to_move(state)) is not None:
         ply = rules.ply(state)
         # A generator is made only where one is drawn from: it is a tenth of what a quick search takes.
-        below = seeded(seats.start, str(seat), ply).randrange if setups[seat].settings.draws else None
+        below = seeded(own, str(seat), ply).randrange if setups[seat].settings.draws else None
         moves.append(_choose(kernels[seat], setups[seat], state, weights[seat], below))
         state = rules.apply(state, moves[-1], Dice(key, ply))[0]
+        states.append(state)
     one, other = rules.ranks(state)
-    return PlayedGame(tuple(moves), 0.5 if one == other else float(one < other))
+    return PlayedGame(tuple(moves), tuple(states), 0.5 if one == other else float(one < other))
 
 
 def _choose(kernel: Kernel, setup: Setup, state: Any, weights: Gene, below: Callable[[int], int] | None) -> Any:
@@ -144,6 +186,12 @@ def ready(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
     Raises `UsageFault` as `check`.
     """
     return _kept.last(setup)
+
+
+@lru_cache(KEPT)
+def value_for(setup: Setup, name: str) -> Value:
+    """The value of this name for the setup's game, kept for the last few. Raises `UsageFault` where there is none."""
+    return value_of(ready(setup)[0], name)
 
 
 def _make_ready(setup: Setup) -> tuple[Game[Any, Any], Kernel]:

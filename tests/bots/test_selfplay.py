@@ -13,8 +13,10 @@ import pytest
 
 from bots.reference.alphabeta import AlphaBeta
 from bots.search.risk.settings import CampaignSettings, DuelSettings
-from bots.tuning.selfplay import KEPT, Seats, Setup, check, play, play_all, ready
+from bots.tuning.selfplay import KEPT, Seats, Setup, check, play, play_all, play_freed, ready
 from machine.crew.workers import processes
+from measuring.luck import luck_along
+from measuring.values import value_of
 from protocol import VERSION
 from protocol.dice import Dice
 from protocol.errors import ArenaFault, UsageFault
@@ -93,6 +95,26 @@ def test_a_draw_is_half_a_point() -> None:
 def test_the_start_settles_all_chance(setup: Setup) -> None:
     games = [play(setup, Seats(ONE, ONE, start)).moves for start in ("a", "a", "b")]
     assert games[0] == games[1] != games[2]
+
+
+def test_games_of_one_deal_may_have_dice_of_their_own() -> None:
+    dealt = CAMPAIGN._replace(config='{"map": "africa", "max_rounds": 3}')
+    one, other = (play(dealt, Seats(ONE, ONE, "a", dice)) for dice in ("b", "c"))
+    assert one.states[0] == other.states[0]
+    assert one.moves != other.moves
+    assert play(dealt, Seats(ONE, ONE, "a", "a")) == play(dealt, Seats(ONE, ONE, "a"))
+
+
+@pytest.mark.parametrize("setup", [DUEL, CAMPAIGN], ids=lambda setup: setup.game)
+def test_the_luck_of_a_game_is_that_of_its_plies_by_the_value_named(setup: Setup) -> None:
+    games = [Seats(ONE, OTHER, start) for start in ("a", "b")]
+    freed = play_freed(setup, games, VERSION, "features-1")
+    for seats, (score, luck) in zip(games, freed, strict=True):
+        game = play(setup, seats)
+        plies = zip(game.states, game.moves, game.states[1:], strict=False)
+        assert score == game.score
+        assert luck == luck_along(check(setup), value_of(check(setup), "features-1"), plies).total[0] != 0
+    assert {luck for _, luck in play_freed(setup, games, VERSION, "none")} == {0.0}
 
 
 def test_games_do_not_depend_on_those_played_before() -> None:
