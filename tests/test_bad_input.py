@@ -88,6 +88,14 @@ WRONG_USAGE = [
         "'alphabeta:depth=3' needs a name of its own: alph",
     ),
     (
+        ("tournament", "random:seed=4", "greedy", "--game", "nim"),
+        "random: random has no setting 'seed': it has none",
+    ),
+    (
+        ("tournament", "random", "deep=alphabeta:depth=x", "--game", "nim"),
+        "deep: alphabeta: depth is 'x': an integer from 1 to 64",
+    ),
+    (
         ("tournament", "random", "x=alphabeta:depth", "--game", "nim"),
         "x: 'depth' is no setting: write KEY=VALUE, like x",
     ),

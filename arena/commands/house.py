@@ -11,9 +11,10 @@ from arena.commands.config import ServerSettings
 from arena.house.demo import demo_bots
 from arena.house.house import Household
 from arena.house.tokens import tokens
-from arena.house.words import HouseBot, check, house_bots
+from arena.house.words import HouseBot, house_bots
 from arena.network.binding import bound, port_of
 from arena.processes.environment import passed
+from arena.processes.reference import check_settings
 from arena.server.arena import Arena
 from arena.store.store import Store
 from protocol.errors import UsageFault
@@ -28,7 +29,7 @@ FOLDER = "house"
 def housed(settings: ServerSettings) -> list[HouseBot]:
     """The bots that the settings ask for. Raises `UsageFault`, also for a setting that a bot does not have."""
     asked = house_bots(settings.house)
-    check(asked)
+    check_settings({f"the house bot {bot.name}": bot.command for bot in asked})
     bots = [bot.with_options("--open") for bot in asked]
     if settings.demo:
         ours = {folded(bot.name) for bot in bots}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -37,19 +36,6 @@ def house_bots(text: str) -> list[HouseBot]:
     bots = [_bot(word, known) for word in found]
     check_names([bot.name for bot in bots])
     return bots
-
-
-def check(bots: Sequence[HouseBot]) -> None:
-    """Ask each bot's own program whether it can be started so, all at once. Raises `UsageFault` with what it said."""
-    asked = [
-        (bot, subprocess.Popen((*bot.command, "--check"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))  # noqa: S603 - ours
-        for bot in bots
-        if "--set" in bot.command
-    ]
-    said = [(bot, asking.communicate()[1].strip(), asking.returncode) for bot, asking in asked]
-    for bot, words, code in said:
-        if code:
-            raise UsageFault(f"the house bot {bot.name}: {words.removeprefix('arena-bot: ') or f'exit code {code}'}")
 
 
 def _begins(part: str, known: Sequence[str]) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 
 from protocol.errors import UsageFault
@@ -26,6 +27,22 @@ def reference_command(spec: BotSpec) -> tuple[str, ...]:
         for key, value in values.items():
             command += [option, f"{key}={value}"]
     return tuple(command)
+
+
+def check_settings(commands: Mapping[str, Sequence[str]]) -> None:
+    """Ask the program of each bot that is given settings whether it has them, all at once. `commands` are by name.
+
+    Raises `UsageFault` with what the first said that has not.
+    """
+    asked = [
+        (name, subprocess.Popen((*command, "--check"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))  # noqa: S603 - ours
+        for name, command in commands.items()
+        if "--set" in command
+    ]
+    said = [(name, asking.communicate()[1].strip(), asking.returncode) for name, asking in asked]
+    for name, words, code in said:
+        if code:
+            raise UsageFault(f"{name}: {words.removeprefix('arena-bot: ') or f'exit code {code}'}")
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.processes.reference import check_names, known_bots, reference_command
+from arena.processes.reference import check_names, check_settings, known_bots, reference_command
 from protocol.errors import UsageFault
 from protocol.launch import BotSpec, parted, spec_of
 
@@ -28,10 +28,12 @@ def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process
     """The bots that `words` name: `BOT`, `NAME=BOT`, `NAME=BOT:KEY=VALUE,…` or `NAME=COMMAND LINE`; where they play
     in process `NAME=FILE.py` and `NAME=FILE.py:CLASS` too, and of command lines only `python FILE.py`.
 
-    `defaults` are settings for every reference bot that knows them. Raises `UsageFault`.
+    `defaults` are settings for every reference bot that knows them. Raises `UsageFault`, also for a setting that a bot
+    says it does not have.
     """
     known = known_bots()
     found = [_contestant(word, known, defaults, in_process=in_process) for word in words]
+    check_settings({contestant.name: contestant.command for contestant in found if contestant.reference})
     check_names([contestant.name for contestant in found])
     if len(found) < 2:
         raise UsageFault(f"a tournament takes two bots or more; there are {', '.join(known)}, or NAME=COMMAND LINE")
@@ -42,11 +44,13 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
     given, what = parted(word)
     bot, _, text = what.partition(":")
     name = bot if given is None else given
-    if given is None and text:
-        raise UsageFault(f"{word!r} needs a name of its own: {name}-2={word}")
     if bot in known:
         spec = spec_of(word, "", defaults)
-        return Contestant(name, reference_command(spec), reference=True, spec=spec)
+        asked = reference_command(spec)
+        if given is None and text:
+            check_settings({name: asked})  # a name would not help a setting that is none
+            raise UsageFault(f"{word!r} needs a name of its own: {name}-2={word}")
+        return Contestant(name, asked, reference=True, spec=spec)
     try:
         command = shlex.split(what)
     except ValueError as exc:

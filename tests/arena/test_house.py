@@ -12,7 +12,8 @@ from arena.house import house
 from arena.house.demo import demo_bots
 from arena.house.house import begin_anew
 from arena.house.tokens import tokens
-from arena.house.words import check, house_bots
+from arena.house.words import house_bots
+from arena.processes.reference import check_settings
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import call
@@ -58,12 +59,8 @@ def test_what_is_no_house_is_said_in_a_line_before_anything_starts(tmp_path: Pat
     assert not (tmp_path / "data").exists()
 
 
-def test_bots_without_settings_need_no_asking() -> None:
-    check(house_bots("random,greedy"))
-
-
 def test_the_bots_of_a_demo_have_the_settings_that_they_are_given() -> None:
-    check(demo_bots())
+    check_settings({bot.name: bot.command for bot in demo_bots()})
 
 
 def test_a_demo_seeks_in_every_game_with_names_of_their_own() -> None:
