@@ -1,10 +1,11 @@
-"""The games as environments of reinforcement learning (PettingZoo's AEC), and what a learner sees of them.
+"""The games as environments of reinforcement learning (PettingZoo, Gymnasium), and what a learner sees of them.
 
-`env` needs the extra `rl`; `encoding_of`, by which a learnt policy plays in an arena, needs numpy alone.
+`env` and `Single` need the extra `rl`; `encoding_of`, by which a learnt policy plays in an arena, needs numpy alone.
 """
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from protocol.errors import UsageFault
@@ -12,25 +13,25 @@ from protocol.errors import UsageFault
 if TYPE_CHECKING:
     from bots.environments.encodings import encoding_of
     from bots.environments.environment import env
+    from bots.environments.single import Single
 
-__all__ = ["encoding_of", "env"]
+__all__ = ["Single", "encoding_of", "env"]
 
+_WHERE = {
+    "Single": "bots.environments.single:Single",
+    "encoding_of": "bots.environments.encodings:encoding_of",
+    "env": "bots.environments.environment:env",
+}
 _NEEDED = ("gymnasium", "numpy", "pettingzoo")
 
 
 def __getattr__(name: str) -> Any:
-    """`env` and `encoding_of`, imported when they are asked for. Raises `UsageFault` without the extra `rl`."""
+    """What is offered here, imported when it is asked for. Raises `UsageFault` without the extra `rl`."""
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        if name == "encoding_of":
-            from bots.environments.encodings import encoding_of
-
-            return encoding_of
-        if name == "env":
-            from bots.environments.environment import env
-
-            return env
+        return resolve_name(_WHERE[name])
     except ModuleNotFoundError as exc:
         if exc.name not in _NEEDED:
             raise
         raise UsageFault(f"bots.environments needs {exc.name}: pip install 'bot-arena[rl]'") from exc
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,7 +29,11 @@ REWARD_OF_A_POINT = 2.0
 
 
 def env(
-    game: str, config: Mapping[str, Any] | None = None, *, luck: str = Nothing.name, render_mode: str | None = None
+    game: str,
+    config: Mapping[str, Any] | None = None,
+    *,
+    luck: str | None = Nothing.name,
+    render_mode: str | None = None,
 ) -> AECEnv:
     """The environment of `game` under `config`, in the wrapper that says what was called out of order.
 
@@ -46,8 +50,8 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
     what they share for seats that tie; they sum to 0. Nothing is truncated: a limit of plies or rounds is one of the
     rules. `reset(seed=…)` fixes the dice of this game and of those after the resets without a seed that follow.
 
-    With `luck`, the name of a value of `measuring.values`, what the dice gave is taken off again, from every agent's
-    reward after every throw: what a policy can expect of a game stays the same, whatever the value, and varies less.
+    With `luck`, the name of a value of `measuring.values` or None for the best, what the dice gave is taken off every
+    agent's reward after every throw: what a policy can expect stays the same, whatever the value, and varies less.
     """
 
     def __init__(
@@ -55,7 +59,7 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         game: str,
         config: Mapping[str, Any] | None = None,
         *,
-        luck: str = Nothing.name,
+        luck: str | None = Nothing.name,
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
