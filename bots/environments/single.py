@@ -11,6 +11,7 @@ from gymnasium import Env
 from bots.environments.base import Mask, Vector
 from bots.environments.environment import Environment
 from measuring.value import Nothing
+from protocol.errors import UsageFault
 
 Opponent = Callable[[Vector, Mask, np.random.Generator], int]
 """(vector, mask, random): the action of a seat that sees this."""
@@ -22,7 +23,8 @@ def at_random(vector: Vector, mask: Mask, random: np.random.Generator) -> int:
 
 
 class Single(Env[Vector, np.int64]):
-    """A learner in a seat that is drawn for each game, while `opponent` plays all others.
+    """A learner in a seat that is drawn for each game, while `opponent` plays all others. Games in which it is out
+    before its first turn are left out.
 
     Observations are vectors of the game's encoding, rewards those of `Environment`, which says what `luck` is. The
     legal actions are `action_masks()`, as sb3-contrib asks for them. A masked action raises `IllegalMove`.
@@ -47,12 +49,17 @@ class Single(Env[Vector, np.int64]):
         self.action_space = self.world.action_space(first)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Vector, dict[str, Any]]:
-        """Begin a new game; `options` has no meaning here."""
+        """Begin a new game; `options` has no meaning here. Raises `UsageFault` where nobody ever has a turn."""
         super().reset(seed=seed)
         self.world.reset(seed)
-        self.agent = str(self.np_random.choice(self.world.possible_agents))
-        vector, *_ = self._proceed()
-        return vector, {}
+        while True:
+            if all(self.world.terminations.values()):
+                raise UsageFault(f"{self.world}: under this config the game is over before it begins")
+            self.agent = str(self.np_random.choice(self.world.possible_agents))
+            vector, _, out, *_ = self._proceed()
+            if not out:
+                return vector, {}
+            self.world.reset()
 
     def step(self, action: np.int64) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
         """Play a move, and those of the others up to the learner's next turn or end."""

@@ -3,6 +3,7 @@ needs numpy alone.
 """
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,6 +39,7 @@ class Policy:
 
 class Learnt(Bot):
     games = ("risk-duel",)
+    settings: ClassVar = {"policy": "the file that train.py wrote"}
 
     def __init__(self, name, policy=KEPT):
         super().__init__(name)

@@ -1,0 +1,79 @@
+"""One seat of a game for a learner: the others play by themselves, and nothing that it is rewarded for is lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gymnasium import Env
+
+from bots.environments import Single
+from bots.environments.base import Mask, Vector
+from bots.environments.single import at_random
+from protocol.errors import IllegalMove, UsageFault
+
+GAMES = [("tictactoe", {}), ("risk-duel", {}), ("risk-campaign", {"map": "south-america", "players": 4})]
+
+
+def first(vector: Vector, mask: Mask, random: np.random.Generator) -> int:
+    return int(np.flatnonzero(mask)[0])
+
+
+def play(world: Single, seed: int | None) -> tuple[float, str]:
+    """What the learner, moving at random, got in all, and where it sat."""
+    vector, _ = world.reset(seed=seed)
+    total, over = 0.0, False
+    while not over:
+        assert vector in world.observation_space
+        action = at_random(vector, world.action_masks(), world.np_random)
+        vector, reward, over, _, _ = world.step(np.int64(action))
+        total += reward
+    assert not world.action_masks().any()
+    return total, world.agent
+
+
+@pytest.mark.parametrize(("game", "config"), GAMES)
+def test_the_learner_gets_what_its_seat_is_worth_and_sits_in_every_one(game: str, config: dict[str, object]) -> None:
+    world = Single(game, config)
+    assert isinstance(world, Env)
+    sat = set()
+    for seed in range(30):
+        total, agent = play(world, seed)
+        ranks = world.world.rules.ranks(world.world.position)
+        seat = world.world.possible_agents.index(agent)
+        better = sum(rank < ranks[seat] for rank in ranks)
+        worse = sum(rank > ranks[seat] for rank in ranks)
+        if world.world.rules.to_move(world.world.position) is None:
+            assert total == pytest.approx((worse - better) / (len(ranks) - 1))
+        sat.add(agent)
+    assert sat == set(world.world.possible_agents)
+
+
+def test_a_game_that_is_over_before_it_begins_is_refused() -> None:
+    with pytest.raises(UsageFault, match="nim_v1: under this config the game is over before it begins"):
+        Single("nim", {"heaps": [0]}).reset()
+
+
+def test_luck_in_the_opponents_throws_is_taken_off_too() -> None:
+    returns = [play(Single("risk-duel", {"map": "australia"}, luck=luck), 3)[0] for luck in ("none", "features-1")]
+    assert returns[0] in (-1, 1)
+    assert returns[1] not in (-1, 0, 1)
+    spreads = [
+        np.std([play(world, seed)[0] for seed in range(100)])
+        for world in (Single("risk-duel", luck="none"), Single("risk-duel", luck="features-1"))
+    ]
+    assert spreads[1] < 0.6 * spreads[0]
+
+
+def test_the_same_seed_gives_the_same_game_whoever_the_opponent_is() -> None:
+    for opponent in (at_random, first):
+        one, other = (Single("risk-duel", opponent=opponent) for _ in range(2))
+        assert [play(one, seed) for seed in (5, None, None)] == [play(other, seed) for seed in (5, None, None)]
+
+
+def test_a_masked_action_is_refused_and_the_board_drawn_where_asked_for() -> None:
+    world = Single("tictactoe", opponent=first, render_mode="ansi")
+    world.reset(seed=1)
+    taken = int(np.flatnonzero(world.action_masks() == 0)[0]) if not world.action_masks().all() else 9
+    with pytest.raises(IllegalMove, match="is masked"):
+        world.step(np.int64(taken))
+    assert str(world.render()).count("\n") == 2
