@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -51,8 +52,12 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 def points(result: Result) -> list[float]:
-    """Each seat's points: the share of the other seats that it left behind, ties counting half; 1 for a win of two."""
-    ranks = [seat.rank for seat in result.seats]
+    """Each seat's points, by its rank."""
+    return points_of([seat.rank for seat in result.seats])
+
+
+def points_of(ranks: Sequence[int]) -> list[float]:
+    """By seat, the share of the other seats that it left behind, ties counting half; 1 for a win of two."""
     others = len(ranks) - 1
     return [(sum(other > rank for other in ranks) + (ranks.count(rank) - 1) / 2) / others for rank in ranks]
 

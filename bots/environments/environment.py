@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from operator import index
 from typing import Any
@@ -21,11 +21,12 @@ from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.moves import illegal
 from protocol.shown import few, shown
+from referee.result import points_of
 
 Observation = dict[str, Any]
 
 REWARD_OF_A_POINT = 2.0
-"""Luck is in points, of which a win is 1 and the last place 0."""
+"""A win is 1 point and a reward of 1, the last place 0 points and a reward of −1."""
 
 
 def env(
@@ -141,12 +142,18 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         mover = self.rules.to_move(position)
         if mover is not None:
             self.agent_selection = self.possible_agents[mover]
-        ranks = self.rules.ranks(position) if mover is None or self.rules.seats > 2 else ()
+        if mover is None or self.rules.seats > 2:
+            self._settle(over=mover is None)
+
+    def _settle(self, *, over: bool) -> None:
+        """Terminate and reward those whose rank is settled: all when it is `over`, before that who is out."""
+        ranks = self.rules.ranks(self.position)
+        points = points_of(ranks)
         for agent in self.agents:
             seat = self._seats[agent]
-            if not self.terminations[agent] and (mover is None or (ranks and ranks[seat] > 1)):
+            if not self.terminations[agent] and (over or ranks[seat] > 1):
                 self.terminations[agent] = True
-                self.rewards[agent] = _reward(ranks, seat)
+                self.rewards[agent] = REWARD_OF_A_POINT * points[seat] - 1
 
     def render(self) -> str | None:
         """The board drawn for a terminal, with `render_mode="ansi"`."""
@@ -154,10 +161,3 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
 
     def close(self) -> None:
         """Nothing is held open."""
-
-
-def _reward(ranks: Sequence[int], seat: int) -> float:
-    """The seats behind less the seats before, as a share of all others: −1 to 1."""
-    behind = sum(rank > ranks[seat] for rank in ranks)
-    before = sum(rank < ranks[seat] for rank in ranks)
-    return (behind - before) / (len(ranks) - 1)
