@@ -29,11 +29,20 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
     )
     add_options(parser)
     parser.add_argument("--version", default="", help="of the program, to be shown and recorded")
-    parser.add_argument("program", metavar="PROGRAM", help="what is run: a path, or a name on PATH")
-    parser.add_argument("arguments", metavar="ARGUMENT", nargs="*", help="what the program is given")
-    read = parser.parse_args(args)
-    bot = Piped(Path(read.program).stem, [read.program, *read.arguments], read.version)
+    own, program = _parted(args)
+    read = parser.parse_args(own)
+    if not program:
+        raise UsageFault(f"there is no program to run: give it at the end, as in {prog_name} --game nim -- ./mybot")
+    bot = Piped(Path(program[0]).stem, program, read.version)
+    options = given(read)
+    bot.begin()
     try:
-        play(bot, given(read), Given())
+        play(bot, options, Given())
     finally:
         bot.close()
+
+
+def _parted(args: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The words before the first `--`, and those after it, which are the program's as they are."""
+    at = args.index("--") if "--" in args else len(args)
+    return args[:at], args[at + 1 :]

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
 from bots.piping.lines import Passed, Unusable, answer, asked, shown, told
@@ -16,7 +15,6 @@ from bots.piping.program import Gone, Program, Silent, TooMuch
 from machine.children import ending
 from protocol import launch
 from protocol.errors import UsageFault
-from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 from protocol.shown import printable
 
@@ -52,11 +50,9 @@ class Piped(Bot):
         self._idle: list[Program] = []
         self._matches: dict[str, _Match] = {}
 
-    def warm_up(self, game: Game[Any, Any] | None) -> None:
+    def begin(self) -> None:
         """Have a program wait for the first match. Raises `UsageFault` where it can't be started."""
-        with self._lock:
-            if not self._idle:
-                self._idle.append(self._started())
+        self._idle.append(self._started())
 
     def prepare(self, start: Start) -> None:
         line = told(start)

@@ -50,7 +50,7 @@ def turn(ply: int = 0, clock: int = 60_000, events: Sequence[Event] = ()) -> Tur
 def piped(program: str, start: messages.Start) -> Iterator[Piped]:
     """A shell's program as a bot, with a match begun."""
     bot = Piped("mine", ["sh", "-c", program])
-    bot.warm_up(None)
+    bot.begin()
     bot.prepare(start)
     try:
         yield bot

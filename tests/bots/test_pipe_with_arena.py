@@ -1,0 +1,141 @@
+"""`arena-bot pipe` as its users start it: in tournaments, on a server, stopped, killed, with a program that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from commands import Done, call, descendants, ends, run, started
+from patience import WITHIN
+from players import player
+
+ANSWER = """case $line in *legal*) moves=${line#*'"legal":['}; echo "${moves%%\\}*}}";; esac"""
+PIPE = f"{sys.executable} -m bots pipe --"
+
+
+def script(folder: Path, name: str, text: str) -> Path:
+    """A program in the shell."""
+    made = folder / name
+    made.write_text(f"#!/bin/sh\n{text}\n")
+    made.chmod(0o755)
+    return made
+
+
+def test_programs_that_fail_lose_and_leave_no_match_hanging(tmp_path: Path) -> None:
+    programs = {
+        "rubbish": "echo hello; while read -r line; do echo hello; done",
+        "dead": "exit 1",
+        "dies": "read -r start; read -r turn; exit 1",
+        "silent": "cat >/dev/null",
+        "deaf": "exec tail -f /dev/null",
+        "half": "read -r start; read -r turn; printf '{'; cat >/dev/null",
+        "endless": "exec yes",
+        "illegal": """while read -r line; do case $line in *legal*) echo '{"heap":0,"take":99}';; esac; done""",
+    }
+    bots = [f"{name}={PIPE} {script(tmp_path, name, text)}" for name, text in programs.items()]
+    words = ["random", *bots, "--format", "gauntlet", "--game", "nim", "--clock", "1+0"]
+    done = run("arena", "tournament", *words, "--data", f"{tmp_path}/data")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("nim gauntlet, 8 matches (resigned 4, timeout 3, illegal 1)"), done.stdout
+    assert re.search(r"^1 +random +8 +8 ", done.stdout, re.MULTILINE)
+
+
+def test_a_program_that_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    words = script(tmp_path, "words", "")
+    words.write_text("just words")
+    script(tmp_path, "strange", "").write_text("#!/no/such/shell\n")
+    closed = script(tmp_path, "closed", "")
+    closed.chmod(0o644)
+    assert_refused(
+        refused("nosuch"), "there is no program 'nosuch': give its path, as in ./mybot, or a name that is on PATH"
+    )
+    assert_refused(refused(str(closed)), f"'{closed}' can't be executed: chmod +x {closed}")
+    assert_refused(
+        refused(f"{words}"), f"'{words}' is no program: a script begins with #!/bin/sh, or is given after its"
+    )
+    assert_refused(
+        refused(f"{tmp_path}/strange"), f"'{tmp_path}/strange' names an interpreter in its first line, after #!"
+    )
+
+
+def test_without_a_program_it_says_where_one_goes() -> None:
+    says = "there is no program to run: give it at the end, as in arena-bot pipe --game nim -- ./mybot"
+    assert_refused(call("arena-bot", "pipe", "--game", "nim"), says)
+    assert_refused(call("arena-bot", "pipe", "--game", "nim", "--"), says)
+
+
+def refused(program: str) -> Done:
+    return call("arena-bot", "pipe", "--game", "nim", "--", program, "--option")
+
+
+def assert_refused(done: Done, says: str) -> None:
+    assert done.err.startswith(f"arena-bot: {says}")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+def test_words_after_the_dashes_are_the_programs(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    wordy = script(tmp_path, "wordy", f'echo "$@" >{said}; cat >/dev/null')
+    words = [
+        "--game",
+        "nim",
+        "--patience",
+        "0",
+        "--url",
+        "ws://127.0.0.1:9",
+        "--",
+        str(wordy),
+        "--game",
+        "chess",
+        "--",
+        "-h",
+    ]
+    done = run("arena-bot", "pipe", *words, XDG_CONFIG_HOME=str(tmp_path))
+    assert (done.returncode, said.read_text()) == (1, "--game chess -- -h\n")
+    assert done.stderr.startswith("wordy: no arena answers at ws://127.0.0.1:9"), "the name is the program's"
+
+
+async def test_several_matches_at_once_have_a_process_each(port: int, tmp_path: Path) -> None:
+    heard = tmp_path / "heard"
+    heard.mkdir()
+    mine = script(tmp_path, "mine", f'while read -r line; do echo "$line" >>{heard}/$$; {ANSWER}; done')
+    url = f"ws://127.0.0.1:{port}"
+    words = [sys.executable, "-m", "bots", "pipe", "--url", url, "--game", "nim", "--slots", "2", "--matches", "2"]
+    environ = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+    async with player(url, "one") as one, player(url, "other") as other:
+        process = await asyncio.create_subprocess_exec(*words, "--", str(mine), env=environ)
+        try:
+            for opponent in (one, other):
+                await opponent.seek()
+                await opponent.begin()
+            await asyncio.gather(one.play(), other.play())
+            assert await asyncio.wait_for(process.wait(), WITHIN) == 0
+        finally:
+            if process.returncode is None:
+                process.kill()
+    told = [file.read_text().splitlines() for file in heard.iterdir()]
+    assert len(told) == 2
+    for lines in told:
+        assert (sum('"type":"start"' in line for line in lines), '"type":"end"' in lines[-1]) == (1, True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_whatever_ends_it_ends_the_program_and_all_that_it_started(tmp_path: Path, number: signal.Signals) -> None:
+    began = tmp_path / "began"
+    began.mkdir()
+    deaf = script(tmp_path, "deaf", f"trap '' TERM INT HUP; (tail -f /dev/null) & touch {began}/it; tail -f /dev/null")
+    words = ["--game", "nim", "--url", "ws://127.0.0.1:9", "--", str(deaf)]
+    with started("arena-bot", "pipe", *words, XDG_CONFIG_HOME=str(tmp_path)) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        family = descendants(process.pid)
+        process.send_signal(number)
+        process.communicate(timeout=WITHIN)
+    assert len(family) >= 2
+    assert all(ends(pid) for pid in family)
