@@ -22,6 +22,17 @@ _IMPORT = re.compile(
 _NAME = re.compile(r"[\w.]+")
 
 
+@cache
+def digest_of_all() -> str:
+    """What all of bot-arena here is made of, code and data, in hexadecimal. Raises `OSError` as `digest`."""
+    held = hashlib.sha256()
+    for package in ("arena", *_OURS):
+        for file in sorted((_HOME / package).rglob("*.*")):
+            if file.suffix in (".py", ".toml"):
+                held.update(f"{file.relative_to(_HOME)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return held.hexdigest()[:16]
+
+
 def digest(module: Path) -> str:
     """What all the sources of a module hold, in hexadecimal. Raises `OSError` where one cannot be read."""
     held = "".join(_read(file)[0] for file in sorted(sources(module)))

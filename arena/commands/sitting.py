@@ -22,6 +22,7 @@ from arena.tournament.storing import store_all
 from arena.tournament.terms import MatchReport, Terms
 from machine.crew.cluster import cluster
 from machine.crew.workers import Crew, processes
+from machine.sources import digest_of_all
 
 
 class Sitting(NamedTuple):
@@ -58,6 +59,7 @@ def sitting(
         logs=plan.logs(options.data).absolute(),
         value=value,
         in_process=options.in_process,
+        sources=None if options.dask is None else digest_of_all(),
     )
     with _workers(options) as crew:
         yield Sitting(terms, crew, store, console)

@@ -127,6 +127,8 @@ def entered(options: Options) -> Entered:
 def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:
     """What the bots find around them. Raises `UsageFault` for options that don't fit, `ArenaFault` for no sandbox."""
     variables = passed(environ, options.pass_env)
+    if options.dask is not None:  # there, the worker's own are passed
+        variables = {name: variables[name] for name in options.pass_env}
     if options.sandbox not in KINDS:
         raise UsageFault(f"there is no sandbox {options.sandbox!r}: one of {', '.join(KINDS)}")
     if options.memory < LEAST_MEMORY_MIB:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from arena.ratings.pairing import Pairing
 from arena.store.times import utc
 from arena.tournament.contestants import Contestant
-from arena.tournament.terms import MatchReport, Terms
-from protocol.errors import ArenaFault, UsageFault
+from arena.tournament.terms import MOST_WORDS, MatchReport, Terms, write_down
+from protocol.errors import UsageFault
 from protocol.games.base import Game
 from protocol.launch import PLAYERS, BotSpec
 
@@ -36,20 +36,21 @@ class Guests:
             for one in plan.contestants
             if one.spec is not None
         ]
+        self._words: list[tuple[str, bytes]] = []
         self._players = _players(specs, plan.rules, self._say)
 
     def play(self, match: Pairing) -> MatchReport:
         """The match, played. Raises `Fault` when a bot can't go on."""
-        return MatchReport(self._players.play(*self._terms.plan.header_of(match, utc(), lambda bot: "")))
+        closed = self._players.play(*self._terms.plan.header_of(match, utc(), lambda bot: ""))
+        words, self._words = tuple(self._words), []
+        return MatchReport(closed, words=words)
 
     def _say(self, bot: str, line: str) -> None:
-        log = self._terms.logs / f"{bot}.log"
-        try:
-            log.parent.mkdir(parents=True, exist_ok=True)
-            with log.open("a") as file:
-                file.write(f"{line}\n")
-        except OSError as exc:
-            raise ArenaFault(f"the log {log} can't be written: {exc.strerror}") from exc
+        words = f"{line}\n".encode(errors="replace")
+        if self._terms.sources is None:
+            write_down(self._terms.logs, bot, words)
+        else:
+            self._words.append((bot, words[-MOST_WORDS:]))
 
 
 def _players(specs: Sequence[BotSpec], game: Game[Any, Any], say: Any = lambda bot, line: None) -> Any:

@@ -7,7 +7,9 @@ import contextlib
 import fcntl
 import logging
 import os
+import shutil
 import signal
+import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterator
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from arena.ratings.pairing import Pairing
 from arena.tournament.table import Table
-from arena.tournament.terms import MatchReport, Terms
+from arena.tournament.terms import Failed, MatchReport, Terms
 from machine import event_loop
 from machine.prctl import keep_private
 from protocol.errors import ArenaFault
@@ -31,11 +33,51 @@ T = TypeVar("T")
 log = logging.getLogger("arena.tournament")
 
 
+class _Place(NamedTuple):
+    """A folder that is one table's alone; `lock` tells so to others, without one the folder goes with the table."""
+
+    folder: Path
+    lock: int | None = None
+
+    @classmethod
+    def here(cls, logs: Path) -> _Place:
+        """`logs`, or the first of the folders 2, 3, … in it that is free. Raises `ArenaFault`."""
+        for number in count(1):
+            folder = logs if number == 1 else logs / str(number)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                lock = os.open(folder, os.O_RDONLY)
+            except OSError as exc:
+                raise ArenaFault(f"the folder of logs {folder} can't be made: {exc.strerror}") from exc
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(lock)
+            else:
+                return cls(folder, lock)
+        raise AssertionError("numbers do not end")
+
+    @classmethod
+    def apart(cls) -> _Place:
+        """Among what is temporary. Raises `ArenaFault`."""
+        try:
+            return cls(Path(tempfile.mkdtemp(prefix="arena-")))
+        except OSError as exc:
+            raise ArenaFault(f"no folder for logs can be made in {tempfile.gettempdir()}: {exc.strerror}") from exc
+
+    def leave(self) -> None:
+        """Give it up."""
+        if self.lock is None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        else:
+            os.close(self.lock)
+
+
 class _Kept(NamedTuple):
-    """A table, and the lock on the folder where its bots' logs are."""
+    """A table that matches are played at, and where."""
 
     table: Table
-    lock: int
+    place: _Place
 
 
 class Hall:
@@ -53,8 +95,8 @@ class Hall:
             signal.signal(signal.SIGTERM, self._terminate)
 
     @contextlib.contextmanager
-    def table(self, terms: Terms) -> Iterator[Callable[[Pairing], MatchReport]]:
-        """What plays a match at a table that is nobody else's. Raises `ArenaFault`, and so does playing."""
+    def table(self, terms: Terms) -> Iterator[Callable[[Pairing], MatchReport | Failed]]:
+        """What plays a match at a table that is nobody else's. Raises `ArenaFault`."""
         kept = self._run(self._take(terms))
         try:
             yield lambda match: self._run(self._play(terms.key, kept.table, match))
@@ -71,12 +113,20 @@ class Hall:
     async def _take(self, terms: Terms) -> _Kept:
         if self._free[terms.key]:
             return self._free[terms.key].pop()
-        folder, lock = _folder_of_its_own(terms.logs)
-        kept = _Kept(Table(terms, folder), lock)
-        await kept.table.open()
+        place = _Place.here(terms.logs) if terms.sources is None else _Place.apart()
+        try:
+            kept = _Kept(Table(terms, place.folder), place)
+        except BaseException:
+            place.leave()
+            raise
+        try:
+            await kept.table.open()
+        except BaseException:
+            await _close(kept)
+            raise
         return kept
 
-    async def _play(self, key: str, table: Table, match: Pairing) -> MatchReport:
+    async def _play(self, key: str, table: Table, match: Pairing) -> MatchReport | Failed:
         task = asyncio.current_task()
         assert task is not None
         self._playing[task] = key
@@ -124,22 +174,4 @@ def hall() -> Hall:
 async def _close(kept: _Kept) -> None:
     for fault in await kept.table.close():
         log.error("a table did not close as it should: %s", fault)
-    os.close(kept.lock)
-
-
-def _folder_of_its_own(logs: Path) -> tuple[Path, int]:
-    """`logs`, or the first of the folders 2, 3, … in it where no other table writes; and the lock that tells so."""
-    for number in count(1):
-        folder = logs if number == 1 else logs / str(number)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            lock = os.open(folder, os.O_RDONLY)
-        except OSError as exc:
-            raise ArenaFault(f"the folder of logs {folder} can't be made: {exc.strerror}") from exc
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-        else:
-            return folder, lock
-    raise AssertionError("numbers do not end")
+    kept.place.leave()

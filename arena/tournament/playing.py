@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from arena.ratings.pairing import Pairing
-from arena.tournament.terms import Failed, MatchReport, Terms
+from arena.tournament.terms import Failed, MatchReport, Terms, write_down
 from arena.tournament.worker import leave, referee
 from machine.crew.workers import Crew, spread_chunks
 
@@ -21,6 +21,8 @@ def play(terms: Terms, matches: Sequence[Pairing], crew: Crew) -> Iterator[Seque
     due = 0
     try:
         for start, replies in spread_chunks(crew, partial(referee, terms), matches):
+            for bot, words in (words for reply in replies for words in reply.words):
+                write_down(terms.logs, bot, words)
             reports = [reply for reply in replies if isinstance(reply, MatchReport)]
             early.update(enumerate(reports, start))
             ready = []

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
+import os
 import secrets
+import shutil
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from arena.network.gate import Access
 from arena.network.places import Bounds
+from arena.processes.environment import passed
 from arena.processes.orders import Order
 from arena.processes.process import BotCrashed, BotProcess, Crash
 from arena.ratings.pairing import Pairing
@@ -26,10 +30,10 @@ from arena.store.times import utc
 from arena.tournament.assigning import assigned
 from arena.tournament.contestants import Contestant
 from arena.tournament.door import FixedDoor
-from arena.tournament.terms import MatchReport, Terms
+from arena.tournament.terms import MOST_WORDS, Failed, MatchReport, Terms, Words
 from protocol import launch
 from protocol.close_codes import GOING_AWAY
-from protocol.errors import ArenaFault
+from protocol.errors import ArenaFault, Fault
 from protocol.reasons import DISCONNECTED, NO_SHOW
 from referee.closing import Closed
 
@@ -43,18 +47,21 @@ log = logging.getLogger("arena.tournament")
 
 
 class Table:
-    """`open`, `play` match after match, `close`. A bot is started for its first match, in the folder's log.
+    """`open`, `play` match after match, `close`. A bot is started for its first match; its log is in `folder`, which is
+    this table's alone, and lasts for as long as the bots are of interest.
 
     Where nothing goes on because of a bot that is not here for `hello_within` seconds, that bot is ended.
     """
 
-    def __init__(self, terms: Terms, logs: Path) -> None:
+    def __init__(self, terms: Terms, folder: Path) -> None:
         self._terms = terms
-        self._logs = logs
+        self._folder = folder
+        self._scratch = folder / "arena"
+        shutil.rmtree(self._scratch, ignore_errors=True)  # of one that was killed
+        self._scratch.mkdir(mode=0o700)
         self._tokens = {name: secrets.token_hex(32) for name in terms.plan.names}
         self._contestants = {one.name: (number, one) for number, one in enumerate(terms.plan.contestants)}
-        self._folder = TemporaryDirectory(prefix="arena-")
-        self._store = Store.open(Path(self._folder.name) / "arena.db")
+        self._store = Store.open(self._scratch / "arena.db")
         self._archive = Archive(self._store)
         self._arena: Arena
         self._port = 0
@@ -64,6 +71,8 @@ class Table:
         self._failure: BaseException | None = None
         self._restarts: set[asyncio.Task[None]] = set()
         self._notes: list[str] = []
+        self._told_of: Counter[str] = Counter()
+        """Bytes of each log that were handed in."""
         self.played = 0
         """Matches."""
 
@@ -76,7 +85,7 @@ class Table:
         """Listen. Raises `ArenaFault`."""
         self._arena = Arena(
             self._archive,
-            Journal(Path(self._folder.name) / "journal"),
+            Journal(self._scratch / "journal"),
             FixedDoor(self._tokens),
             self._terms.plan.clock,
             settle=self._settle,
@@ -86,19 +95,23 @@ class Table:
         )
         self._port = await self._arena.listen(HOST, 0)
 
-    async def play(self, match: Pairing) -> MatchReport:
-        """The match, played. Raises `ArenaFault` when a bot can't go on."""
-        await self._gather(match.seats)
-        self._over = asyncio.get_running_loop().create_future()
-        self._arena.begin(*self._terms.plan.header_of(match, utc(), self._arena.lobby.version))
-        closed = await self._over
+    async def play(self, match: Pairing) -> MatchReport | Failed:
+        """The match, played; or why no more can be."""
+        try:
+            await self._gather(match.seats)
+            self._over = asyncio.get_running_loop().create_future()
+            self._arena.begin(*self._terms.plan.header_of(match, utc(), self._arena.lobby.version))
+            closed = await self._over
+        except Fault as fault:
+            self._failure = self._failure or fault
+            return Failed(fault, self._words())
         self._over = None
         self.played += 1
         for seat in closed.result.seats:
             if seat.reason not in (DISCONNECTED, NO_SHOW):
                 self._bots[seat.bot].played()
         notes, self._notes = tuple(self._notes), []
-        return MatchReport(closed, notes=notes)
+        return MatchReport(closed, notes=notes, words=self._words())
 
     async def close(self) -> list[BaseException]:
         """End the arena and every bot, whatever goes wrong with one of them: what did."""
@@ -108,7 +121,7 @@ class Table:
         ended = await asyncio.gather(self._arena.close(GOING_AWAY), *stopping, return_exceptions=True)
         await self._archive.drain()
         self._store.close()
-        self._folder.cleanup()
+        shutil.rmtree(self._scratch, ignore_errors=True)
         return [fault for fault in ended if fault is not None]
 
     async def _gather(self, names: Sequence[str]) -> None:
@@ -134,7 +147,7 @@ class Table:
         name = contestant.name
         order = self._order(contestant, number)
         bot = BotProcess(
-            name, order, self._logs / f"{name}.log", self._crashed, partial(self._arena.take, address=name)
+            name, order, self._folder / f"{name}.log", self._crashed, partial(self._arena.take, address=name)
         )
         self._bots[name] = bot
         await bot.start()
@@ -143,6 +156,7 @@ class Table:
         """How a bot is run: reference bots, which are the arena's own, outside the sandbox."""
         plan, around, token = self._terms.plan, self._terms.surroundings, self._tokens[contestant.name]
         environment = {
+            **({} if self._terms.sources is None else passed(os.environ)),
             **around.variables,
             launch.URL: f"ws://{HOST}:{self._port}",
             launch.TOKEN_FD: "0",
@@ -180,13 +194,30 @@ class Table:
     def _crashed(self, bot: BotProcess, crash: Crash) -> None:
         """A process ended: its match is lost at once, and it is started again, but not for ever."""
         if bot.crashes >= MOST_CRASHES or not self._arena.lobby.known(bot.name):
-            self._fail(BotCrashed(str(crash)))
+            self._fail(BotCrashed(self._told(crash)))
             return
-        self._notes.append(str(crash))
+        self._notes.append(self._told(crash))
         self._arena.lobby.forfeit(bot.name)
         task = asyncio.create_task(self._restart(bot))
         self._restarts.add(task)
         task.add_done_callback(self._restarts.discard)
+
+    def _told(self, crash: Crash) -> str:
+        """In words, with the log as the head has it."""
+        return str(crash).replace(str(self._folder), str(self._terms.logs)) if self._terms.sources else str(crash)
+
+    def _words(self) -> Words:
+        """What bots wrote since this was asked, where it is to be handed in."""
+        if self._terms.sources is None:
+            return ()
+        words = []
+        for name, bot in self._bots.items():
+            with contextlib.suppress(OSError), bot.log.open("rb") as file:
+                end = file.seek(0, os.SEEK_END)
+                file.seek(max(self._told_of[name], end - MOST_WORDS))
+                self._told_of[name] = end
+                words.append((name, file.read()))
+        return tuple((name, text) for name, text in words if text)
 
     async def _restart(self, bot: BotProcess) -> None:
         try:

@@ -11,7 +11,7 @@ from arena.store.finishing import Finished
 from arena.store.luck import MatchLuck
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import Surroundings
-from protocol.errors import Fault
+from protocol.errors import ArenaFault, Fault
 from referee.closing import Closed
 from referee.result import Result
 
@@ -22,12 +22,18 @@ They begin anew whenever a bot comes in, as bots warm up one after the other; a 
 """
 
 
+Words = tuple[tuple[str, bytes], ...]
+"""Bots and what they have written since the last report, where that is handed in: the last `MOST_WORDS` bytes of it."""
+MOST_WORDS = 64 * 1024
+
+
 class Terms(Struct, frozen=True, kw_only=True):
     """How the matches of a plan are refereed, wherever that is done.
 
     `key` tells one sitting of the head from another: bots are kept running for it. `logs` is where what they write
     goes. `value` names what luck is measured by, None where it is not. `in_process`: bots have no processes of their
-    own.
+    own. `sources` are given where workers may be on other machines, `machine.sources.digest_of_all` of the head: they
+    refuse to play by other ones, and hand in what bots wrote, as the head's folder of logs is not theirs.
     """
 
     key: str
@@ -37,6 +43,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     value: str | None = None
     hello_within: float = HELLO_WITHIN
     in_process: bool = False
+    sources: str | None = None
 
 
 class MatchReport(NamedTuple):
@@ -45,6 +52,7 @@ class MatchReport(NamedTuple):
     closed: Closed
     luck: MatchLuck | None = None
     notes: tuple[str, ...] = ()
+    words: Words = ()
 
     @property
     def result(self) -> Result:
@@ -60,3 +68,15 @@ class Failed(NamedTuple):
     """Why no more matches can be played."""
 
     fault: Fault
+    words: Words = ()
+
+
+def write_down(logs: Path, bot: str, words: bytes) -> None:
+    """Put what a bot had to say into its log. Raises `ArenaFault`."""
+    log = logs / f"{bot}.log"
+    try:
+        logs.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as file:
+            file.write(words)
+    except OSError as exc:
+        raise ArenaFault(f"the log {log} can't be written: {exc.strerror}") from exc

@@ -7,15 +7,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from socket import gethostname
 
 from arena.ratings.pairing import Pairing
 from arena.store.luck import MatchLuck
 from arena.tournament.guests import Guests
 from arena.tournament.hall import hall
 from arena.tournament.terms import Failed, MatchReport, Terms
+from machine.sources import digest_of_all
 from measuring.luck import luck_of
 from measuring.values import value_of
-from protocol.errors import Fault
+from protocol import VERSION
+from protocol.errors import ArenaFault, Fault
 from protocol.reasons import VOID
 from referee.reading import read
 from referee.record import write_line
@@ -32,10 +35,13 @@ def referee(terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Fail
     """The matches, refereed one after the other; up to the first that can't be played, and why."""
     done: list[MatchReport | Failed] = []
     try:
+        _check_sources(terms)
         with _playing(terms) as play:
             for match in matches:
-                report = play(match)
-                done.append(report if terms.value is None else _measured(report, terms, match))
+                reply = play(match)
+                done.append(_measured(reply, terms, match) if isinstance(reply, MatchReport) else reply)
+                if isinstance(reply, Failed):
+                    break
     except Fault as fault:
         done.append(Failed(fault))
     return done
@@ -43,11 +49,21 @@ def referee(terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Fail
 
 def leave(key: str) -> None:
     """Let go of the bots that are kept for a sitting, whatever they play."""
-    hall().leave(key)
+    if hall.cache_info().currsize:
+        hall().leave(key)
+
+
+def _check_sources(terms: Terms) -> None:
+    """Raises `ArenaFault` where this is another bot-arena than that of the head."""
+    if terms.sources not in (None, digest_of_all()):
+        raise ArenaFault(
+            f"the worker on {gethostname()} has another bot-arena ({VERSION}, sources {digest_of_all()}) than the one "
+            f"here (sources {terms.sources}): install the same on all machines"
+        )
 
 
 @contextmanager
-def _playing(terms: Terms) -> Iterator[Callable[[Pairing], MatchReport]]:
+def _playing(terms: Terms) -> Iterator[Callable[[Pairing], MatchReport | Failed]]:
     """What plays a match, with nobody else's bots."""
     if not terms.in_process:
         with hall().table(terms) as play:
@@ -68,9 +84,9 @@ def _print_to(log: Path) -> None:
 
 
 def _measured(report: MatchReport, terms: Terms, match: Pairing) -> MatchReport:
-    """With its luck."""
+    """With its luck, where that is asked for."""
     closed = report.closed
-    if closed.result.reason == VOID:
+    if terms.value is None or closed.result.reason == VOID:
         return report
     value = value_of(terms.plan.game_of(match), terms.value)
     luck = luck_of(read(b"".join((*closed.lines, write_line(closed.footer))), closed.result.match), value)

@@ -50,7 +50,7 @@ class _Cluster(Crew):
     def farewell(self, work: Callable[[], object]) -> None:
         if self._client.status == "running":
             with suppress(OSError):
-                self._client.run(work)
+                self._client.run(work, on_error="ignore")
 
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         return self._send(pickle.dumps(_Errand(work, task)))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen
+from subprocess import PIPE, Popen
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 import chores
+from dask_cluster import dask, environ, scheduler
 from machine.crew.cluster import cluster
 from machine.crew.workers import Crew, processes, spread
 from patience import WITHIN
@@ -194,32 +194,3 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageFault, match=r"pip install 'bot-arena\[cluster\]'"), cluster("tcp://127.0.0.1:8786"):
         pass
-
-
-@contextmanager
-def scheduler() -> Iterator[tuple[str, int]]:
-    """The address and the process number of a scheduler without workers."""
-    with dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard") as process:
-        assert process.stderr is not None
-        found = None
-        while not found:
-            line = process.stderr.readline()
-            assert line, "the scheduler ended"
-            found = re.search(r"Scheduler at: *(tcp://\S+)", line)
-        yield found[1], process.pid
-
-
-@contextmanager
-def dask(what: str, *options: str) -> Iterator[Popen[str]]:
-    """A process of the cluster, killed at the end."""
-    command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *options]
-    stderr = PIPE if what == "scheduler" else DEVNULL
-    with Popen(command, stdout=DEVNULL, stderr=stderr, text=True, env=environ()) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def environ() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(TESTS)}
