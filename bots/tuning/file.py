@@ -8,9 +8,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 import tomli_w
@@ -25,10 +25,10 @@ from bots.tuning.tuning import Running, Tuning, check_tuning, command, config_te
 from machine.arguments import read_file
 from machine.writing import in_place_of, locked
 from protocol.errors import ArenaFault, UsageFault
+from protocol.fields import wrong
 from protocol.shown import shown
 from protocol.values import FileTable
 
-S = TypeVar("S", bound=Struct)
 _SCORES_A_LINE = 100
 _CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", None: "."}
 _SCORES = {character: score for score, character in _CHARACTERS.items()}
@@ -72,13 +72,16 @@ def read(name: str) -> Tuning:
     held = read_file(name)
     where = held.file if isinstance(held, FileTable) else shown(name)
     try:
-        kind = settings_of(str(held.get("game"))) if isinstance(held, dict) else SearchSettings
-        tuning = _tuning(msgspec.convert(held, _File[_search_form(kind)]), kind)  # type: ignore[misc]
+        if not isinstance(held, dict):
+            raise UsageFault("it is no table")
+        kind = settings_of(str(held.get("game")))
+        form = _file_form(kind)
+        if said := wrong(held, form):
+            raise UsageFault(said)
+        tuning = _tuning(msgspec.convert(held, form), kind)
         check_tuning(tuning)
         if differs := _difference(held, _document(tuning), ""):
             raise UsageFault(differs)
-    except msgspec.ValidationError as exc:
-        raise UsageFault(_refused(where, str(exc).replace("`$.", "`").replace("`", ""))) from exc
     except UsageFault as fault:
         raise UsageFault(_refused(where, str(fault))) from fault
     return tuning
@@ -144,12 +147,6 @@ class _Provenance(Struct):
     version: str
 
 
-def _search_form(kind: type[SearchSettings]) -> type[Struct]:
-    """The table `search` of a game with settings of this kind: they must all be there."""
-    own = [(field.name, field.type) for field in structs.fields(kind)]
-    return defstruct("_Search", [*own, ("depth", int | None, None), ("nodes", int | None, None)])
-
-
 class _Finished(Struct):
     population: str
 
@@ -159,21 +156,26 @@ class _Running(Struct):
     scores: str
 
 
-class _File(Struct, Generic[S]):
-    """What is read of a file; the rest follows from it."""
+class _File(Struct):
+    """What is read of a file, beside its search; the rest follows from it."""
 
     game: str
     provenance: _Provenance
-    method: Method
-    search: S
+    method: dict[str, Any]
     config: dict[str, Any]
     generations: list[_Finished] = []
     running: _Running | None = None
 
 
-def _tuning(file: _File[Any], kind: type[SearchSettings]) -> Tuning:
-    method, search = file.method, structs.asdict(file.search)
-    method.check()
+def _file_form(kind: type[SearchSettings]) -> type[Struct]:
+    """The file of a game with settings of this kind: in its table `search` they must all be there."""
+    own = [(field.name, field.type) for field in structs.fields(kind)]
+    search = defstruct("_Search", [*own, ("depth", int | None, None), ("nodes", int | None, None)])
+    return defstruct("_Searched", [("search", search)], bases=(_File,), kw_only=True)
+
+
+def _tuning(file: Any, kind: type[SearchSettings]) -> Tuning:
+    method, search = _method(file.method), structs.asdict(file.search)
     generations = []
     for number, table in enumerate(file.generations, 1):
         rows = _rows(table.population, method, f"population of generation {number}", len(EQUAL) + 1)
@@ -195,6 +197,16 @@ def _tuning(file: _File[Any], kind: type[SearchSettings]) -> Tuning:
         generations=tuple(generations),
         running=None if file.running is None else _read_running(file.running, method),
     )
+
+
+def _method(table: Mapping[str, Any]) -> Method:
+    names = [field.name for field in fields(Method)]
+    for key in names:
+        if key not in table:
+            raise UsageFault(f"there is no key method.{key}")
+    method = Method(**{key: table[key] for key in names})
+    method.check()
+    return method
 
 
 def _read_running(table: _Running, method: Method) -> Running:
