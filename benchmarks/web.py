@@ -1,6 +1,6 @@
 """The page measured, all of it: how fast it answers at a million matches, what it costs those who play, what it weighs.
 
-Runs pages/answers.py, pages/referee.py and pages/paint.py, each with its own data; each tells its options.
+Runs pages/answers.py, pages/watching.py and pages/paint.py, each with its own data; each tells its options.
 Usage: python benchmarks/web.py [--small]
 Exit status 1 if one fails.
 """
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAMS = ("answers", "referee", "paint")
+PROGRAMS = ("answers", "watching", "paint")
 
 
 def main() -> None:

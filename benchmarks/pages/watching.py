@@ -3,7 +3,7 @@ refreshed again and again, over those without.
 
 Pairs of bots play as fast as the arena lets them. Stretches alone and beside each of the others take turns; a ratio is
 that of a stretch to those alone before and after it. The watched match is one of those that are played at full speed.
-Usage: python benchmarks/pages/referee.py [--watchers 500] [--refreshes 10] [--pairs 16] [--seconds 5] [--rounds 8]
+Usage: python benchmarks/pages/watching.py [--watchers 500] [--refreshes 10] [--pairs 16] [--seconds 5] [--rounds 8]
        [--data DIR] [--small]
 Exit status 1 if a watcher lost its connection, or a page did not come.
 """

@@ -2,7 +2,7 @@
 
 Both run in this one program, over the same library, the same clients and the same number of connections, server and
 clients in a process each. A ply is one frame in and one frame out, as an echo is. The last line is `ratio N`.
-Usage: python benchmarks/referee.py [--connections 64] [--seconds 5] [--rounds 3] [--profile FILE]
+Usage: python benchmarks/server.py [--connections 64] [--seconds 5] [--rounds 3] [--profile FILE]
 """
 
 from __future__ import annotations
