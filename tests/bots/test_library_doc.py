@@ -1,0 +1,46 @@
+"""docs/library.md keeps its word: its programs print what it shows, and the names that it promises are there."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bots
+
+DOC = (Path(__file__).parents[2] / "docs" / "library.md").read_text()
+PROGRAMS = re.findall(r"^```python\n(.*?)^```\n\n^```text\n(.*?)^```$", DOC, re.DOTALL | re.MULTILINE)
+PROMISED = {
+    module: re.findall(r"`(\w+)`", names) for module, names in re.findall(r"^\| `([\w.]+)` \| (`.*) \|$", DOC, re.M)
+}
+
+
+def test_every_program_of_the_document_says_what_it_prints() -> None:
+    assert len(PROGRAMS) == DOC.count("```python") > 5
+
+
+@pytest.mark.parametrize(("program", "prints"), PROGRAMS, ids=range(len(PROGRAMS)))
+def test_a_program_of_the_document_prints_what_is_shown(
+    program: str, prints: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(program, "docs/library.md", "exec"), {"__name__": "__main__"})
+    assert said.getvalue() == prints
+
+
+@pytest.mark.parametrize("module", PROMISED)
+def test_what_is_promised_is_there_and_says_what_it_is(module: str) -> None:
+    found: dict[str, Any] = {name: getattr(import_module(module), name) for name in PROMISED[module]}
+    assert all(inspect.getdoc(value) for value in found.values())
+
+
+def test_all_that_bots_offers_is_promised() -> None:
+    assert sorted(bots.__all__) == sorted(PROMISED["bots"])
