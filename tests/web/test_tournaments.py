@@ -47,6 +47,15 @@ def test_tournaments_are_listed_with_how_far_they_are(visitor: Visitor, tourname
     assert "not finished" in page
 
 
+def test_what_is_all_there_is_is_counted_once_and_one_is_one(visitor: Visitor) -> None:
+    began(visitor.store)
+    assert ">1 tournament</span>" in visitor.get("/tournaments").text
+    visitor.store.open_tournament(json.encode({**ARGUMENTS, "rounds": 2}, order="sorted").decode(), "8")
+    assert ">2 tournaments</span>" in visitor.get("/tournaments").text
+    finish(visitor.store, *(result(f"m{number}") for number in range(51)))
+    assert ">50 of 51 matches</span>" in visitor.get("/matches").text
+
+
 def test_an_arena_without_tournaments_says_how_to_play_one(visitor: Visitor) -> None:
     assert "arena tournament random greedy perfect" in visitor.get("/tournaments").text
 
