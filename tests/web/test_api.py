@@ -213,6 +213,7 @@ def test_matches_that_are_added_while_pages_are_read_neither_repeat_nor_hide_one
         ("/pools?game=chess", 400, "there is no game 'chess': one of nim, grundy"),
         ("/matches?bot=nobody", 400, "there is no bot called 'nobody'"),
         ("/matches?bot=ann&opponent=nobody", 400, "there is no bot called 'nobody'"),
+        ("/matches?tournament=t0", 400, "there is no tournament 't0'"),
         ("/matches?after=x", 400, "'x' is no cursor of this list"),
         ("/matches?limit=0", 400, "limit is '0': an integer from 1 to 500"),
         ("/matches?limit=501", 400, "limit is '501': an integer from 1 to 500"),

@@ -155,6 +155,8 @@ def matches(asked: Inquiry[MatchesQuery]) -> Page[Result]:
         for name in (query.bot, query.opponent):
             if name is not None and (wrong := known.unknown_bot(reader, name)):
                 raise UsageFault(wrong)
+        if query.tournament is not None and (wrong := known.unknown_tournament(reader, query.tournament)):
+            raise UsageFault(wrong)
     return page
 
 
