@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +26,10 @@ class Value(ABC):
 
         Its expectation over the outcomes is 0, whatever the value; it sums to 0 over the seats.
         """
+
+
+Makers = Mapping[str, Callable[[Any], Value]]
+"""By name, what makes each value that a game has under its config, the best first."""
 
 
 class Worth(Value):

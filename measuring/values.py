@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import Any
 
-from measuring.value import Nothing, Value
+from measuring.value import Makers, Nothing, Value
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 from protocol.shown import shown
 
-
-class _Registered(NamedTuple):
-    """Where the values of a game are, by name, and who says which there are under a config, the best first."""
-
-    names: str
-    where: Mapping[str, str]
-
-
-_GAMES = {
-    "risk-duel": _Registered(
-        "measuring.risk:of_duel", {"exact": "measuring.risk:exact", "features-1": "measuring.risk:features"}
-    ),
-    "risk-campaign": _Registered("measuring.risk:of_campaign", {"features-1": "measuring.risk:features"}),
-}
+_WHERE = {"risk-duel": "measuring.risk.values:of_duel", "risk-campaign": "measuring.risk.values:of_campaign"}
+"""By game, who says which values there are under a config and makes them."""
 
 
 def names_of(game: Game[Any, Any]) -> tuple[str, ...]:
     """The values for this game and config, the best first, `none` the last everywhere. Nothing is solved to know it."""
-    registered = _GAMES.get(game.name)
-    return (*(resolve_name(registered.names)(game) if registered else ()), Nothing.name)
+    return tuple(_made_by(game))
 
 
 def value_of(game: Game[Any, Any], name: str | None = None) -> Value:
@@ -38,13 +24,16 @@ def value_of(game: Game[Any, Any], name: str | None = None) -> Value:
 
     Raises `UsageFault`, naming those that there are.
     """
-    names = names_of(game)
+    makers = _made_by(game)
     if name is None:
-        name = names[0]
-    if name not in names:
-        has = f"it has {', '.join(names)}" if len(names) > 1 else "there is no chance in it, so none"
+        name = next(iter(makers))
+    if name not in makers:
+        has = f"it has {', '.join(makers)}" if len(makers) > 1 else "there is no chance in it, so none"
         raise UsageFault(f"{game.name} under this config has no value {shown(name)}: {has}")
-    if name == Nothing.name:
-        return Nothing(game.seats)
-    value: Value = resolve_name(_GAMES[game.name].where[name])(game)
-    return value
+    return makers[name](game)
+
+
+def _made_by(game: Game[Any, Any]) -> Makers:
+    """By name, the best first, what makes each value of a game."""
+    found: Makers = resolve_name(_WHERE[game.name])(game) if game.name in _WHERE else {}
+    return {**found, Nothing.name: lambda game: Nothing(game.seats)}

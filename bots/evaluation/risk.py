@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bots.evaluation.base import EQUAL
-from measuring.risk import measure
+from measuring.risk.features import measure
 from protocol.games.base import Game
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE

@@ -1,0 +1,147 @@
+"""Makes the coefficients of `measuring/risk/coefficients`: games of random weights against themselves are played, then
+the logit of a win is fitted to their positions, and results to the luck of each feature. Numpy is needed.
+
+`python benchmarks/luck/fit.py GAME MAP [--starts N] [--nodes N] [--jobs N]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shlex
+import sys
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import tomli_w
+from pairs import Pair, play_pair
+
+from machine.crew.workers import processes, spread
+from measuring.risk.features import NAMES, survey_of
+from protocol import VERSION
+
+ROOT = Path(__file__).parents[2]
+SEED = "fit-1"
+"""Of games that no benchmark plays."""
+CONFIGS: dict[str, dict[str, Any]] = {"world": {"draft": "classic"}}
+"""What is played on a map, beside the defaults."""
+LEAST, MOST = 2.0, 10.0
+"""The weights drawn: all four count."""
+RIDGE = 1e-3
+DIGITS = 5
+COUNT = len(NAMES)
+
+
+class Chances(NamedTuple):
+    """The chance events of a game, a row each: what decides how open it is, and the luck of each feature."""
+
+    score: float
+    before: np.ndarray[Any, Any]
+    """Features, the seat to move as 1 or −1, and that times the attacks left."""
+    luck: np.ndarray[Any, Any]
+
+
+def chances(pairs: Sequence[Pair]) -> list[tuple[Chances, ...]]:
+    """Those of both games of each pair."""
+    return [tuple(map(_chances, play_pair(pair))) for pair in pairs]
+
+
+def _chances(walked: Any) -> Chances:
+    before, luck = [], []
+    for state, move, after in walked.plies:
+        outcomes = walked.rules.outcomes(state, move)
+        if len(outcomes) > 1:
+            survey = survey_of(walked.rules, state)
+            mover = 1.0 if state.seat == 0 else -1.0
+            before.append([*survey.above(), mover, mover * getattr(state, "attacks_left", 0)])
+            above = [survey.above_after(come.owner, come.troops) for _, come in outcomes]
+            weights = [(come == after) - float(chance) for chance, come in outcomes]
+            luck.append(np.array(weights) @ np.array(above))
+    return Chances(walked.score, np.array(before).reshape(-1, COUNT + 2), np.array(luck).reshape(-1, COUNT))
+
+
+def pairs_of(game: str, map_: str, starts: int, nodes: int | None) -> list[Pair]:
+    """Each start has weights of its own, on both sides."""
+    config = {"map": map_, **(CONFIGS.get(map_, {}) if game == "risk-campaign" else {})}
+    pairs = []
+    for k in range(starts):
+        start = f"{SEED}/{map_}/{k}"
+        drawn = random.Random(start)
+        gene = tuple(round(drawn.uniform(LEAST, MOST), 2) for _ in range(4))
+        pairs.append(Pair(game, config, gene, gene, start, None if nodes else 3, nodes))
+    return pairs
+
+
+def fit_odds(games: Sequence[Chances]) -> np.ndarray[Any, Any]:
+    """The logistic regression of results on the columns of `before`, by Newton's method."""
+    x = np.concatenate([each.before for each in games])
+    y = np.concatenate([np.full(len(each.before), each.score) for each in games])
+    ridge = RIDGE / 1000 * len(x) * np.eye(x.shape[1])
+    found = np.zeros(x.shape[1])
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-np.clip(x @ found, -50, 50)))
+        found += np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + ridge, x.T @ (y - p) - ridge @ found)
+    return found
+
+
+def lucks(games: Sequence[Chances], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """By game, the luck of each feature in all, then the same weighed by how open the game was."""
+    rows = []
+    for each in games:
+        share = 1 / np.cosh(np.clip(each.before @ odds, -50, 50) / 2) ** 2
+        rows.append(np.concatenate([each.luck.sum(0), share @ each.luck]))
+    return np.array(rows)
+
+
+def fit_points(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The least squares of the difference between the two games of a start: deal and seat cancel out."""
+    x, y = luck[0::2] - luck[1::2], scores[0::2] - scores[1::2]
+    return np.asarray(np.linalg.solve(x.T @ x + RIDGE / 100 * np.diag((x**2).sum(0) + 1e-12), x.T @ y))
+
+
+def saved(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> float:
+    """Variance of single games over twice that of adjusted pair means, each half adjusted by the fit to the other."""
+    half = len(scores) // 4 * 2
+    parts = (luck[:half], scores[:half]), (luck[half:], scores[half:])
+    left = []
+    for (own, result), (other, others) in (parts, parts[::-1]):
+        rest = result - own @ fit_points(other, others)
+        left.append((rest[0::2] - rest[1::2]) / 2)
+    return float(scores.var(ddof=1) / (2 * np.concatenate(left).var(ddof=1)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("game", choices=("risk-duel", "risk-campaign"))
+    parser.add_argument("map")
+    parser.add_argument("--starts", type=int, default=3000)
+    parser.add_argument("--nodes", type=int)
+    parser.add_argument("--jobs", type=int, default=1)
+    told = parser.parse_args()
+    with processes(told.jobs) as crew:
+        found = dict(spread(crew, chances, pairs_of(told.game, told.map, told.starts, told.nodes)))
+    games = list(chain.from_iterable(found[k] for k in sorted(found)))
+    odds = fit_odds(games)
+    luck, scores = lucks(games, odds), np.array([each.score for each in games])
+    points = fit_points(luck, scores)
+    print(f"{told.game}, {told.map}: {len(games)} games, factor {saved(luck, scores):.1f} by the other half's fit")
+    rounded = [round(float(number), DIGITS) for number in (*points, *odds)]
+    columns = zip(NAMES, rounded[:COUNT], rounded[COUNT : 2 * COUNT], rounded[2 * COUNT : 3 * COUNT], strict=True)
+    command = shlex.join(["python", str(Path(__file__).relative_to(ROOT)), *sys.argv[1:]])
+    held = {
+        "name": "fitted-1",
+        "turn": rounded[-2],
+        "attacks": rounded[-1],
+        "features": {name: {"always": always, "open": more, "odds": odd} for name, always, more, odd in columns},
+        "provenance": {"seed": SEED, "games": len(games), "bot_arena": VERSION},
+    }
+    file = ROOT / "measuring" / "risk" / "coefficients" / told.game / f"{told.map}.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"# {command}\n{tomli_w.dumps(held)}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

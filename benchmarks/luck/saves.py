@@ -1,0 +1,146 @@
+"""How many times fewer games it takes once luck is taken out, by bots, games and values; and whether means agree.
+
+Games are played in pairs, the same deal from both seats, with own dice each. `--share 0.1` plays a tenth of them.
+
+`python benchmarks/luck/saves.py [--share X] [--jobs N] [ROW ...]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+from pairs import Pair, play_pair
+
+from bots import play_all
+from bots.tuning.weights import read_weights
+from machine.crew.workers import Crew, processes, spread
+from measuring.luck import luck_along, luck_of
+from measuring.saving import factor
+from measuring.scores import Estimate, measured
+from measuring.units import Played
+from measuring.values import value_of
+from protocol.games import load
+
+SEED = "saves-1"
+"""Of games that no fit played."""
+WORLD = {"map": "world", "draft": "classic"}
+LINE = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
+
+
+class Row(NamedTuple):
+    """A comparison of two bots: sets of weights by name, or the words of `bots.play`; and by what luck is measured."""
+
+    name: str
+    game: str
+    config: dict[str, Any]
+    bots: tuple[str, str]
+    values: tuple[str, ...]
+    starts: int
+    nodes: int | None = None
+
+
+def _words(first: str, second: str, starts: int) -> Row:
+    return Row(f"duel-{first}-{second}", "risk-duel", {}, (WORDS[first], WORDS[second]), ("exact",), starts)
+
+
+WORDS = {
+    "oracle": "oracle",
+    "alphabeta": "alphabeta:depth=3",
+    "greedy": "greedy",
+    "random": "random",
+}
+SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
+ROWS = (
+    Row("duel-paired", "risk-duel", {}, ("paired", "equal"), ("exact", "fitted-1", "features-1"), 10_000),
+    Row("duel-paper", "risk-duel", {}, ("paper", "equal"), ("exact",), 4_000),
+    _words("oracle", "alphabeta", 2_000),
+    _words("alphabeta", "greedy", 2_000),
+    _words("alphabeta", "random", 2_000),
+    Row("duel-even", "risk-duel", SOUTH_AMERICA, ("equal", "equal"), ("fitted-1", "features-1"), 4_000),
+    Row("duel-africa", "risk-duel", AFRICA, ("paired", "equal"), ("fitted-1", "features-1"), 4_000),
+    Row("duel-africa-even", "risk-duel", AFRICA, ("equal", "equal"), ("fitted-1", "features-1"), 4_000),
+    Row("grid-paired", "risk-campaign", {}, ("paired", "equal"), ("fitted-1", "features-1"), 1_000, 100),
+    Row("grid-even", "risk-campaign", {}, ("equal", "equal"), ("fitted-1", "features-1"), 1_000, 100),
+    Row("world-paired", "risk-campaign", WORLD, ("paired", "equal"), ("fitted-1", "features-1"), 500, 100),
+)
+
+Score = tuple[float, tuple[float, ...]]
+"""What the first bot scored in a game, and its luck by every value."""
+
+
+def scores(row: Row, starts: Sequence[int]) -> list[list[Score]]:
+    """Those of both games of every start."""
+    return list(map(list, (_by_weights if row.bots[0] not in WORDS.values() else _by_words)(row, starts)))
+
+
+def _by_weights(row: Row, starts: Sequence[int]) -> Iterator[Iterator[Score]]:
+    first, second = (tuple(read_weights("saves", name)[row.game]) for name in row.bots)
+    for start in starts:
+        depth = None if row.nodes else 3
+        yield _both(row, Pair(row.game, row.config, first, second, f"{SEED}/{row.name}/{start}", depth, row.nodes))
+
+
+def _both(row: Row, pair: Pair) -> Iterator[Score]:
+    for order, walked in enumerate(play_pair(pair)):
+        values = (value_of(walked.rules, name) for name in row.values)
+        lucks = tuple(luck_along(walked.rules, value, walked.plies).total[order] for value in values)
+        yield 1 - walked.score if order else walked.score, lucks
+
+
+def _by_words(row: Row, starts: Sequence[int]) -> Iterator[tuple[Score, Score]]:
+    return zip(*(_in_order(row, starts, order) for order in range(2)), strict=True)
+
+
+def _in_order(row: Row, starts: Sequence[int], order: int) -> Iterator[Score]:
+    words = row.bots[::-1] if order else row.bots
+    rules = load(row.game, row.config)
+    values = [value_of(rules, name) for name in row.values]
+    for played in play_all(words, row.game, [f"{SEED}/{start}/{order}" for start in starts], config=row.config):
+        own, other = (played.record.footer.ranks[seat] for seat in (order, 1 - order))
+        score = 0.5 if own == other else float(own < other)
+        yield score, tuple(luck_of(played.record, value).total[order] for value in values)
+
+
+def report(row: Row, crew: Crew, share: float) -> None:
+    """A line for each value."""
+    starts = max(2, round(row.starts * share))
+    played = dict(spread(crew, partial(scores, row), range(starts)))
+    for at, value in enumerate(row.values):
+        games = [
+            Played(points=points, luck=lucks[at], start=start, seat=order)
+            for start in range(starts)
+            for order, (points, lucks) in enumerate(played[start])
+        ]
+        told, saved = measured(games), factor(games, SEED)
+        assert told.score is not None
+        assert told.adjusted is not None
+        mean = [fmean(lucks[at] for _, lucks in played[start]) for start in range(starts)]
+        z = fmean(mean) / (stdev(mean) / math.sqrt(starts))
+        ratio = ("-", "-") if saved is None else (f"{saved.factor:.1f}", f"{saved.low:.1f}-{saved.high:.1f}")
+        print(LINE.format(row.name, value, 2 * starts, _told(told.score), _told(told.adjusted), *ratio, f"{z:+.1f}"))
+
+
+def _told(estimate: Estimate) -> str:
+    return f"{estimate.mean:.4f} ±{(estimate.high - estimate.low) / 2:.4f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(row.name for row in ROWS)}; else all")
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--jobs", type=int, default=1)
+    told = parser.parse_args()
+    with processes(told.jobs) as crew:
+        print(LINE.format("", "v", "games", "score", "less luck", "factor", "95 %", "z"), flush=True)
+        for row in ROWS:
+            if not told.rows or row.name in told.rows:
+                report(row, crew, told.share)
+
+
+if __name__ == "__main__":
+    main()

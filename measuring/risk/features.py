@@ -1,0 +1,124 @@
+"""What is worth having in any Risk: features of a position, each a sum over a seat's territories, put in proportion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from protocol.games.base import Game
+from protocol.games.risk.board import Board
+from protocol.games.risk.duel import FREE, Duel
+
+FULL = 10
+"""Troops that fill a territory where no rule says how many do."""
+
+
+class Features(NamedTuple):
+    """A seat's, or what one seat has above another; a number for each, all 0 for a seat without a territory.
+
+    The first four go from 0 to 1: the share of the territories, the share of all troops, how strong the borders are,
+    and how little of them is open. `reach` is the troops times the borders that they stand at, 1 where every territory
+    is full; `front` the share of all troops that stands next to an enemy.
+    """
+
+    territories: float
+    units: float
+    strength: float
+    compactness: float
+    reach: float
+    front: float
+
+
+NAMES = Features._fields
+
+
+def measure(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float, float, float]:
+    """The first four of `Features`."""
+    owner, troops = state.owner, state.troops
+    own = [territory for territory, holder in enumerate(owner) if holder == seat]
+    if not own:
+        return 0.0, 0.0, 0.0, 0.0
+    strength = openness = 0.0
+    for territory in own:
+        strong, exposed = _borders(rules.map.neighbours[territory], owner, troops, territory)  # type: ignore[attr-defined]
+        strength += strong
+        openness += exposed
+    army = sum(troops[territory] for territory in own)
+    return len(own) / len(owner), army / sum(troops), strength / len(own), 1 - openness / len(own)
+
+
+def _borders(
+    neighbours: Sequence[int], owner: Sequence[int], troops: Sequence[int], territory: int
+) -> tuple[float, float]:
+    """How strong an owned territory is against its enemies, on the average; the share of its borders that is open."""
+    seat, own = owner[territory], troops[territory]
+    shares = [own / (own + troops[other]) for other in neighbours if owner[other] not in (seat, FREE)]
+    return (sum(shares) / len(shares), len(shares) / len(neighbours)) if shares else (1.0, 0.0)
+
+
+Sums = list[float]
+"""Over a seat's territories: how many, their troops, strength, openness, troops times borders, troops at the front."""
+
+
+class Survey:
+    """A position of two seats with its sums by territory: what differs from it little is measured quickly."""
+
+    def __init__(self, board: Board, full: int, owner: Sequence[int], troops: Sequence[int]) -> None:
+        self._board = board
+        self._whole = full * sum(map(len, board.neighbours))
+        self._owner, self._troops = owner, troops
+        self._parts = [self._part(owner, troops, territory) for territory in range(len(owner))]
+        self._sums = [[0.0] * 6, [0.0] * 6]
+        for holder, part in zip(owner, self._parts, strict=True):
+            if holder != FREE:
+                _add(self._sums[holder], part)
+
+    def above(self) -> Features:
+        """What seat 0 has above seat 1."""
+        return self._above(*self._sums)
+
+    def above_after(self, owner: Sequence[int], troops: Sequence[int]) -> Features:
+        """The same for another position on the map."""
+        was, neighbours = self._owner, self._board.neighbours
+        held = zip(was, self._troops, owner, troops, strict=True)
+        changed = [at for at, (a, b, c, d) in enumerate(held) if b != d or a != c]
+        sums = self._sums[0][:], self._sums[1][:]
+        for at in {*changed, *(other for territory in changed for other in neighbours[territory])}:
+            if was[at] != FREE:
+                _subtract(sums[was[at]], self._parts[at])
+            if owner[at] != FREE:
+                _add(sums[owner[at]], self._part(owner, troops, at))
+        return self._above(*sums)
+
+    def _part(self, owner: Sequence[int], troops: Sequence[int], territory: int) -> Sums:
+        neighbours = self._board.neighbours[territory]
+        own = troops[territory]
+        strong, exposed = _borders(neighbours, owner, troops, territory)
+        return [1.0, own, strong, exposed, own * len(neighbours), own if exposed else 0.0]
+
+    def _above(self, first: Sums, second: Sums) -> Features:
+        count, army = len(self._owner), first[1] + second[1]
+        return Features(
+            (first[0] - second[0]) / count,
+            (first[1] - second[1]) / army,
+            first[2] / (first[0] or 1.0) - second[2] / (second[0] or 1.0),
+            (1 - first[3] / first[0] if first[0] else 0.0) - (1 - second[3] / second[0] if second[0] else 0.0),
+            (first[4] - second[4]) / self._whole,
+            (first[5] - second[5]) / army,
+        )
+
+
+def _add(sums: Sums, part: Sums) -> None:
+    for at, number in enumerate(part):
+        sums[at] += number
+
+
+def _subtract(sums: Sums, part: Sums) -> None:
+    for at, number in enumerate(part):
+        sums[at] -= number
+
+
+def survey_of(game: Game[Any, Any], state: Any) -> Survey:
+    """The survey of a position of two seats, under its rules."""
+    full = game.max_troops if isinstance(game, Duel) else FULL
+    return Survey(game.map, full, state.owner, state.troops)  # type: ignore[attr-defined]

@@ -1,0 +1,162 @@
+"""What Risk is measured by: features kept up to date as a position changes, and coefficients that were fixed before."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from statistics import fmean, variance
+from typing import Any
+
+import pytest
+
+from measuring.luck import luck_along
+from measuring.risk import fitted
+from measuring.risk.features import NAMES, Features, measure, survey_of
+from measuring.risk.fitted import Coefficients, Constants, Fitted
+from measuring.values import names_of, value_of
+from protocol.dice import Dice
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.games.risk import maps
+from protocol.games.risk.duel import Duel, Position
+
+DUEL = Duel({"max_troops": 5})
+CROSSED = Position((0, 1, 0, 1), (4, 3, 2, 3), 0, 9)
+TAKEN = Position((0, 0, 0, 1), (4, 1, 2, 3), 1, 10)
+HELD = Position((0, 1, 0, 1), (1, 3, 2, 3), 1, 10)
+OUTCOMES = ((Fraction(15, 36), TAKEN), (Fraction(21, 36), HELD))
+
+games = pytest.mark.parametrize(
+    "game",
+    [
+        load("risk-duel", {"map": "africa"}),
+        load("risk-campaign", {"map": "europe", "deal": "17" * 16}),
+        load("risk-campaign", {"map": "world", "draft": "classic", "deal": "0f" * 16}),
+    ],
+    ids=["duel", "europe", "world"],
+)
+
+
+def moves(game: Game[Any, Any], seed: int, most: int = 400) -> Iterator[tuple[Any, Any, Any]]:
+    """A game of random bots."""
+    chance = random.Random(seed)
+    state = game.initial(Dice(b"deal", seed))[0]
+    for _ in range(most):
+        if game.to_move(state) is None:
+            return
+        move = game.sample(state, chance.randrange)
+        after = game.apply(state, move, Dice(str(seed).encode(), game.ply(state)))[0]
+        yield state, move, after
+        state = after
+
+
+@games
+def test_what_differs_little_is_measured_as_if_it_were_measured_anew(game: Game[Any, Any]) -> None:
+    for before, move, _ in moves(game, 1, 150):
+        survey = survey_of(game, before)
+        if not sum(before.troops):
+            continue
+        for _, come in game.outcomes(before, move):
+            assert survey.above_after(come.owner, come.troops) == pytest.approx(survey_of(game, come).above())
+
+
+@games
+def test_seat_0_has_above_seat_1_what_the_evaluation_of_bots_measures(game: Game[Any, Any]) -> None:
+    for _, _, after in moves(game, 2, 60):
+        one, other = measure(game, after, 0), measure(game, after, 1)
+        assert survey_of(game, after).above()[:4] == pytest.approx([a - b for a, b in zip(one, other, strict=True)])
+
+
+def test_the_features_of_a_position_by_hand() -> None:
+    above = survey_of(DUEL, CROSSED).above()
+    borders = [len(others) for others in DUEL.map.neighbours]
+    assert above.territories == 0
+    assert above.units == pytest.approx(0)
+    assert above.reach == pytest.approx(
+        (4 * borders[0] + 2 * borders[2] - 3 * borders[1] - 3 * borders[3]) / 5 / sum(borders)
+    )
+    own, other = (
+        sum(troops for at, troops in enumerate(CROSSED.troops) if CROSSED.owner[at] == seat and faces(at))
+        for seat in (0, 1)
+    )
+    assert above.front == pytest.approx((own - other) / 12)
+
+
+def faces(at: int) -> bool:
+    return any(CROSSED.owner[other] != CROSSED.owner[at] for other in DUEL.map.neighbours[at])
+
+
+def test_a_fitted_value_weighs_the_luck_of_each_feature_by_what_was_known_before() -> None:
+    held = Coefficients(
+        name="trial-7",
+        features={"units": Constants(0.5, 0.25, 2.0), "territories": Constants(0.125, odds=1.0)},
+        turn=0.5,
+    )
+    before = survey_of(DUEL, CROSSED).above()
+    q = 1 / (1 + math.exp(-(2 * before.units + before.territories + 0.5)))
+    points = [
+        (0.5 + 0.25 * 4 * q * (1 - q)) * above.units + 0.125 * above.territories
+        for above in (survey_of(DUEL, TAKEN).above(), survey_of(DUEL, HELD).above())
+    ]
+    value = Fitted(DUEL, held)
+    assert value.name == "trial-7"
+    assert value.luck(CROSSED, OUTCOMES, TAKEN)[0] == pytest.approx(21 / 36 * (points[0] - points[1]))
+    assert value.luck(CROSSED, OUTCOMES, HELD)[0] == pytest.approx(15 / 36 * (points[1] - points[0]))
+
+
+def test_the_winner_has_all_that_features_as_they_are_divide() -> None:
+    won = Position((0, 0, 0, 0), (4, 1, 2, 3), 1, 10)
+    above = survey_of(DUEL, won).above()
+    assert sum(above[:4]) / 8 == pytest.approx(0.5)
+    assert Features._fields == NAMES
+
+
+def shipped() -> list[tuple[str, str]]:
+    return [(game, name) for game in ("risk-duel", "risk-campaign") for name in maps.NAMES if fitted.read(game, name)]
+
+
+@pytest.mark.parametrize(("game", "name"), shipped())
+def test_coefficients_that_are_shipped_say_how_they_were_made_and_are_found(game: str, name: str) -> None:
+    found = fitted.read(game, name)
+    assert found is not None
+    assert set(found.features) <= set(NAMES)
+    assert found.provenance["games"] >= 1000
+    assert found.name in names_of(load(game, {"map": name}))
+    assert found.name in names_of(
+        load(game, {"map": name, "max_rounds" if game == "risk-campaign" else "max_plies": 77})
+    )
+    assert value_of(load(game, {"map": name}), found.name).name == found.name
+
+
+def test_a_map_of_ones_own_and_more_seats_have_features_as_they_are() -> None:
+    own = {**maps.named("africa").wire, "name": "mine"}
+    assert names_of(load("risk-duel", {"map": own})) == ("features-1", "none")
+    assert names_of(load("risk-campaign", {"map": "world", "players": 3})) == ("features-1", "none")
+    other = {**maps.named("africa").wire, "borders": [*maps.named("africa").wire["borders"], [0, 4]]}
+    assert names_of(load("risk-duel", {"map": other})) == ("features-1", "none")
+
+
+@pytest.mark.parametrize(
+    ("game", "config", "count", "factor"),
+    [
+        ("risk-duel", {"map": "africa"}, 150, 5.0),
+        ("risk-campaign", {"map": "africa", "max_rounds": 30}, 60, 1.2),
+    ],
+)
+def test_results_of_random_bots_vary_less_without_luck_by_every_value(
+    game: str, config: dict[str, Any], count: int, factor: float
+) -> None:
+    results = []
+    for seed in range(count):
+        rules = load(game, {**config, "deal": f"{seed:032x}"} if game == "risk-campaign" else config)
+        plies = list(moves(rules, seed, 5000))
+        one, other = rules.ranks(plies[-1][2])
+        results.append((rules, plies, 0.5 if one == other else float(one < other)))
+    raw = variance(score for _, _, score in results)
+    for name in names_of(results[0][0])[:-1]:
+        adjusted = [score - luck_along(rules, value_of(rules, name), plies).total[0] for rules, plies, score in results]
+        assert raw / variance(adjusted) > factor
+        error = math.sqrt(variance(a - s for a, (_, _, s) in zip(adjusted, results, strict=True)) / count)
+        assert abs(fmean(adjusted) - fmean(score for _, _, score in results)) < 4 * error
