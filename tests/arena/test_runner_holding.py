@@ -55,7 +55,9 @@ async def test_while_the_disk_is_full_a_match_is_held_and_then_it_goes_on_as_if_
     with full_disk():
         room.play()
         assert [len(friend.told) for friend in room.friends] == told
-        await asyncio.sleep(0.6)  # longer than a bank
+        bank_ends = asyncio.get_running_loop().time() + 0.5
+        while asyncio.get_running_loop().time() <= bank_ends:
+            await again(room)
     assert "No space left on device" in str(room.held[0])
     turn = await room.friends[0].until(Turn)
     while turn.ply < 2:
@@ -143,7 +145,9 @@ async def test_a_match_that_is_held_and_stopped_goes_on_from_what_was_recorded(t
     with full_disk():
         room.play()
         room.runner.stop()
-    await asyncio.sleep(2 * runner.TRY_AGAIN)
+    later = asyncio.Event()
+    asyncio.get_running_loop().call_later(runner.TRY_AGAIN, later.set)  # the match was to try again before that
+    await asyncio.wait_for(later.wait(), WITHIN)
     assert room.journal.read("m-1") == before
 
 
