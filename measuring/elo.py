@@ -23,6 +23,16 @@ class EloDifference(Struct, frozen=True, kw_only=True):
     high: float | None
 
 
+class Comparison(Struct, frozen=True, kw_only=True):
+    """A side's score against one other with its 95 % interval, how likely it is the better one, and that as Elo."""
+
+    score: float
+    low: float
+    high: float
+    superiority: float
+    elo: EloDifference
+
+
 def elo_of(score: float) -> float | None:
     """The difference at which this share of the points is expected; None for a share that none gives.
 
@@ -39,6 +49,17 @@ def score_of(elo: float) -> float:
 def difference(score: Estimate) -> EloDifference:
     """The difference between a side and its opponent, from a score or an adjusted score."""
     return EloDifference(elo=elo_of(score.mean), low=elo_of(score.low), high=elo_of(score.high))
+
+
+def compared(score: Estimate) -> Comparison:
+    """A score, or an adjusted score, against one other side."""
+    return Comparison(
+        score=score.mean,
+        low=score.low,
+        high=score.high,
+        superiority=score.superiority,
+        elo=difference(score),
+    )
 
 
 def normalised(pairs: Sequence[float]) -> EloDifference | None:

@@ -14,11 +14,11 @@ _DRAWS, _GROUPS = 1000, 500
 
 
 class Factor(NamedTuple):
-    """How many times fewer games it takes once luck is taken out, with a 95 % interval."""
+    """How many times fewer games it takes once luck is taken out, with a 95 % interval; `high` None: it has no end."""
 
     factor: float
     low: float
-    high: float
+    high: float | None
 
 
 def factor(matches: Iterable[Played], seed: str = "") -> Factor | None:
@@ -38,7 +38,8 @@ def factor(matches: Iterable[Played], seed: str = "") -> Factor | None:
         _ratio({key: _summed(chance.choices(each, k=len(each))) for key, each in groups.items()}) for _ in range(_DRAWS)
     )
     ratios = sorted(math.inf if ratio is None else ratio for ratio in drawn)
-    return Factor(found, ratios[_DRAWS // 40], ratios[-1 - _DRAWS // 40])
+    low, high = ratios[_DRAWS // 40], ratios[-1 - _DRAWS // 40]
+    return Factor(found, low, high if high < math.inf else None)
 
 
 def worth_of(strata: Strata) -> float | None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean
 from typing import NamedTuple
 
 from bots.tuning.genetic import Gene
-from bots.tuning.selfplay import Seats, Setup, play_all
+from bots.tuning.selfplay import Freed, Seats, Setup, play_freed
 from machine.crew.workers import Crew, spread
+from measuring.elo import Comparison, compared
+from measuring.saving import Factor, factor
+from measuring.scores import measured
+from measuring.units import Played
 from protocol import VERSION
-
-_Z95 = NormalDist().inv_cdf(0.975)
 
 
 class Side(NamedTuple):
@@ -25,54 +26,70 @@ class Side(NamedTuple):
 
 
 class TrialResult(NamedTuple):
-    """What the first side made of its games: its share of the points with a 95 % interval; and what seat 0 made."""
+    """What the first side made of its games, as they came out and less luck; and what seat 0 made of them.
+
+    `worth` is how many single games, luck left in, would be as certain, `factor` that over the games that were played.
+    `adjusted` and these are None where luck was not asked for or too little was played; these also where results or
+    adjusted results are all the same.
+    """
 
     games: int
     won: int
     drawn: int
     lost: int
-    score: float
-    low: float
-    high: float
     seat_0: float
+    score: Comparison
+    adjusted: Comparison | None
+    worth: float | None
+    factor: Factor | None
 
 
 def play_trial(
-    crew: Crew, sides: tuple[Side, Side], seed: str, starts: int, played: Callable[[], object] = lambda: None
+    crew: Crew,
+    sides: tuple[Side, Side],
+    seed: str,
+    starts: int,
+    value: str,
+    played: Callable[[], object] = lambda: None,
 ) -> TrialResult:
     """Play all games; `played` is called after each. No tuning plays these starts, but for one with a seed like
-    `trial/…`.
+    `trial/…`. `value` is what luck is measured by, `none` where it is not asked for.
     """
-    scores: list[list[float]] = []
-    for first, second in (sides, sides[::-1]):
-        games = [Seats(first.weights, second.weights, f"trial/{seed}/{k}") for k in range(starts)]
-        work = partial(play_all, first.setup, version=VERSION, second=second.setup)
-        found = [0.0] * starts
-        for k, score in spread(crew, work, games):
-            found[k] = score
+    found: list[list[Freed]] = []
+    for seat, (first, second) in enumerate((sides, sides[::-1])):
+        games = [Seats(first.weights, second.weights, deal, f"{deal}/{seat}") for deal in deals(seed, starts)]
+        work = partial(play_freed, first.setup, version=VERSION, value=value, second=second.setup)
+        freed = [Freed(0.0, 0.0)] * starts
+        for k, game in spread(crew, work, games):
+            freed[k] = game
             played()
-        scores.append(found)
-    return summed_up(*scores)
+        found.append(freed)
+    return summed_up(*found, freed=value != "none")
 
 
-def summed_up(first: Sequence[float], second: Sequence[float]) -> TrialResult:
-    """From seat 0's scores by start, where the side sat there and where the other did.
+def deals(seed: str, starts: int) -> list[str]:
+    """What the deals of a trial follow from; a game's dice follow from that and the seat of the first side."""
+    return [f"trial/{seed}/{k}" for k in range(starts)]
 
-    The interval is that of the mean over starts, each the mean of its two games, with two more of each extreme added:
-    so it holds for few starts too, and is not empty where the seat decides every game. Source: A. Agresti, B. A. Coull,
-    Approximate is better than "exact" for interval estimation of binomial proportions (1998).
-    """
-    own = [*first, *(1 - score for score in second)]
-    halves = [(one + 1 - two) / 2 for one, two in zip(first, second, strict=True)]
-    widened = [*halves, 0.0, 0.0, 1.0, 1.0]
-    reach = _Z95 * stdev(widened) / math.sqrt(len(widened))
+
+def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -> TrialResult:
+    """From seat 0's games by start, where the side sat there and where the other did; luck counts if `freed`."""
+    games = [
+        Played(points, luck if freed else None, start, seat=seat)
+        for start, (one, two) in enumerate(zip(first, second, strict=True))
+        for seat, (points, luck) in enumerate((one, (1 - two.score, -two.luck)))
+    ]
+    own = [game.points for game in games]
+    what = measured(games)
+    assert what.score is not None
     return TrialResult(
         games=len(own),
         won=own.count(1.0),
         drawn=own.count(0.5),
         lost=own.count(0.0),
-        score=fmean(own),
-        low=max(0.0, fmean(widened) - reach),
-        high=min(1.0, fmean(widened) + reach),
-        seat_0=fmean([*first, *second]),
+        seat_0=fmean(game.score for game in (*first, *second)),
+        score=compared(what.score),
+        adjusted=None if what.adjusted is None else compared(what.adjusted),
+        worth=what.worth,
+        factor=factor(games),
     )

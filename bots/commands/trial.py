@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Annotated
 
+import msgspec
 import typer
+from msgspec.structs import asdict
 from rich.console import Console
 from rich.progress import Progress
 
@@ -18,14 +20,16 @@ from bots.client.values import read_config, read_pairs
 from bots.commands.output import Json
 from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_search
 from bots.tuning.presets import PRESETS, read_preset
-from bots.tuning.selfplay import Setup, check
+from bots.tuning.selfplay import Setup, check, value_for
 from bots.tuning.session import pace
 from bots.tuning.tuning import check_seed
 from bots.tuning.weights import NAMES, WEIGHED, read_weights
 from machine.crew.workers import Crew
+from measuring.telling import elo, games, share, superiority, times
+from measuring.values import names_of
 from protocol import VERSION
 from protocol.errors import UsageFault
-from protocol.shown import shown
+from protocol.shown import among, shown
 
 MOST_STARTS = 1_000_000
 
@@ -43,6 +47,9 @@ def trial(
     jobs: Annotated[int | None, typer.Option(help="Worker processes [one a core].")] = None,
     dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler instead of --jobs.")] = None,
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same games.")] = None,
+    value: Annotated[
+        str | None, typer.Option(help="What luck is measured by [the best there is]; none: it is not.")
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Play two sets of weights, or two ways to search, against each other: each start from both seats."""
@@ -52,25 +59,35 @@ def trial(
     sides = read_side(setup, one), read_side(setup, other)
     seed = secrets.token_hex(4) if seed is None else seed
     check_seed(seed)
+    value = read_value_name(setup, value)
     with stoppable(lambda: "stopped before the last game: a trial has its result then"):
         crew = read_crew(jobs, dask)
         if dask is None:
             compile_once(setup)
+            value_for(setup, value)  # an exact table is solved once, before every process would
         began = monotonic()
         with crew as workers:
-            result = _play(workers, sides, seed, starts)
+            result = _play(workers, sides, seed, starts, value)
     if json_:
-        print(_json(sides, seed, result))
+        print(_json(sides, seed, value, result))
     else:
-        _print(setup, sides, seed, result, pace(result.games, monotonic() - began))
+        _print(setup, sides, seed, value, result, pace(result.games, monotonic() - began))
 
 
-def _play(crew: Crew, sides: tuple[Side, Side], seed: str, starts: int) -> TrialResult:
+def read_value_name(setup: Setup, name: str | None) -> str:
+    """What luck is measured by, nothing solved yet. Raises `UsageFault` for a value that the game does not have."""
+    names = names_of(check(setup))
+    if name is not None and name not in names:
+        raise UsageFault(f"--value is {shown(name)}: {among(names)}")
+    return name or names[0]
+
+
+def _play(crew: Crew, sides: tuple[Side, Side], seed: str, starts: int, value: str) -> TrialResult:
     """Play the trial; at a terminal a bar shows how far it is."""
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
         bar = progress.add_task("games", total=2 * starts)
-        return play_trial(crew, sides, seed, starts, lambda: progress.advance(bar))
+        return play_trial(crew, sides, seed, starts, value, lambda: progress.advance(bar))
 
 
 def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str]) -> Setup:
@@ -99,14 +116,16 @@ def _searching(setup: Setup, sets: Mapping[str, str], where: str) -> Setup:
     return setup
 
 
-def _json(sides: tuple[Side, Side], seed: str, result: TrialResult) -> str:
+def _json(sides: tuple[Side, Side], seed: str, value: str, result: TrialResult) -> str:
     setup = sides[0].setup
     told = [{"name": side.name, "weights": side.weights, **side.setup.search} for side in sides]
     what = {"version": VERSION, "game": setup.game, "config": json.loads(setup.config), "seed": seed, "sides": told}
-    return json.dumps({**what, **result._asdict()})
+    found = {**result._asdict(), **asdict(result.score), "value": value}
+    found["factor"] = None if result.factor is None else result.factor._asdict()
+    return msgspec.json.encode({**what, **found}).decode()
 
 
-def _print(setup: Setup, sides: tuple[Side, Side], seed: str, result: TrialResult, speed: str) -> None:
+def _print(setup: Setup, sides: tuple[Side, Side], seed: str, value: str, result: TrialResult, speed: str) -> None:
     unheeded = {} if setup.settings.heeded else setup.settings.as_map()
     search = {key: value for key, value in setup.search.items() if value is not None and key not in unheeded}
     config = {key: shown(value) for key, value in json.loads(setup.config).items()}
@@ -116,13 +135,28 @@ def _print(setup: Setup, sides: tuple[Side, Side], seed: str, result: TrialResul
         "one": sides[0].name,
         "other": sides[1].name,
         "games": f"{result.games:,}, each start from both seats; {speed}",
-        "score": f"{result.score:.3f} of the points for one, 95 % {result.low:.3f}-{result.high:.3f}",
+        "score": f"{share(result.score)} of the points for one; {elo(result.score)}, {superiority(result.score)}",
+        "less luck": _less_luck(value, result),
         "won": f"{result.won:,}, drawn {result.drawn:,}, lost {result.lost:,}",
         "seat 0": f"{result.seat_0:.3f} of the points",
         "seed": seed,
     }
     for key, text in rows.items():
-        print(textwrap.fill(text, 80, initial_indent=f"{key:<9}", subsequent_indent=" " * 9, break_on_hyphens=False))
+        if text:
+            indent = " " * 11
+            print(
+                textwrap.fill(text, 80, initial_indent=f"{key:<11}", subsequent_indent=indent, break_on_hyphens=False)
+            )
+
+
+def _less_luck(value: str, result: TrialResult) -> str:
+    """Nothing where no luck was taken out."""
+    if result.adjusted is None:
+        return ""
+    parts = [f"{share(result.adjusted)} by {value}"]
+    if result.worth is not None and result.factor is not None:
+        parts.append(f"worth {games(result.worth)} games, {times(result.factor)}")
+    return "; ".join([*parts, f"{elo(result.adjusted)}, {superiority(result.adjusted)}"])
 
 
 def _listed(values: Mapping[str, object]) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import random
 import re
 import signal
 import time
@@ -13,15 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 import bots.tuning.weights
-from bots.analysis.trial import Side, TrialResult, play_trial, summed_up
+from bots.analysis.trial import Side, play_trial, summed_up
 from bots.commands.trial import read_setup, read_side
 from bots.search.risk.settings import CampaignSettings
 from bots.tuning.presets import PRESETS
-from bots.tuning.selfplay import Seats, play
+from bots.tuning.selfplay import Freed, Seats, play_freed
 from bots.tuning.weights import WEIGHED
 from commands import at_terminal, call, children, ends, run, started
 from machine.crew.workers import Crew, processes
@@ -31,6 +28,7 @@ from protocol.errors import UsageFault
 
 PLAIN = {"ARENA_PLAIN": "1"}
 DUEL = ["trial", "risk-duel", "--set", "depth=1", "--config", "max_troops=5", "--jobs", "1"]
+VALUE = "features-1"
 LONG = "2.5/4.25/3.5/4.8", "8.15/2.85/5.3/2.45:draft=greedy"
 WORLD = "map=world", "max_rounds=10"
 
@@ -48,113 +46,73 @@ def sides(one: str, other: str, game: str = "risk-duel", config: tuple[str, ...]
     return read_side(setup, one), read_side(setup, other)
 
 
-def test_the_games_are_those_of_each_side_from_either_seat_of_every_start(crew: Crew) -> None:
+def test_the_games_are_those_of_each_side_from_either_seat_of_every_start_with_dice_of_their_own(crew: Crew) -> None:
     one, other = sides("equal:depth=2", "1,0,2,0")
-    starts = [f"trial/s/{k}" for k in range(12)]
-    first = [play(one.setup, Seats(one.weights, other.weights, start), other.setup).score for start in starts]
-    second = [play(other.setup, Seats(other.weights, one.weights, start), one.setup).score for start in starts]
-    assert len({*first, *second}) > 1
+    deals = [f"trial/s/{k}" for k in range(12)]
+    first = [Seats(one.weights, other.weights, deal, f"{deal}/0") for deal in deals]
+    second = [Seats(other.weights, one.weights, deal, f"{deal}/1") for deal in deals]
+    freed = [
+        play_freed(one.setup, first, VERSION, VALUE, other.setup),
+        play_freed(other.setup, second, VERSION, VALUE, one.setup),
+    ]
+    assert len({game.score for games in freed for game in games}) > 1
     played: list[None] = []
-    assert play_trial(crew, (one, other), "s", 12, lambda: played.append(None)) == summed_up(first, second)
+    found = play_trial(crew, (one, other), "s", 12, VALUE, lambda: played.append(None))
+    assert found == summed_up(*freed, freed=True)
     assert len(played) == 24
 
 
 @pytest.mark.parametrize(
-    ("one", "game", "config"),
-    [("equal", "risk-duel", ()), ("equal:draft=random", "risk-campaign", ("map=africa", "max_rounds=5"))],
+    ("one", "game", "config", "value"),
+    [
+        ("equal", "risk-duel", (), VALUE),
+        ("equal:draft=random", "risk-campaign", ("map=africa", "max_rounds=5"), "none"),
+        ("equal:draft=random", "risk-campaign", ("map=africa", "max_rounds=5", "battle=dice"), VALUE),
+    ],
 )
-def test_the_same_seed_gives_the_same_whoever_plays_and_whichever_side_is_first(
-    one: str, game: str, config: tuple[str, ...], crew: Crew, monkeypatch: pytest.MonkeyPatch
+def test_the_same_seed_gives_the_same_whoever_plays(
+    one: str, game: str, config: tuple[str, ...], value: str, crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ARENA_PLAIN", "1")
     pair = sides(one, "1,0,2,0", game, config)
-    here = play_trial(crew, pair, "s", 15)
+    here = play_trial(crew, pair, "s", 15, value)
     with processes(1) as alone:
-        assert play_trial(alone, pair, "s", 15) == here
-    back = play_trial(crew, pair[::-1], "s", 15)
-    assert (back.games, back.won, back.drawn, back.lost) == (here.games, here.lost, here.drawn, here.won)
-    assert back.seat_0 == here.seat_0
-    assert (back.score, back.low, back.high) == pytest.approx((1 - here.score, 1 - here.high, 1 - here.low))
+        assert play_trial(alone, pair, "s", 15, value) == here
 
 
 def test_another_seed_gives_other_games(crew: Crew) -> None:
     pair = sides("paper", "1,0,2,0")
-    assert len({play_trial(crew, pair, seed, 15) for seed in "abcd"}) > 1
+    assert len({play_trial(crew, pair, seed, 15, VALUE).score.score for seed in "abcd"}) > 1
 
 
 def test_a_side_that_drafts_at_random_loses_by_far(crew: Crew) -> None:
     pair = sides("equal:draft=random,horizon=plies", "equal:horizon=plies", "risk-campaign", WORLD)
-    outcome = play_trial(crew, pair, "s", 10)
-    assert outcome.high < 0.4
+    outcome = play_trial(crew, pair, "s", 14, "none")
+    assert outcome.score.high < 0.4
 
 
-def test_a_side_against_itself_has_half_and_does_not_know_that_for_sure(crew: Crew) -> None:
-    outcome = play_trial(crew, sides("paper", "paper"), "s", 20)
-    assert (outcome.games, outcome.won, outcome.score) == (40, outcome.lost, 0.5)
-    assert 0.3 < outcome.low < 0.5 < outcome.high < 0.7
+def test_a_side_against_itself_is_not_said_to_be_better(crew: Crew) -> None:
+    outcome = play_trial(crew, sides("paper", "paper"), "s", 30, VALUE)
+    assert outcome.adjusted is not None
+    for found in (outcome.score, outcome.adjusted):
+        assert found.low < 0.5 < found.high
+    assert outcome.adjusted.high - outcome.adjusted.low < (outcome.score.high - outcome.score.low) / 2
 
 
-def test_scores_are_judged_as_by_hand() -> None:
-    # Shares by start: 1, 0.5, 0.75; with 0, 0, 1, 1 their mean is 4.25 / 7, their squares add up to 3.8125.
-    outcome = summed_up([1.0, 1.0, 0.5], [0.0, 1.0, 0.0])
-    middle = 4.25 / 7
-    reach = 1.96 * math.sqrt((3.8125 - 7 * middle**2) / 6 / 7)
-    assert outcome[:4] == (6, 4, 1, 1)
-    assert (outcome.score, outcome.seat_0) == (4.5 / 6, 3.5 / 6)
-    assert (outcome.low, outcome.high) == pytest.approx((middle - reach, middle + reach), abs=1e-4)
+def test_without_a_value_nothing_is_said_of_luck(crew: Crew) -> None:
+    outcome = play_trial(crew, sides("paper", "equal"), "s", 3, "none")
+    assert (outcome.adjusted, outcome.worth, outcome.factor) == (None, None, None)
 
 
-def test_where_the_seat_decides_every_game_the_interval_is_around_half_and_narrows_with_starts() -> None:
-    few, many = summed_up([1.0] * 20, [1.0] * 20), summed_up([0.0] * 500, [0.0] * 500)
-    assert [outcome.score for outcome in (few, many)] == [0.5, 0.5]
-    assert (few.seat_0, many.seat_0) == (1.0, 0.0)
-    assert [outcome.low + outcome.high for outcome in (few, many)] == pytest.approx([1.0, 1.0])
-    assert few.high - few.low > 0.1 > many.high - many.low > 0.005
-
-
-def test_who_wins_all_games_is_surely_better_after_many_not_after_one() -> None:
-    one, many = summed_up([1.0], [0.0]), summed_up([1.0] * 20, [0.0] * 20)
-    assert (one.score, one.high, many.score, many.high) == (1.0, 1.0, 1.0, 1.0)
-    assert one.low < 0.5 < 0.75 < many.low
-
-
-@given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.5, 1.0])] * 2), min_size=1, max_size=60))
-def test_the_score_is_in_its_interval_and_the_other_side_has_the_rest(scores: list[tuple[float, float]]) -> None:
-    first, second = map(list, zip(*scores, strict=True))
-    ours, theirs = summed_up(first, second), summed_up(second, first)
-    assert 0 <= ours.low <= ours.score <= ours.high <= 1
-    assert ours.low < ours.high
-    assert (theirs.score, theirs.low, theirs.high) == pytest.approx((1 - ours.score, 1 - ours.high, 1 - ours.low))
-
-
-CHANCES = [(0.5, 0.5), (0.7, 0.7), (0.9, 0.9), (0.95, 0.3), (0.9, 0.1)]
-
-
-@pytest.mark.parametrize(("starts", "least", "most"), [(2, 0.93, 1), (5, 0.92, 1), (20, 0.93, 1), (100, 0.93, 0.985)])
-@pytest.mark.parametrize("chances", CHANCES, ids=str)
-def test_about_95_of_100_intervals_hold_the_truth(
-    chances: tuple[float, float], starts: int, least: float, most: float
-) -> None:
-    """The side wins from seat 0 and from seat 1 with these chances."""
-    draw, trials = random.Random(1), 1000
-    held = 0
-    for _ in range(trials):
-        first = [float(draw.random() < chances[0]) for _ in range(starts)]
-        second = [float(draw.random() >= chances[1]) for _ in range(starts)]
-        outcome = summed_up(first, second)
-        held += outcome.low <= sum(chances) / 2 <= outcome.high
-    assert least <= held / trials <= most
-
-
-@pytest.mark.parametrize("starts", [5, 20, 100])
-def test_intervals_hold_the_truth_also_where_the_start_decides_both_games(starts: int) -> None:
-    draw, trials = random.Random(1), 1000
-    held = 0
-    for _ in range(trials):
-        first = [float(draw.random() < 0.8) for _ in range(starts)]
-        outcome = summed_up(first, [1 - score for score in first])
-        held += outcome.low <= 0.8 <= outcome.high
-    assert 0.92 <= held / trials <= 0.985
+def test_scores_are_summed_up_from_the_side_s_view() -> None:
+    outcome = summed_up(
+        [Freed(1.0, 0.4), Freed(1.0, 0.5), Freed(0.5, 0.0)], [Freed(0.0, -0.4), Freed(1.0, 0.5), Freed(0.0, -0.6)],
+        freed=True,
+    )  # fmt: skip
+    assert outcome[:5] == (6, 4, 1, 1, 3.5 / 6)
+    assert outcome.score.score == 4.5 / 6
+    assert outcome.adjusted is not None
+    assert outcome.adjusted.score == pytest.approx((4.5 - 0.4 - 0.5 - 0.4 + 0.5 - 0.6) / 6)
 
 
 def test_a_side_has_weights_and_settings_of_its_own() -> None:
@@ -182,12 +140,16 @@ def test_every_preset_may_be_tried(preset: str, game: str) -> None:
 def test_the_result_is_shown_within_80_columns_with_the_seed_that_was_drawn() -> None:
     done = run("arena-bot", *DUEL, *LONG, "--starts", "3", **PLAIN)
     assert (done.returncode, done.stderr) == (0, "")
-    shown = dict(re.fullmatch(r"(.{9})(.*)", line).groups() for line in done.stdout.splitlines())  # type: ignore[union-attr]
+    unfolded = done.stdout.replace("\n" + " " * 11, " ")
+    shown = dict(re.fullmatch(r"(.{11})(.*)", line).groups() for line in unfolded.splitlines())  # type: ignore[union-attr]
     told = {key.strip(): value for key, value in shown.items()}
+    score, elo = r"-?\d\.\d{3} \(-?\d\.\d{3}--?\d\.\d{3}\)", r"Elo \S+ \(\S+ to \S+\), superior [<>\d. ]+ %"
     assert (told["game"], told["search"]) == ("risk-duel: max_troops 5", "depth 1")
     assert (told["one"], told["other"]) == LONG
     assert re.fullmatch(r"6, each start from both seats; [\d.]+ games/s", told["games"])
-    assert re.fullmatch(r"[01]\.\d{3} of the points for one, 95 % [01]\.\d{3}-[01]\.\d{3}", told["score"])
+    assert re.fullmatch(rf"{score} of the points for one; {elo}", told["score"])
+    worth = r"worth [\d,]+ games, \S+ \(\S+-\S+\) times as many; "
+    assert re.fullmatch(rf"{score} by features-1; ({worth})?{elo}", told["less luck"])
     assert re.fullmatch(r"\d, drawn \d, lost \d", told["won"])
     assert re.fullmatch(r"[0-9a-f]{8}", told["seed"])
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -206,9 +168,9 @@ def test_long_names_and_configs_are_broken_over_lines(tmp_path: Path) -> None:
     done = run("arena-bot", *args, "--starts", "1", "--jobs", "1", "--seed", "s" * 64, **PLAIN)
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert f"@{file}:{setting}" in done.stdout.replace("\n" + " " * 9, "")
+    assert f"@{file}:{setting}" in done.stdout.replace("\n" + " " * 11, "")
     assert "draft=greedy" in done.stdout
-    assert done.stdout.endswith(f"\nseed     {'s' * 64}\n")
+    assert done.stdout.endswith(f"\nseed       {'s' * 64}\n")
 
 
 def test_json_has_the_result_and_all_that_it_takes_to_repeat_it() -> None:
@@ -231,9 +193,17 @@ def test_json_has_the_result_and_all_that_it_takes_to_repeat_it() -> None:
             {"name": "equal:nodes=9", "weights": [1, 1, 1, 1], **search, "nodes": 9},
         ],
     }
-    assert list(held) == ["games", "won", "drawn", "lost", "score", "low", "high", "seat_0"]
     with processes(1) as alone:
-        assert TrialResult(**held) == play_trial(alone, pair, "s", 4)
+        found = play_trial(alone, pair, "s", 4, VALUE)
+    assert found.adjusted is not None
+    assert held == {
+        **found._asdict(),
+        **asdict(found.score),
+        "elo": asdict(found.score.elo),
+        "value": VALUE,
+        "adjusted": {**asdict(found.adjusted), "elo": asdict(found.adjusted.elo)},
+        "factor": found.factor and found.factor._asdict(),
+    }
 
 
 def test_at_a_terminal_the_bar_keeps_out_of_standard_output() -> None:
@@ -272,6 +242,8 @@ REFUSED = [
     (["risk-duel", "equal", "equal", "--config", "max_troops"], "--config 'max_troops': it is key=value"),
     (["risk-duel", "equal", "equal", "--starts", "0"], "--starts is 0: 1 to 1,000,000"),
     (["risk-duel", "equal", "equal", "--starts", "1000001"], "--starts is 1,000,001: 1 to 1,000,000"),
+    (["risk-duel", "equal", "equal", "--value", "fit"], "--value is 'fit': one of "),
+    (["risk-campaign", "equal", "equal", "--preset", "quick", "--value", "exact"], "--value is 'exact': one of none"),
     (["risk-duel", "equal", "equal", "--jobs", "0"], "--jobs is 0: 1 to 1024"),
     (["risk-duel", "equal", "equal", "--jobs", "2", "--dask", "tcp://x:1"], "--jobs is of this machine, --dask of a"),
     (["risk-duel", "equal", "equal", "--dask", "nowhere"], "the cluster's address is 'nowhere': one like tcp://"),

@@ -166,6 +166,7 @@ def test_about_95_of_100_intervals_of_the_factor_hold_it() -> None:
         for seed in range(40):
             found = factor(drawn(starts, random.Random(seed), (0.5, 0.5), 0.1), str(seed))
             assert found is not None
+            assert found.high is not None
             yield found.low <= 0.25 / 0.01 <= found.high
 
     assert sum(spread(100)) >= 34

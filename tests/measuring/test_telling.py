@@ -1,0 +1,46 @@
+"""Scores in words, as tables and lines have them."""
+
+from __future__ import annotations
+
+import pytest
+
+from measuring import telling
+from measuring.elo import Comparison, compared
+from measuring.saving import Factor
+from measuring.scores import Estimate
+
+
+def found(mean: float, low: float, high: float, superiority: float = 0.975) -> Comparison:
+    return compared(Estimate(mean=mean, low=low, high=high, error=0.1, superiority=superiority))
+
+
+def test_a_score_is_told_with_its_interval_and_its_elo() -> None:
+    score = found(0.65, 0.582, 0.713)
+    assert telling.share(score) == "0.650 (0.582-0.713)"
+    assert telling.elo(score) == "Elo +108 (+57 to +158)"
+    assert telling.superiority(score) == "superior 97.5 %"
+
+
+def test_elo_has_no_end_where_a_score_leaves_0_to_1() -> None:
+    assert telling.elo(found(0.9, 0.7, 1.01)) == "Elo +382 (+147 to +inf)"
+    assert telling.elo(found(0.0, -0.1, 0.2)) == "Elo -inf (-inf to -241)"
+    assert telling.elo(found(1.0, 0.9, 1.0)) == "Elo +inf (+382 to +inf)"
+
+
+@pytest.mark.parametrize(("chance", "said"), [(0.99999, "> 99.9"), (0.0000001, "< 0.1"), (0.5, "50.0")])
+def test_nothing_is_certain(chance: float, said: str) -> None:
+    assert telling.superiority(found(0.5, 0.4, 0.6, chance)) == f"superior {said} %"
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(4391.2, "4,400"), (95.7, "96"), (101.0, "100"), (1_397_014.5, "1,400,000"), (9.6, "10"), (0.4, "0")],
+)
+def test_games_have_two_digits_that_count(count: float, said: str) -> None:
+    assert telling.games(count) == said
+
+
+def test_a_factor_is_told_with_its_interval() -> None:
+    assert telling.times(Factor(149.26, 104.4, 238.3)) == "149 (104-238) times as many"
+    assert telling.times(Factor(12.3, 9.87, None)) == "12.3 (9.87-inf) times as many"
+    assert telling.times(Factor(7.42, 6.51, 8.33)) == "7.42 (6.51-8.33) times as many"
