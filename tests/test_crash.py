@@ -143,7 +143,7 @@ def test_a_bot_that_dies_at_once_stops_the_tournament_with_its_last_lines(tmp_pa
 @pytest.mark.parametrize(
     ("word", "says"),
     [
-        ("x=alphabeta:deep=4", "x has no setting 'deep': it has depth, eval, nodes, "),
+        ("x=alphabeta:deep=4", "x: alphabeta has no setting 'deep': it has depth, eval, nodes, "),
         ("oracle", "oracle does not play nim: it plays risk-duel"),
     ],
 )

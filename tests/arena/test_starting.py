@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import multiprocessing
 import os
 import socket
 import threading
@@ -23,8 +24,16 @@ from arena.server.journal import Journal, JournalFault
 from arena.store.database import StoreFailed
 from arena.store.finishing import Finished
 from arena.store.store import Store
+from arena.tournament.contestants import contestants
+from arena.tournament.plan import Plan
+from arena.tournament.sandbox import Surroundings
+from arena.tournament.table import Table
+from arena.tournament.terms import Failed, MatchReport, Terms
+from arena.tournament.worker import referee
 from commands import children
 from protocol.errors import ArenaFault
+from protocol.games import load
+from protocol.messages import Clock
 from referee.record import Secret
 from referee_table import SEED, header
 
@@ -126,30 +135,59 @@ def test_a_tournament_without_a_journal_closes_what_it_opened(tmp_path: Path) ->
     assert left(tmp_path) == []
 
 
-def test_a_tournament_that_can_not_listen_closes_what_it_opened(
+def test_a_tournament_whose_second_bot_can_not_be_started_ends_the_first(tmp_path: Path) -> None:
+    script = tmp_path / "mine"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    with pytest.raises(ArenaFault, match="mine can't be started"):
+        run_tournament(tmp_path / "data", "random", f"mine={script}")
+    assert left(tmp_path / "data") == []
+    assert multiprocessing.active_children() == []
+
+
+def test_a_tournament_that_can_not_store_a_result_says_so_and_closes_what_it_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Store, batch: Sequence[Finished]) -> None:
+        raise StoreFailed("the disk is full")
+
+    monkeypatch.setattr(Store, "finish", full)
+    with pytest.raises(StoreFailed, match="the disk is full"):
+        run_tournament(tmp_path)
+    assert left(tmp_path) == []
+    assert multiprocessing.active_children() == []
+
+
+def table_terms(logs: Path) -> Terms:
+    plan = Plan(
+        id="t0123456789",
+        seed="1",
+        contestants=tuple(contestants(["random", "perfect"], {})),
+        rules=load("nim"),
+        format="round-robin",
+        rounds=1,
+        paired=False,
+        clock=Clock(bank_ms=10_000, increment_ms=0),
+    )
+    return Terms(key="k", plan=plan, surroundings=Surroundings(variables=dict(os.environ)), logs=logs)
+
+
+async def test_a_worker_that_can_not_listen_closes_what_it_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(self: Listener, host: str, port: int) -> int:
         raise PortFault("no port")
 
     monkeypatch.setattr(Listener, "open", fails)
-    with pytest.raises(PortFault, match="no port"):
-        run_tournament(tmp_path)
+    terms = table_terms(tmp_path / "logs")
+    (failed,) = await asyncio.to_thread(referee, terms, terms.plan.schedule(())[:1])
+    assert isinstance(failed, Failed)
+    assert str(failed.fault) == "no port"
     assert left(tmp_path) == []
+    assert list((tmp_path / "logs").iterdir()) == []
 
 
-def test_a_tournament_whose_second_bot_can_not_be_started_ends_the_first(tmp_path: Path) -> None:
-    script = tmp_path / "mine"
-    script.write_text("#!/no/such/interpreter\n")
-    script.chmod(0o755)
-    before = children(os.getpid())
-    with pytest.raises(ArenaFault, match="mine can't be started"):
-        run_tournament(tmp_path / "data", "random", f"mine={script}")
-    assert left(tmp_path / "data") == []
-    assert children(os.getpid()) == before
-
-
-def test_a_tournament_whose_arena_can_not_be_closed_ends_its_bots_all_the_same(
+async def test_a_table_whose_arena_can_not_be_closed_ends_its_bots_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     close = Arena.close
@@ -160,53 +198,11 @@ def test_a_tournament_whose_arena_can_not_be_closed_ends_its_bots_all_the_same(
 
     monkeypatch.setattr(Arena, "close", fails)
     before = children(os.getpid())
-    with pytest.raises(ArenaFault, match="no end"):
-        run_tournament(tmp_path)
-    assert left(tmp_path) == []
+    terms = table_terms(tmp_path)
+    table = Table(terms, tmp_path)
+    await table.open()
+    assert isinstance(await table.play(terms.plan.schedule(())[0]), MatchReport)
+    assert children(os.getpid()) != before
+    assert [str(fault) for fault in await table.close()] == ["no end"]
     assert children(os.getpid()) == before
-
-
-@pytest.mark.parametrize(
-    ("reason", "raised"), [(PortFault("no port"), PortFault), (asyncio.CancelledError(), KeyboardInterrupt)]
-)
-def test_a_tournament_that_can_not_be_closed_either_ends_for_its_first_reason(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    reason: BaseException,
-    raised: type[BaseException],
-) -> None:
-    close = Arena.close
-
-    async def stops(self: Listener, host: str, port: int) -> int:
-        raise reason
-
-    async def fails(self: Arena, code: int) -> None:
-        await close(self, code)
-        raise ArenaFault("no end")
-
-    monkeypatch.setattr(Listener, "open", stops)
-    monkeypatch.setattr(Arena, "close", fails)
-    with pytest.raises(raised):
-        run_tournament(tmp_path)
-    assert "no end" in caplog.text
     assert left(tmp_path) == []
-
-
-def test_a_tournament_that_can_not_store_its_last_result_says_so_whatever_can_not_be_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    close = Arena.close
-
-    async def fails(self: Arena, code: int) -> None:
-        await close(self, code)
-        raise ArenaFault("no end")
-
-    def full(self: Store, batch: Sequence[Finished]) -> None:
-        raise StoreFailed("the disk is full")
-
-    monkeypatch.setattr(Arena, "close", fails)
-    monkeypatch.setattr(Store, "finish", full)
-    with pytest.raises(StoreFailed, match="the disk is full"):
-        run_tournament(tmp_path)
-    assert "no end" in caplog.text
