@@ -122,7 +122,7 @@ WRONG_USAGE = [
         (*NIM, "a=random", "b=random", "c=random", "--rounds", "100000", "--paired"),
         "that makes 2,000,000 matches: at most 1,000,000, so fewer bots or --rounds",
     ),
-    ((*NIM, "--jobs", "0"), "--jobs is 0: it is 1 to 64"),
+    ((*NIM, "--jobs", "0"), "--jobs is 0: it is 1 to 1024"),
     ((*NIM, "--format", "knockout"), "there is no format 'knockout': one of round-robin, gauntlet, swiss"),
     ((*NIM, "--json", "nowhere/out.json"), "--json nowhere/out.json can't be written: name a file in a folder that is"),
     ((*NIM, "--json", "."), "--json . can't be written: name a file in a folder that is there"),
