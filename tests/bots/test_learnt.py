@@ -1,0 +1,53 @@
+"""The learnt policy of docs/examples/learnt: it connects as a bot, plays better than chance, and knows its config."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from bots import play_all
+from commands import call
+from measuring.scores import measured
+from measuring.units import Played
+from protocol.errors import UsageFault
+
+BOT = Path(__file__).parents[2] / "docs" / "examples" / "learnt" / "bot.py"
+
+
+def test_it_plays_matches_in_an_arena(tmp_path: Path) -> None:
+    words = [
+        f"learnt={sys.executable} {BOT}",
+        "random",
+        "--game",
+        "risk-duel",
+        "--rounds",
+        "2",
+        "--paired",
+        "--seed",
+        "7",
+    ]
+    data = ["--data", str(tmp_path), "--json", str(tmp_path / "told.json")]
+    done = call("arena", "tournament", *words, *data)
+    assert done.code == 0, done.err
+    matches = json.loads((tmp_path / "told.json").read_text())["matches"]
+    assert [match["reason"] for match in matches] == ["win"] * 4
+    assert not any(seat["reason"] != "win" for match in matches for seat in match["seats"])
+
+
+def test_it_is_better_than_a_bot_that_plays_at_random() -> None:
+    matches = []
+    for seat, bots in enumerate(([str(BOT), "random"], ["random", str(BOT)])):
+        for start, match in enumerate(play_all(bots, "risk-duel", range(50))):
+            luck = match.luck("features-1").total[seat]
+            matches.append(Played(points=match.points[seat], luck=luck, start=start, seat=seat))
+    adjusted = measured(matches).adjusted
+    assert adjusted is not None
+    assert adjusted.low > 0.55
+
+
+def test_under_another_config_than_it_learnt_it_says_so() -> None:
+    with pytest.raises(UsageFault, match=r"bot.py.*|learnt"):
+        next(play_all([str(BOT), "random"], "risk-duel", [1], config={"map": "africa"}))
