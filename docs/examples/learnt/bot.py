@@ -48,8 +48,9 @@ class Learnt(Bot):
     def warm_up(self, game):
         (first, _), (last, _) = self.policy.layers[0], self.policy.layers[-1]
         encoding = encoding_of(game or load(self.games[0]))
-        if (first.shape[1], last.shape[0]) != (encoding.size, encoding.actions):
-            raise UsageFault("the policy was learnt under another config")
+        learnt, asked = (first.shape[1], last.shape[0]), (encoding.size, encoding.actions)
+        if learnt != asked:
+            raise UsageFault(f"the policy was learnt under another config: sizes {learnt}, not {asked}")
 
     def choose(self, turn: Turn):
         encoding = encoding_of(turn.rules)
