@@ -68,7 +68,8 @@ class Report:
         self._evidence = evidence
         self._findings = evidence.findings()
         self._conclusion = conclusion(evidence.bots, evidence.question, self._findings)
-        self._warnings = list(warnings(evidence.bots, self._findings))
+        others = [name for name in plan.rules.presets if name != plan.rules.preset]
+        self._warnings = list(warnings(evidence.bots, self._findings, others))
 
     def write(self, file: Path, arguments: Mapping[str, Any]) -> None:
         """Write everything as JSON, whole or not at all. Raises `ArenaFault`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
@@ -17,19 +17,20 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
     if best is None:
         return f"nothing is known of {bots[0]} and {bots[1]}: no pair of matches was played to its end"
     less = " less luck" if findings.measured.adjusted else ""
-    scores = f"it scores {_interval(best)}{less}, after {findings.measured.games:,} games"
+    scores = f"scores {_interval(best)}{less}, after {findings.measured.games:,} games"
     if question.hypotheses is None:
         return _compared(bots, best, scores)
     if findings.verdict is None:
-        return f"undecided whether {_claim(bots, question.hypotheses, 'h1')[0]}: {scores}"
+        return f"undecided whether {_claim(bots, question.hypotheses, 'h1')[0]}: it {scores}"
     claim, otherwise = _claim(bots, question.hypotheses, findings.verdict)
     wrong = question.hypotheses.alpha if findings.verdict == "h1" else question.hypotheses.beta
-    return f"{claim}: {scores}; {otherwise}, this would come up in at most {_odds(wrong)} tests"
+    return f"{claim}: it {scores}; {otherwise}, this would come up in at most {_odds(wrong)} tests"
 
 
-def warnings(bots: tuple[str, str], findings: Findings) -> Iterator[str]:
-    """What should be known before the conclusion is believed, a sentence each."""
-    yield from _one_sided(findings)
+def warnings(bots: tuple[str, str], findings: Findings, presets: Sequence[str]) -> Iterator[str]:
+    """What should be known before the conclusion is believed, a sentence each; `presets` are others of the game."""
+    other = f"another preset ({', '.join(presets)}) or config" if presets else "another config"
+    yield from _one_sided(findings, other)
     games = 2 * (findings.pairs + findings.left_out)
     for bot in bots:
         lost = findings.forfeits[bot]
@@ -48,35 +49,35 @@ def amount(edge: float, unit: str) -> str:
     return {"score": f"{edge:g} points a game", "elo": f"{edge:g} Elo", "nelo": f"{edge:g} normalised Elo"}[unit]
 
 
-def _one_sided(findings: Findings) -> Iterator[str]:
+def _one_sided(findings: Findings, other: str) -> Iterator[str]:
     if findings.pairs < ENOUGH or findings.seat_0 is None:
         return
     first = findings.seat_0
     if findings.alike:
         yield (
             f"all {findings.pairs:,} pairs went alike: bots that always play the same from the same start "
-            "tell no more in many pairs than in one; take a start that is dealt, or bots that draw lots"
+            f"tell no more in many pairs than in one; take {other} with starts that are dealt, or bots that draw lots"
         )
     elif not 1 - ONE_SIDED < first < ONE_SIDED:
         yield (
             f"seat 0 scores {first:.3f}, whoever sits there: the seat decides nearly all, and the bots next to "
-            "nothing; take another preset or config, with a start that is dealt where the game has one"
+            f"nothing; take {other}"
         )
     elif findings.same_seat > ONE_SIDED:
         yield (
             f"{findings.same_seat:.0%} of the pairs went to one seat in both games: the start decides nearly all, "
-            "and the bots next to nothing; take another preset or config"
+            f"and the bots next to nothing; take {other}"
         )
 
 
 def _compared(bots: tuple[str, str], best: Estimate, scores: str) -> str:
     one, other = bots
     if best.low > 0.5:
-        return f"{one} is better than {other}: {scores}"
+        return f"{one} is better than {other}: it {scores}"
     if best.high < 0.5:
-        return f"{one} is worse than {other}: {scores}"
+        return f"{one} is worse than {other}: it {scores}"
     apart = ceil(1000 * max(best.high - 0.5, 0.5 - best.low)) / 1000
-    return f"neither {one} nor {other} is shown to be better: {scores}; they are {apart:.3f} apart at most"
+    return f"neither {one} nor {other} is shown to be better: {one} {scores}; they are {apart:.3f} apart at most"
 
 
 def _claim(bots: tuple[str, str], asked: Hypotheses, accepted: str) -> tuple[str, str]:
