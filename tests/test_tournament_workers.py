@@ -37,13 +37,17 @@ run(Killer("killer"))
 """Kills the worker that referees its second match, the first time that it comes there."""
 
 
+def killer(folder: Path) -> str:
+    """The word of a tournament for a killer, whose program is put into a folder."""
+    (folder / "killer.py").write_text(KILLER)
+    return f"killer={sys.executable} {folder / 'killer.py'}"
+
+
 class Undisturbed:
     """A tournament with a killer that was played by one worker, whom it let live."""
 
     def __init__(self, folder: Path) -> None:
-        (folder / "killer.py").write_text(KILLER)
-        bots = ["random", "perfect", f"killer={sys.executable} {folder / 'killer.py'}"]
-        self.words = [*bots, "--game", "nim", "--rounds", "5", "--seed", "3"]
+        self.words = ["random", "perfect", killer(folder), "--game", "nim", "--rounds", "5", "--seed", "3"]
         self.folder = folder / "data"
         (folder / "struck").touch()
         self.content = tournament(self.folder, *self.words, "--jobs", "1", STRUCK=str(folder / "struck"))

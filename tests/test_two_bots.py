@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from arena.store.store import Store
 from commands import at_terminal, call, ends, faulty, of_workers, passing, run, started
 from measuring.sequential import LEAST_PAIRS
 from patience import WITHIN, found_in
+from test_tournament_workers import cluster, killer
 
 DUEL = ["greedy", "random", "--game", "risk-duel", "--seed", "1"]
 DECIDED = (
@@ -107,8 +109,23 @@ def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> Non
 # The same again
 
 
-def test_the_same_seed_gives_the_same_test_with_other_jobs(duel: Finished, tmp_path: Path) -> None:
-    assert Finished(tmp_path / "again", *DUEL, "--jobs", "2").essence == duel.essence
+@pytest.mark.parametrize("how", [("--jobs", "2"), ("--in-process",)], ids=["two jobs", "in process"])
+def test_the_same_seed_gives_the_same_test_whoever_plays_it(
+    duel: Finished, tmp_path: Path, how: tuple[str, ...]
+) -> None:
+    assert Finished(tmp_path / "again", *DUEL, *how).essence == duel.essence
+
+
+@pytest.mark.parametrize("where", ["--jobs", "--dask"])
+def test_a_worker_that_is_killed_changes_neither_matches_nor_verdict(tmp_path: Path, where: str) -> None:
+    if where == "--dask":
+        pytest.importorskip("distributed")
+    words = ["random", killer(tmp_path), "--game", "nim", "--pairs", "6", "--seed", "3"]
+    struck = tmp_path / "struck"
+    with cluster() if where == "--dask" else nullcontext("2") as what:
+        disturbed = Finished(tmp_path / "disturbed", *words, where, what, STRUCK=str(struck))
+    assert struck.exists()
+    assert disturbed.essence == Finished(tmp_path / "whole", *words, "--jobs", "1", STRUCK=str(struck)).essence
 
 
 def test_results_with_luck_left_in_are_tested_by_their_counts(duel: Finished, tmp_path: Path) -> None:

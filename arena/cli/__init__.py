@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.testing import run_test
+from arena.cli.playing import run_test, run_tournament
 from arena.cli.words import Data, Database
 from machine import program
 from protocol import VERSION
-from protocol.errors import UsageFault
 
 
 def _words(name: str, says: str) -> typer.Typer:
@@ -115,61 +114,7 @@ def web(
     command(_database(db, data), host, port)
 
 
-@app.command()
-def tournament(
-    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…")],
-    game: Annotated[str | None, typer.Option(help="The game to play  [required]")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Of the game or the bots.")
-    ] = None,
-    form: Annotated[str, typer.Option("--format", help="round-robin, gauntlet or swiss.")] = "round-robin",
-    rounds: Annotated[int, typer.Option(help="How often everyone meets; of a swiss: the rounds.")] = 1,
-    paired: Annotated[bool, typer.Option("--paired", help="Every start twice, with the seats swapped.")] = False,
-    clock: Annotated[str, typer.Option(help="Seconds and increment.")] = "10+0.1",
-    seed: Annotated[str | None, typer.Option(help="The same seed gives the same tournament.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Workers, each with a match at a time.")] = None,
-    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler instead of --jobs.")] = None,
-    in_process: Annotated[bool, typer.Option("--in-process", help="Bots of the library within the workers.")] = False,
-    db: Database = None,
-    data: Data = None,
-    to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")] = None,
-    pass_env: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A variable that bots get too.")] = None,
-    sandbox: Annotated[str, typer.Option(help="Where your own bots run: none, users or bwrap.")] = "none",
-    read: Annotated[list[Path] | None, typer.Option(metavar="PATH", help="What bots may read in a sandbox.")] = None,
-    memory: Annotated[int, typer.Option(metavar="MIB", help="Memory of each process in a sandbox.")] = 2048,
-) -> None:
-    """Play a tournament of local bots, or what is missing of it."""
-    from arena.commands.config import data_folder
-    from arena.commands.tournament import run
-    from arena.commands.tournament_options import Options
-    from protocol.games import NAMES
-
-    if game is None:
-        raise UsageFault(f"--game is missing: one of {', '.join(NAMES)}")
-    run(
-        Options(
-            bots=bots,
-            game=game,
-            sets=set_ or (),
-            form=form,
-            rounds=rounds,
-            paired=paired,
-            clock=clock,
-            seed=seed,
-            jobs=jobs,
-            dask=dask,
-            in_process=in_process,
-            db=db,
-            data=data_folder(data),
-            to_json=to_json,
-            pass_env=pass_env or (),
-            sandbox=sandbox,
-            read=read or (),
-            memory=memory,
-        )
-    )
-
-
+app.command("tournament")(run_tournament)
 app.command("test")(run_test)
 
 

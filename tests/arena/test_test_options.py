@@ -46,8 +46,10 @@ REFUSED = [
         (*NIM, "--pairs", "5", "--h1", "0.1"),
         "--pairs is for so many pairs, whatever they show: without --h0, --h1 and ",
     ),
+    (("greedy", "oracle", "--game", "nim"), "oracle does not play nim: it plays risk-duel"),
+    ((*NIM, "--jobs", "2", "--dask", "tcp://localhost:1"), "--jobs is of this machine, --dask of a cluster: give one"),
     ((*NIM, "--clock", "soon"), "clock is 'soon': it is seconds and increment"),
-    ((*NIM, "--jobs", "0"), "--jobs is 0: it is 1 to 64"),
+    ((*NIM, "--jobs", "0"), "--jobs is 0: it is 1 to 1024"),
     ((*NIM, "--sandbox", "glass"), "there is no sandbox 'glass': one of none, users, bwrap"),
     ((*NIM, "--json", "nowhere/out.json"), "--json nowhere/out.json can't be written"),
 ]
