@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import io
 import re
+import shutil
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import pytest
 
 import bots
 
-DOC = (Path(__file__).parents[2] / "docs" / "library.md").read_text()
+ROOT = Path(__file__).parents[2]
+DOC = (ROOT / "docs" / "library.md").read_text()
 PROGRAMS = re.findall(r"^```python\n(.*?)^```\n\n^```text\n(.*?)^```$", DOC, re.DOTALL | re.MULTILINE)
 PROMISED = {
     module: re.findall(r"`(\w+)`", names) for module, names in re.findall(r"^\| `([\w.]+)` \| (`.*) \|$", DOC, re.M)
@@ -34,6 +36,18 @@ def test_a_program_of_the_document_prints_what_is_shown(
     with contextlib.redirect_stdout(said):
         exec(compile(program, "docs/library.md", "exec"), {"__name__": "__main__"})
     assert said.getvalue() == prints
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/writing-a-bot.md"])
+def test_the_other_documents_play_in_process_too(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    programs = re.findall(r"^```python\n(.*?)^```$", (ROOT / document).read_text(), re.DOTALL | re.MULTILINE)
+    (program,) = [program for program in programs if "import play\n" in program]
+    shutil.copy(ROOT / "docs" / "examples" / "mine.py", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, document, "exec"), {})
+    assert re.match(r"\[[01]\.\d, [01]\.\d\]", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("module", PROMISED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +248,32 @@ def test_with_a_clock_a_bot_that_thinks_for_too_long_loses_by_time() -> None:
     assert reasons(played) == ["timeout", "win"]
     assert [line.event.out for line in played.record.plies][-1] == "timeout"
     verify(played.record)
+
+
+def test_a_move_that_comes_too_late_finds_the_others_playing_on() -> None:
+    class Thinking(First):
+        seconds = 0.02
+
+        def choose(self, turn: Turn) -> Any:
+            time.sleep(self.seconds)
+            return super().choose(turn)
+
+    class Late(Thinking):
+        seconds = 0.205
+
+    config = {"players": 3, "max_rounds": 1}
+    played, _ = quiet(
+        Thinking, Late, Thinking, game="risk-campaign", config=config, clock=replace(SHORT, increment_ms=50)
+    )
+    assert reasons(played)[1] == "timeout"
+    assert played.result.reason != "timeout"
+    verify(played.record)
+
+
+def test_in_another_thread_than_the_main_one_time_counts_as_well() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        played, _ = pool.submit(quiet, Sleepy, First, clock=SHORT).result()
+    assert reasons(played) == ["timeout", "win"]
 
 
 @pytest.mark.parametrize("where", ["prepare", "choose", "ended"])

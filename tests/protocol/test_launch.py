@@ -1,0 +1,40 @@
+"""Words of a command line that name bots: what they are called, what they are, and how they are made."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.errors import UsageFault
+from protocol.launch import BotSpec, name_in, settings_in, spec_of
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "bot", "settings"),
+    [
+        ("greedy", "greedy", "greedy", {}),
+        ("calm=greedy", "calm", "greedy", {}),
+        ("deep=ga:depth=3", "deep", "ga", {"depth": "3"}),
+        ("ga:depth=3", "ga", "ga", {"depth": "3"}),
+        ("x=ga:weights=1,2.5,-3,depth=3", "x", "ga", {"weights": "1,2.5,-3", "depth": "3"}),
+        ("mine.py", "mine", "mine.py", {}),
+        ("v2=bots/v2/mine.py", "v2", "bots/v2/mine.py", {}),
+        ("bots/v2/mine.py", "mine", "bots/v2/mine.py", {}),
+        ("mine.py:Mine", "mine", "mine.py:Mine", {}),
+        ("a=mine.py:Mine:depth=3", "a", "mine.py:Mine", {"depth": "3"}),
+        (r"a=C:\bots\mine.py:Mine", "a", r"C:\bots\mine.py:Mine", {}),
+        (r"a=C:\bots\mine.py", "a", r"C:\bots\mine.py", {}),
+    ],
+)
+def test_a_word_names_a_bot_and_says_how_it_is_made(word: str, name: str, bot: str, settings: dict[str, str]) -> None:
+    spec = BotSpec(name=name, bot=bot, settings=settings, defaults={"depth": "2"}, seed="7")
+    assert spec_of(word, "7", {"depth": "2"}) == spec
+
+
+@pytest.mark.parametrize("text", ["depth", "depth=", "=3", "depth=3,eval", "1,2"])
+def test_a_setting_without_key_or_value_is_refused_with_one_that_has_both(text: str) -> None:
+    with pytest.raises(UsageFault, match=r"x: '.+' is no setting: write KEY=VALUE, like x=ga:depth=4"):
+        settings_in(text, "x", "ga")
+
+
+def test_the_name_in_a_word_is_that_which_it_gives_or_the_bots_own() -> None:
+    assert [name_in(word) for word in ("a=ga:depth=3", "ga", "ga:depth=3")] == ["a", "ga", "ga"]
