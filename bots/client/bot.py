@@ -105,6 +105,9 @@ class Bot:
     def ended(self, end: End) -> None:
         """The match is over."""
 
+    def missed(self, match: str) -> None:
+        """The match ended while there was no connection: how is not known, and `ended` is not called."""
+
 
 def seeded(seed: str, match: str, ply: int) -> random.Random:
     """The generator of one turn: independent of every other turn and of the order in which turns are played."""

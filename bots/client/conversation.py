@@ -51,7 +51,7 @@ class Conversation:
         self._games: list[str] = []
         """Those that the arena plays; none before the first welcome."""
         self._seats: dict[str, Seat] = {}
-        self._waits = type(bot).ended is not Bot.ended
+        self._waits = type(bot).ended is not Bot.ended or type(bot).missed is not Bot.missed
         self._finishing: dict[str, Seat] = {}
         self._awaited: set[str] = set()
         self._seeks: dict[str, str] = {}
@@ -163,9 +163,12 @@ class Conversation:
         if not self._settings.assigned:
             effects.append(Say(report.welcomed(self._bot.name, self._settings.url, welcome.resumed)))
         for match in self._seats.keys() - set(welcome.resumed):
-            del self._seats[match]
             self.played += 1
             effects.append(self._trouble(f"{match} ended while the connection was down"))
+            seat = self._seats.pop(match)
+            effects += seat.missed()
+            if not seat.done:
+                self._finishing[match] = seat
         if first and self._cold:
             effects.append(WarmUp(self._cold[0]))
         return effects + self._go_on()

@@ -28,7 +28,7 @@ class Seat:
     def __init__(self, bot: Bot, start: messages.Start, seat: int, rules: Game[Any, Any], seed: str) -> None:
         self.start = start
         self.thinking = False
-        self.end: messages.End | None = None
+        self.over = False
         self._bot = bot
         self._seat = seat
         self._rules = rules
@@ -44,7 +44,7 @@ class Seat:
     @property
     def done(self) -> bool:
         """Whether nothing more can come of it."""
-        return self.end is not None and not self.thinking
+        return self.over and not self.thinking
 
     def begin(self) -> list[Effect]:
         """The first `start`: prepare, then say so. A bot that prepares nothing is ready at once."""
@@ -93,29 +93,35 @@ class Seat:
 
     def ended(self, end: messages.End) -> list[Effect]:
         """The match is over; the bot's `ended` is called when its last work is done."""
-        self.end = end
+        self._close()
+        return self._think(Conclude(end.match, end)) if type(self._bot).ended is not Bot.ended else []
+
+    def missed(self) -> list[Effect]:
+        """The match ended while the connection was down; the bot's `missed` is called when its last work is done."""
+        self._close()
+        return self._think(Conclude(self.start.match, None)) if type(self._bot).missed is not Bot.missed else []
+
+    def _close(self) -> None:
+        self.over = True
         self._waiting = None
-        if type(self._bot).ended is not Bot.ended:
-            return self._think(Conclude(end.match, end))
-        return []
 
     def thought(self, thought: Thought) -> list[Effect]:
         """What came of the work. A move for a turn that has passed is dropped."""
         self.thinking = False
         effects: list[Effect] = []
         if thought.trouble is not None:
-            consequence = "" if self.end is not None else "; the match is resigned"
+            consequence = "" if self.over else "; the match is resigned"
             details = f"\n{thought.details}" if thought.details else ""
             effects.append(self._trouble(thought.trouble + consequence + details))
-        if self.end is None and (thought.gave_up or thought.trouble is not None):
+        if not self.over and (thought.gave_up or thought.trouble is not None):
             return effects + self._resign()
-        if type(thought.work) is Prepare and self.end is None:
+        if type(thought.work) is Prepare and not self.over:
             self._prepared = True
             if not self._playing:
                 effects.append(self._ready())
         elif thought.move is not None and self._turn is not None and thought.move.ply == self._turn.ply:
             self._answer = thought.move
-            if self.end is None:
+            if not self.over:
                 effects.append(thought.move)
         if self._waiting is not None:
             waiting, self._waiting = self._waiting, None

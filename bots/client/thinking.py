@@ -41,10 +41,10 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Conclude:
-    """Call the bot's `ended`."""
+    """Call the bot's `ended`, or `missed` where there is no `end`."""
 
     match: str
-    end: End
+    end: End | None
 
 
 Work = Prepare | Choose | Conclude
@@ -74,7 +74,7 @@ def think(bot: Bot, work: Work) -> Thought:
         if type(work) is Prepare:
             bot.prepare(work.start)
         elif type(work) is Conclude:
-            bot.ended(work.end)
+            bot.missed(work.match) if work.end is None else bot.ended(work.end)
         return Thought(work)
     except GiveUp as exc:
         return Thought(work, trouble=str(exc) or None, gave_up=True)

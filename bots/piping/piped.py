@@ -70,10 +70,17 @@ class Piped(Bot):
             program.tell(told(rejected))
 
     def ended(self, end: End) -> None:
+        self._over(end.match, told(end))
+
+    def missed(self, match: str) -> None:
+        self._over(match, b"")
+
+    def _over(self, name: str, line: bytes) -> None:
+        """A match is over: its program, told so, may play the next one."""
         with self._lock:
-            match = self._matches.pop(end.match, None)
+            match = self._matches.pop(name, None)
         if match is not None and match.program is not None:
-            match.program.tell(told(end))
+            match.program.tell(line)
             with self._lock:
                 self._idle.append(match.program)
 

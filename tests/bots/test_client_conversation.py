@@ -370,6 +370,23 @@ def test_a_match_that_ended_while_the_connection_was_down_is_dropped_and_told(ta
     assert talk.hears(script.turn(ply=2)) == []
 
 
+def test_a_bot_is_told_after_its_last_thought_of_a_match_that_ended_while_the_connection_was_down(script: Any) -> None:
+    missed = []
+
+    class Curious(First):
+        def missed(self, match: str) -> None:
+            missed.append(match)
+
+    talk = Talk(Curious("mine"))
+    thinking = at_its_turn(talk, script)
+    talk.conversation.lost(1006)
+    assert of(Conclude, talk.hears(script.welcome())) == []
+    finishing = talk.thinks(thinking)
+    assert of(messages.Move, finishing) == []
+    assert talk.thinks(finishing) == []
+    assert missed == ["m-1"]
+
+
 def test_a_match_of_an_earlier_process_holds_its_slot_and_is_played_on(talk: Talk, script: Any) -> None:
     assert of(messages.Seek, talk.hears(script.welcome("m-7"))) == []
     assert of(messages.Ready, talk.hears(script.start("m-7", resumed=True)))

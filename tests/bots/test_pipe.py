@@ -118,6 +118,16 @@ def test_a_program_resigns_and_plays_the_next_match(start: messages.Start, scrip
         assert bot.choose(turn()).move == FIRST
 
 
+def test_the_program_of_a_match_that_ended_unseen_plays_the_next_one(start: messages.Start) -> None:
+    with piped(PLAYS, start) as bot:
+        bot.choose(turn())
+        bot.missed("m-1")
+        family = descendants(os.getpid())
+        bot.prepare(start)
+        assert bot.choose(turn()).move == FIRST
+        assert descendants(os.getpid()) == family
+
+
 SAID_AT = " at ply 4 of m-1"
 RIGHT = """a move is a line like {"heap":0,"take":1}, and all else goes to standard error"""
 
