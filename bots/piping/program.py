@@ -21,6 +21,8 @@ from protocol.messages import MAX_CLIENT_FRAME
 
 LONGEST_LINE = MAX_CLIENT_FRAME
 """Bytes; no longer move could be sent."""
+KILL_WITHIN = 2.0
+"""Seconds that a keeper has to end all, on a busy machine."""
 _READ = 65536
 
 
@@ -86,7 +88,7 @@ class Program:
 
         Raises `Silent`, `Gone`, `TooMuch`.
         """
-        while (length := self._heard.find(b"\n")) < 0 or time.monotonic() > until:
+        while (length := self._heard.find(b"\n")) < 0:
             if len(self._heard) > LONGEST_LINE:
                 raise TooMuch(f"wrote a line of more than {LONGEST_LINE} bytes")
             self._wait(until)
@@ -152,7 +154,11 @@ class Program:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(after)
         self._line.close()
-        self._process.wait()
+        try:
+            self._process.wait(KILL_WITHIN)
+        except subprocess.TimeoutExpired:  # somebody has stopped the keeper, with which the program ends
+            self._process.kill()
+            self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()

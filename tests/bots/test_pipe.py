@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -173,7 +174,7 @@ LONG = [Event(ply=0, seat=1, move={"note": "x" * 1000})] * 200
         ("cat >/dev/null", (), "wrote no answer (does it flush what it writes?)"),
         ("read s; read t; printf '{\"heap\":0'; cat >/dev/null", (), "wrote '{\"heap\":0' and no line feed"),
         ("tail -f /dev/null", LONG, "does not read its standard input"),
-        ("read s; read t; while echo; do :; done", (), "wrote no answer (does it flush what it writes?)"),
+        ("read s; read t; yes ''", (), "wrote no answer (does it flush what it writes?)"),
     ],
 )
 def test_a_program_without_an_answer_in_its_time_is_ended(
@@ -245,3 +246,11 @@ def test_a_program_does_not_see_the_token(
     with piped(f"env | grep ^ARENA_TOKEN >&2; read s; read t; {ANSWER}; cat", start) as bot:
         bot.choose(turn())
     assert capfd.readouterr().err == ""
+
+
+def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(start: messages.Start) -> None:
+    before = set(descendants(os.getpid()))
+    with piped(PLAYS, start):
+        (keeper, *others) = [pid for pid in descendants(os.getpid()) if pid not in before]
+        os.kill(keeper, signal.SIGSTOP)
+    assert all(ends(pid) for pid in (keeper, *others))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from commands import Done, call, descendants, ends, run, started
-from patience import WITHIN
+from patience import WITHIN, found_in
 from players import player
 
 ANSWER = """case $line in *legal*) moves=${line#*'"legal":['}; echo "${moves%%\\}*}}";; esac"""
@@ -129,13 +129,14 @@ async def test_several_matches_at_once_have_a_process_each(port: int, tmp_path: 
 def test_whatever_ends_it_ends_the_program_and_all_that_it_started(tmp_path: Path, number: signal.Signals) -> None:
     began = tmp_path / "began"
     began.mkdir()
-    deaf = script(tmp_path, "deaf", f"trap '' TERM INT HUP; (tail -f /dev/null) & touch {began}/it; tail -f /dev/null")
+    deaf = script(tmp_path, "deaf", f"trap '' TERM INT HUP; tail -f /dev/null >/dev/null & echo >{began}/it; wait")
     words = ["--game", "nim", "--url", "ws://127.0.0.1:9", "--", str(deaf)]
     with started("arena-bot", "pipe", *words, XDG_CONFIG_HOME=str(tmp_path)) as process:
         assert process.stderr is not None
         process.stderr.readline()
+        found_in(began, lambda: list(began.iterdir()) or None)
         family = descendants(process.pid)
         process.send_signal(number)
         process.communicate(timeout=WITHIN)
-    assert len(family) >= 2
+    assert len(family) == 3, "a keeper, a shell, and what the shell has started"
     assert all(ends(pid) for pid in family)
