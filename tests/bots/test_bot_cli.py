@@ -18,7 +18,7 @@ from protocol.launch import REFERENCE_BOTS
 def test_help_names_the_commands() -> None:
     code, out, _ = call("arena-bot", "--help")
     assert code == 0
-    assert all(command in out for command in ("run", "tune", "trial", "analyze", "compare"))
+    assert all(command in out for command in ("run", "pipe", "tune", "trial", "analyze", "compare"))
 
 
 def test_help_names_the_bots_that_come_with_the_package() -> None:
