@@ -70,8 +70,13 @@ def test_a_test_ends_in_a_sentence_and_shows_its_numbers_on_80_columns(duel: Fin
     assert decided is not None
     assert conclusion(duel.shown) == duel.content["conclusion"]
     assert lines[0] == f"risk-duel, greedy against random: {decided[1]} games (win {decided[1]})"
-    assert re.fullmatch(r"as it came out +0\.\d{3}  0\.\d{3}-0\.\d{3} +\+\d+ +[-+]\d+ to \+\d+ +\d+\.\d%", lines[2])
-    assert re.fullmatch(r"less luck \(exact\) +0\.\d{3}  0\.5\d\d-0\.6\d\d +\+\d+ +\+\d+ to \+\d+ +\d+\.\d%", lines[3])
+    elo = r"Elo \+\d+ \([-+]\d+ to \+\d+\)  better (> )?\d+\.\d %"
+    assert re.fullmatch(rf"as it came out  0\.\d{{3}} \(0\.\d{{3}}-0\.\d{{3}}\)  {elo}", lines[1])
+    assert re.fullmatch(rf"less luck       0\.\d{{3}} \(0\.5\d\d-0\.6\d\d\)  {elo}", lines[2])
+    assert re.fullmatch(r"luck by the value exact, worth \d{3} games with luck left in", lines[3])
+    assert re.fullmatch(
+        r"LLR \d\.\d\d: h0 \(0 points a game\) below -2\.94, h1 \(0\.02 points a game\) above 2\.94", lines[4]
+    )
     assert len(duel.matches) == int(decided[1]) >= 2 * LEAST_PAIRS
 
 
@@ -130,7 +135,7 @@ def test_a_worker_that_is_killed_changes_neither_matches_nor_verdict(tmp_path: P
 
 def test_results_with_luck_left_in_are_tested_by_their_counts(duel: Finished, tmp_path: Path) -> None:
     raw = Finished(tmp_path / "raw", *DUEL, "--raw", "--h1", "0.2", "--most", "10")
-    assert raw.content["findings"]["measured"]["adjusted"] is None
+    assert raw.content["findings"]["adjusted"] is None
     assert raw.content["tournament"] != duel.content["tournament"]
     assert {match["luck"] for match in raw.matches} == {None}
     assert "less luck" not in raw.shown

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from arena.commands.documents import document
@@ -20,8 +19,8 @@ from arena.testing.evidence import Evidence, Findings, Question
 from arena.testing.telling import amount, conclusion, warnings
 from arena.tournament.plan import Plan
 from machine.writing import in_place_of
-from measuring.elo import elo_of
-from measuring.scores import Estimate
+from measuring import telling
+from measuring.elo import Comparison
 from protocol.errors import ArenaFault
 
 SHOWN_EVERY = 0.25
@@ -105,11 +104,11 @@ class Report:
 
 def standing(findings: Findings) -> str:
     """The findings in a line."""
-    measured = findings.measured
     said = [counted(findings.pairs, "pair", "pairs")]
-    for what, estimate in (("score", measured.score), ("less luck", measured.adjusted)):
-        if estimate is not None:
-            said.append(f"{what} {estimate.mean:.3f} ({estimate.low:.3f}-{estimate.high:.3f})")
+    if findings.score is not None:
+        said.append(f"score {telling.share(findings.score)}")
+    if findings.adjusted is not None:
+        said.append(f"less luck {telling.share(findings.adjusted)}")
     if findings.ratio is not None:
         said.append(f"LLR {findings.ratio.llr:.2f} of {findings.ratio.lower:.2f} to {findings.ratio.upper:.2f}")
     return ", ".join(said)
@@ -120,43 +119,24 @@ def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
     reasons = ", ".join(f"{reason} {times}" for reason, times in findings.reasons.items())
     games = counted(sum(findings.reasons.values()), "game", "games")
     said = f"{plan.rules.name}, {plan.names[0]} against {plan.names[1]}: {games}" + (f" ({reasons})" if reasons else "")
-    parts: list[RenderableType] = [Text(said)]
-    if findings.measured.score is not None:
-        parts.append(_estimates(question, findings))
-    if findings.ratio is not None and question.hypotheses is not None:
+    rows = [Text(said)]
+    if findings.score is not None:
+        rows.append(_row("as it came out", findings.score))
+    if findings.adjusted is not None:
+        rows.append(_row("less luck", findings.adjusted))
+        worth = "" if findings.worth is None else f", worth {telling.games(findings.worth)} games with luck left in"
+        rows.append(Text(f"luck by the value {question.value}{worth}"))
+    if question.hypotheses is not None and findings.ratio is not None:
         asked, ratio = question.hypotheses, findings.ratio
-        parts.append(
-            Text(
-                f"LLR {ratio.llr:.2f}: h0 ({amount(asked.h0, asked.unit)}) below {ratio.lower:.2f}, "
-                f"h1 ({amount(asked.h1, asked.unit)}) above {ratio.upper:.2f}"
-            )
+        if asked.unit == "nelo" and findings.normalised is not None:
+            found = findings.normalised
+            rows.append(Text(f"normalised Elo {found.elo:+.1f} ({found.low:+.1f} to {found.high:+.1f})"))
+        low, high = (amount(edge, asked.unit) for edge in (asked.h0, asked.h1))
+        rows.append(
+            Text(f"LLR {ratio.llr:.2f}: h0 ({low}) below {ratio.lower:.2f}, h1 ({high}) above {ratio.upper:.2f}")
         )
-    return Group(*parts)
+    return Group(*rows)
 
 
-def _estimates(question: Question, findings: Findings) -> Table:
-    measured = findings.measured
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    for column in ("score", "95 %", "Elo", "95 %", "better"):
-        table.add_column(column, justify="right", no_wrap=True)
-    if measured.score is not None:
-        table.add_row("as it came out", *_cells(measured.score))
-    if measured.adjusted is not None:
-        table.add_row(f"less luck ({question.value})", *_cells(measured.adjusted))
-    return table
-
-
-def _cells(estimate: Estimate) -> Sequence[str]:
-    return (
-        f"{estimate.mean:.3f}",
-        f"{estimate.low:.3f}-{estimate.high:.3f}",
-        _elo(estimate.mean),
-        f"{_elo(estimate.low)} to {_elo(estimate.high)}",
-        f"{estimate.superiority:.1%}",
-    )
-
-
-def _elo(score: float) -> str:
-    elo = elo_of(score)
-    return f"{elo:+.0f}" if elo is not None else "-∞" if score < 0.5 else "+∞"
+def _row(what: str, found: Comparison) -> Text:
+    return Text(f"{what:<15} {telling.share(found)}  {telling.elo(found)}  {telling.superiority(found)}")

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from measuring.elo import EloDifference, difference
-from measuring.scores import Estimate, Measured, measured
+from measuring.elo import Comparison, EloDifference, compared, normalised
+from measuring.scores import measured
 from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, Verdict
 from measuring.units import Played
 from protocol.reasons import FORFEITS, VOID
@@ -52,14 +52,18 @@ class Findings(Struct, frozen=True, kw_only=True):
     """What a test has found so far of its first bot. Pairs of which a match was void are `left_out` of all else.
 
     `seat_0` is the score of whoever moved first, `same_seat` the share of pairs of which one seat won both matches;
-    `alike` are all pairs if they went as the first one did, to the same ply and the same end.
+    `alike` are all pairs if they went as the first one did, to the same ply and the same end. `adjusted` is less luck,
+    `worth` how many single games with luck left in would be as certain, `normalised` Elo that of results as they came.
     """
 
     verdict: Verdict | None
     pairs: int
     left_out: int
-    measured: Measured
-    elo: EloDifference | None
+    games: int
+    score: Comparison | None
+    adjusted: Comparison | None
+    worth: float | None
+    normalised: EloDifference | None
     ratio: Ratio | None
     seat_0: float | None
     same_seat: float
@@ -68,9 +72,9 @@ class Findings(Struct, frozen=True, kw_only=True):
     forfeits: dict[str, int]
 
     @property
-    def best(self) -> Estimate | None:
+    def best(self) -> Comparison | None:
         """The score less luck where luck is measured, else as it came out; None while there is none."""
-        return self.measured.adjusted or self.measured.score
+        return self.adjusted or self.score
 
 
 class Evidence:
@@ -86,6 +90,7 @@ class Evidence:
         self._test = _test(question)
         self._played: list[Played] = []
         self._left_out = 0
+        self._means: list[float] = []
         self._first: list[float] = []
         self._same_seat = 0
         self._courses: set[tuple[tuple[Any, ...], ...]] = set()
@@ -110,6 +115,7 @@ class Evidence:
         seen = [self._seen(one) for one in pair]
         self._played += seen
         first = [points(one.result)[0] for one in pair]
+        self._means.append(sum(one.points for one in seen) / 2)
         self._first += first
         self._courses.add(tuple(sorted(_course(one.result) for one in pair)))
         self._same_seat += first in ([1.0, 1.0], [0.0, 0.0])
@@ -126,7 +132,6 @@ class Evidence:
         """What is found so far."""
         pairs = len(self._played) // 2
         found = measured(self._played)
-        best = found.adjusted or found.score
         ratio = None
         if self._test is not None:
             asked = self._test.hypotheses
@@ -135,8 +140,11 @@ class Evidence:
             verdict=self.verdict,
             pairs=pairs,
             left_out=self._left_out,
-            measured=found,
-            elo=None if best is None else difference(best),
+            games=found.games,
+            score=None if found.score is None else compared(found.score),
+            adjusted=None if found.adjusted is None else compared(found.adjusted),
+            worth=found.worth,
+            normalised=normalised(self._means),
             ratio=ratio,
             seat_0=sum(self._first) / len(self._first) if self._first else None,
             same_seat=self._same_seat / pairs if pairs else 0.0,

@@ -7,7 +7,8 @@ from fractions import Fraction
 from math import ceil
 
 from arena.testing.evidence import ENOUGH, MANY, ONE_SIDED, Findings, Question
-from measuring.scores import Estimate
+from measuring import telling
+from measuring.elo import Comparison
 from measuring.sequential import Hypotheses
 
 
@@ -16,8 +17,8 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
     best = findings.best
     if best is None:
         return f"nothing is known of {bots[0]} and {bots[1]}: no pair of matches was played to its end"
-    less = " less luck" if findings.measured.adjusted else ""
-    scores = f"scores {_interval(best)}{less}, after {findings.measured.games:,} games"
+    less = " less luck" if findings.adjusted else ""
+    scores = f"scores {telling.share(best)}{less}, after {findings.games:,} games"
     if question.hypotheses is None:
         return _compared(bots, best, scores)
     if findings.verdict is None:
@@ -70,7 +71,7 @@ def _one_sided(findings: Findings, other: str) -> Iterator[str]:
         )
 
 
-def _compared(bots: tuple[str, str], best: Estimate, scores: str) -> str:
+def _compared(bots: tuple[str, str], best: Comparison, scores: str) -> str:
     one, other = bots
     if best.low > 0.5:
         return f"{one} is better than {other}: it {scores}"
@@ -99,10 +100,6 @@ def _claim(bots: tuple[str, str], asked: Hypotheses, accepted: str) -> tuple[str
     if edge > 0:
         return f"{one} is not better than {other} by {by}", "had it been"
     return f"{one} is worse than {other} by more than {by}", "had it not been"
-
-
-def _interval(estimate: Estimate) -> str:
-    return f"{estimate.mean:.3f} ({estimate.low:.3f}-{estimate.high:.3f})"
 
 
 def _odds(chance: float) -> str:

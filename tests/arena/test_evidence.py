@@ -61,17 +61,17 @@ def warned(found: Evidence) -> list[str]:
 
 
 def test_points_and_luck_are_the_first_bots_whichever_seat_it_had() -> None:
-    found = evidence([match(0, 1.0, 0.4), match(1, 0.0, -0.5)], value="exact").findings().measured
+    found = evidence([match(0, 1.0, 0.4), match(1, 0.0, -0.5)], value="exact").findings()
     assert found.score is not None
-    assert found.score.mean == 0.5
-    both = evidence(freed([0.55, 0.51]), value="exact").findings().measured
+    assert found.score.score == 0.5
+    both = evidence(freed([0.55, 0.51]), value="exact").findings()
     assert both.adjusted is not None
-    assert both.adjusted.mean == pytest.approx(0.53)
+    assert both.adjusted.score == pytest.approx(0.53)
 
 
 def test_a_pair_counts_when_both_its_matches_are_there() -> None:
     found = evidence([*results([(1.0, 1.0)]), match(2, 1.0)])
-    assert (found.findings().pairs, found.findings().measured.games, len(found.matches)) == (1, 2, 3)
+    assert (found.findings().pairs, found.findings().games, len(found.matches)) == (1, 2, 3)
 
 
 def test_a_pair_with_a_void_match_is_left_out_of_both_columns_and_of_the_test() -> None:
