@@ -65,6 +65,9 @@ async def test_while_the_disk_is_full_a_match_is_held_and_then_it_goes_on_as_if_
     assert room.held[-1] is None
     assert turn.clock[0] == pytest.approx(500, abs=100)
     assert [line.event.ply for line in room.journal.read("m-1") if isinstance(line, Ply)] == [0, 1]
+    room.play()
+    assert (await room.friends[1].until(Turn)).ply == 1
+    assert (await room.friends[1].until(Turn)).clock[0] == pytest.approx(500, abs=100)  # none of it for being held
     room.runner.receive(Resigned(0))
     assert [end.reason for end in await room.end()] == ["resigned"] * 2
 
@@ -149,6 +152,7 @@ async def test_a_match_that_is_held_and_stopped_goes_on_from_what_was_recorded(t
     asyncio.get_running_loop().call_later(runner.TRY_AGAIN, later.set)  # the match was to try again before that
     await asyncio.wait_for(later.wait(), WITHIN)
     assert room.journal.read("m-1") == before
+    assert len(room.held) == 1
 
 
 @pytest.mark.parametrize("kind", [Resigned, Forfeited])
