@@ -367,6 +367,7 @@ def test_a_port_in_use_is_refused_in_one_line() -> None:
         port = taken.getsockname()[1]
         says = f"port {port} on 127.0.0.1 is in use: choose another one with --port, or 0 for a free one"
         assert_refused(call("arena", "serve", "--no-web", "--port", str(port)), 1, says)
+    assert not Path("arena-data").exists()
 
 
 def test_a_folder_in_use_is_refused_in_one_line_that_names_the_holder(tmp_path: Path) -> None:

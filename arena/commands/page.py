@@ -8,7 +8,7 @@ import logging
 import socket
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 from arena.commands.config import ServerSettings
 from arena.network.binding import bound, port_of, url_of
@@ -84,15 +84,9 @@ def page_url(settings: ServerSettings, sockets: list[socket.socket]) -> str:
     return url_of(web_scheme(settings), settings.web_host or settings.host, port_of(sockets))
 
 
-@contextlib.contextmanager
-def web_sockets(settings: ServerSettings) -> Iterator[list[socket.socket]]:
-    """What the page listens on, inside; nothing where there is none. Raises `PortFault`."""
-    host = settings.web_host or settings.host
-    sockets = bound(host, settings.web_port, OTHERWISE) if settings.web else []
-    with contextlib.ExitStack() as stack:
-        for one in sockets:
-            stack.enter_context(one)
-        yield sockets
+def web_sockets(settings: ServerSettings) -> list[socket.socket]:
+    """What the page listens on; nothing where there is none. Raises `PortFault`."""
+    return bound(settings.web_host or settings.host, settings.web_port, OTHERWISE) if settings.web else []
 
 
 @contextlib.asynccontextmanager

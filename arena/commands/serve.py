@@ -7,9 +7,9 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from arena.commands.config import ServerSettings, clock, database
 from arena.commands.descriptors import Shares, raised
@@ -19,7 +19,7 @@ from arena.commands.page import page_url, shown, web_scheme, web_sockets
 from arena.commands.tables import counted
 from arena.house.words import HouseBot
 from arena.network.addresses import is_loopback, networks
-from arena.network.binding import port_of
+from arena.network.binding import bound, port_of
 from arena.network.encryption import CertificateFault, Encryption
 from arena.network.gate import Access
 from arena.network.origins import OwnPage, origins
@@ -45,15 +45,30 @@ def run(settings: ServerSettings) -> None:
     logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
     data = Path(settings.data)
     bots = housed(settings)
-    with held(data, settings.db):
-        event_loop.run(serve(settings, data, bots))
+    with listening(settings) as ports, held(data, settings.db):
+        event_loop.run(serve(settings, data, ports, bots))
 
 
-async def serve(settings: ServerSettings, data: Path, bots: Sequence[HouseBot] = ()) -> None:
+class Ports(NamedTuple):
+    """What listens: the sockets of the arena and those of its page, none where there is no page."""
+
+    arena: list[socket.socket]
+    page: list[socket.socket]
+
+
+@contextlib.contextmanager
+def listening(settings: ServerSettings) -> Iterator[Ports]:
+    """The ports of a server, inside; taken before its data folder is made. Raises `PortFault`."""
+    with contextlib.ExitStack() as stack:
+        page = [stack.enter_context(one) for one in web_sockets(settings)]
+        arena = [stack.enter_context(one) for one in bound(settings.host, settings.port)]
+        yield Ports(arena, page)
+
+
+async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequence[HouseBot] = ()) -> None:
     """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
     async with contextlib.AsyncExitStack() as stack:
         feed = _feed(settings.mqtt)
-        listening = stack.enter_context(web_sockets(settings))
         files = raised(settings.max_connections)
         journal = Journal(data / "journal", sync=settings.durability == "machine", most=files.journals)
         store = stack.enter_context(contextlib.closing(Store.open(database(settings.db, data))))
@@ -74,7 +89,7 @@ async def serve(settings: ServerSettings, data: Path, bots: Sequence[HouseBot] =
             clock(settings.clock),
             slow_clock=clock(settings.slow_clock),
             feed=feed,
-            access=_access(settings, files, listening),
+            access=_access(settings, files, ports.page),
             encryption=encryption,
             eligibility=Eligibility(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
         )
@@ -82,18 +97,19 @@ async def serve(settings: ServerSettings, data: Path, bots: Sequence[HouseBot] =
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
             load(game)
         restoring = arena.restore()
-        port = await arena.listen(settings.host, settings.port)
+        await arena.listen_on(ports.arena)
+        port = port_of(ports.arena)
         log.info("listening on %s://%s:%d (data in %s)", "wss" if encryption else "ws", settings.host, port, data)
         if encryption is None and not settings.trusted_proxy and not _is_here(settings.host):
             log.warning("tokens travel in clear text: see --tls-cert, or --trusted-proxy for a proxy that encrypts")
         if house is not None:
             await let_in(house, arena)
-        if listening:
-            page = await stack.enter_async_context(shown(settings, database(settings.db, data), listening, port))
+        if ports.page:
+            page = await stack.enter_async_context(shown(settings, database(settings.db, data), ports.page, port))
             others.append(page.reload)
-        if settings.demo and listening:
+        if settings.demo and ports.page:
             log.info(
-                "matches begin within seconds; open %s in a browser; Ctrl-C ends it", page_url(settings, listening)
+                "matches begin within seconds; open %s in a browser; Ctrl-C ends it", page_url(settings, ports.page)
             )
         going_on = asyncio.create_task(_go_on(arena, restoring))
         stopping = asyncio.create_task(stop.wait())
@@ -114,7 +130,7 @@ async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
     await arena.publish_boards()
 
 
-def _access(settings: ServerSettings, files: Shares, listening: list[socket.socket]) -> Access:
+def _access(settings: ServerSettings, files: Shares, page: list[socket.socket]) -> Access:
     return Access(
         bounds=Bounds(
             connections=files.connections,
@@ -124,7 +140,7 @@ def _access(settings: ServerSettings, files: Shares, listening: list[socket.sock
         ),
         proxies=networks(settings.trusted_proxy),
         origins=origins(settings.allow_origin),
-        page=OwnPage(web_scheme(settings), port_of(listening)) if listening else None,
+        page=OwnPage(web_scheme(settings), port_of(page)) if page else None,
     )
 
 

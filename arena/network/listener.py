@@ -59,8 +59,12 @@ class Listener:
     async def open(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
         sockets = bound(host, port)
-        await self._serve(sockets, None)
+        await self.on(sockets)
         return port_of(sockets)
+
+    async def on(self, sockets: list[socket.socket]) -> None:
+        """Take connections from sockets that listen already, as `bound` makes them."""
+        await self._serve(sockets, None)
 
     async def take(self, listening: socket.socket, address: str) -> Callable[[], None]:
         """Take connections also from a socket that listens already, until what is returned is called.

@@ -103,6 +103,10 @@ class Arena:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
         return await self._listener.open(host, port)
 
+    async def listen_on(self, sockets: list[socket.socket]) -> None:
+        """Take connections from sockets that listen already."""
+        await self._listener.on(sockets)
+
     async def take(self, bound: socket.socket, address: str) -> Callable[[], None]:
         """Take connections also from a socket that listens already, as if from `address`; what is returned ends it."""
         return await self._listener.take(bound, address)

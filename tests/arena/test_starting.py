@@ -50,6 +50,11 @@ def settings(data: Path, **changes: Any) -> ServerSettings:
     return ServerSettings(**{"data": str(data), "port": 0, "web": False, "mqtt": "mqtt://127.0.0.1:9", **changes})
 
 
+async def serve_in(data: Path) -> None:
+    with serve.listening(settings(data)) as ports:
+        await serve.serve(settings(data), data, ports)
+
+
 def unfinished(data: Path) -> None:
     """A match in the journal, for which the server asks its store when it starts."""
     journal = Journal(data / "journal").begin("m-1")
@@ -71,12 +76,10 @@ def tasks() -> set[Any]:
     return asyncio.all_tasks() - {asyncio.current_task()}
 
 
-async def test_a_server_whose_port_is_in_use_closes_what_it_opened(tmp_path: Path, taken: int) -> None:
-    unfinished(tmp_path)
+def test_a_server_whose_port_is_in_use_leaves_nothing_behind(tmp_path: Path, taken: int) -> None:
     with pytest.raises(PortFault, match=f"port {taken} on 127.0.0.1 is in use"):
-        await serve.serve(settings(tmp_path, port=taken), tmp_path)
-    assert left(tmp_path) == []
-    assert tasks() == set()
+        serve.run(settings(tmp_path / "data", port=taken))
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_server_that_fails_before_it_listens_closes_what_it_opened(
@@ -87,14 +90,12 @@ async def test_a_server_that_fails_before_it_listens_closes_what_it_opened(
 
     monkeypatch.setattr(serve, "load", fails)
     with pytest.raises(ArenaFault, match="nim can't be loaded"):
-        await serve.serve(settings(tmp_path), tmp_path)
+        await serve_in(tmp_path)
     assert left(tmp_path) == []
     assert tasks() == set()
 
 
-async def test_what_can_not_be_closed_keeps_nothing_else_open(
-    tmp_path: Path, taken: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_can_not_be_closed_keeps_nothing_else_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unfinished(tmp_path)
     close = Arena.close
 
@@ -102,9 +103,13 @@ async def test_what_can_not_be_closed_keeps_nothing_else_open(
         await close(self)
         raise ArenaFault("no end")
 
+    async def listens_not(self: Arena, sockets: object) -> None:
+        raise PortFault("no port")
+
     monkeypatch.setattr(Arena, "close", fails)
+    monkeypatch.setattr(Arena, "listen_on", listens_not)
     with pytest.raises(ArenaFault, match="no end"):
-        await serve.serve(settings(tmp_path, port=taken), tmp_path)
+        await serve_in(tmp_path)
     assert left(tmp_path) == []
     assert tasks() == set()
 

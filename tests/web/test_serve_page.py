@@ -87,7 +87,7 @@ def test_a_page_whose_port_is_in_use_is_said_in_a_line_before_anything_begins(tm
         done = call("arena", "serve", "--port", "0", "--web-port", str(port), "--data", str(tmp_path / "data"))
     says = f"port {port} on 127.0.0.1 is in use: choose another one for the page with --web-port, 0 for a free one, or"
     assert (done.code, done.err) == (1, f"arena: {says} --no-web\n")
-    assert not (tmp_path / "data" / "arena.db").exists()
+    assert not (tmp_path / "data").exists()
 
 
 async def test_a_page_is_encrypted_with_the_certificate_of_its_arena_and_reads_it_again(tmp_path: Path) -> None:
