@@ -131,10 +131,8 @@ def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
         if asked.unit == "nelo" and findings.normalised is not None:
             found = findings.normalised
             rows.append(Text(f"normalised Elo {found.elo:+.1f} ({found.low:+.1f} to {found.high:+.1f})"))
-        low, high = (amount(edge, asked.unit) for edge in (asked.h0, asked.h1))
-        rows.append(
-            Text(f"LLR {ratio.llr:.2f}: h0 ({low}) below {ratio.lower:.2f}, h1 ({high}) above {ratio.upper:.2f}")
-        )
+        h0, h1 = (amount(edge, asked.unit) for edge in (asked.h0, asked.h1))
+        rows.append(Text(f"LLR {ratio.llr:.2f}: h0 ({h0}) below {ratio.lower:.2f}, h1 ({h1}) above {ratio.upper:.2f}"))
     return Group(*rows)
 
 
