@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import sys
+import traceback
 from collections.abc import Collection, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
@@ -13,12 +14,10 @@ from typing import Any
 
 from bots.client.bot import Bot
 from bots.client.named import choose_settings
-from protocol.errors import UsageFault
+from protocol.errors import Fault, UsageFault
 
 _loading: ContextVar[bool] = ContextVar("loading", default=False)
 """Whether a program is run for its bot."""
-
-
 _LIBRARY = {"arena", "bots", "machine", "measuring", "protocol", "referee"}
 """Packages that every program shares, also where it lies beside them."""
 
@@ -56,10 +55,10 @@ def make(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: Mappi
     chosen = choose_settings(name, cls.settings, settings, defaults)
     try:
         return cls(name, **chosen)
-    except TypeError as exc:
-        raise UsageFault(
-            f"{name}: {cls.__name__} is made of a name and its settings, {cls.__name__}(name): {exc}"
-        ) from exc
+    except Fault:
+        raise
+    except Exception as exc:
+        raise UsageFault(f"{name}: {cls.__name__}(name, **settings) can't be made: {exc!r}") from exc
 
 
 def _class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
@@ -92,18 +91,26 @@ def _run(path: Path) -> tuple[ModuleType, Bot | None]:
         return module, handed.bot
     except SystemExit as exc:
         raise UsageFault(f"{path}: it ended before it called run(bot), with exit code {exc.code}") from exc
+    except Fault:
+        raise
     except Exception as exc:
-        raise UsageFault(f"{path}: its code failed before it called run(bot): {exc!r}") from exc
+        raise UsageFault(f"{path}: its code failed before it called run(bot){_in_line(exc, path)}: {exc!r}") from exc
     finally:
         _loading.reset(loading)
     return module, None
+
+
+def _in_line(exc: Exception, path: Path) -> str:
+    """Where in the file itself an exception came from."""
+    lines = [number for frame, number in traceback.walk_tb(exc.__traceback__) if frame.f_code.co_filename == str(path)]
+    return f", in line {lines[-1]}" if lines else ""
 
 
 def _compiled(path: Path) -> Any:
     """Raises `UsageFault` for what is no Python, and for what is none of this library's bots, before it is run."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
-        program = compile(tree, str(path), "exec")
+        program = compile(tree, str(path), "exec", dont_inherit=True)  # else this module's future is the program's
     except OSError as exc:
         raise UsageFault(f"{path} can't be read: {exc.strerror}") from exc
     except (SyntaxError, ValueError) as exc:

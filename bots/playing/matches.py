@@ -14,9 +14,8 @@ from typing import Any
 
 from bots.client.bot import Bot
 from bots.client.loading import make
-from bots.client.warm_up import default_lock, warm_up
 from bots.playing.guest import Guest
-from bots.playing.players import bot_of, check_plays
+from bots.playing.players import bot_of, check_plays, warmed_up
 from bots.playing.table import referee
 from measuring.luck import Luck, luck_of
 from measuring.values import value_of
@@ -122,7 +121,7 @@ def play_all(
     made = [_made(bot) for bot in bots]
     for bot in made:
         check_plays(bot, rules)
-        warm_up(bot, rules, default_lock())
+        warmed_up(bot, rules)
     names = _apart([bot.name for bot in made])
     # A name is seed enough for a bot: its choices and nonces follow from the match's id as well.
     guests = [

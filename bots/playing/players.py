@@ -18,7 +18,7 @@ from bots.client.named import find
 from bots.client.warm_up import default_lock, warm_up
 from bots.playing.guest import Guest
 from bots.playing.table import referee
-from protocol.errors import UsageFault
+from protocol.errors import Fault, UsageFault
 from protocol.games.base import Game
 from protocol.launch import BotSpec
 from referee.closing import Closed
@@ -50,7 +50,7 @@ class Players:
         """
         if not self._warm:
             for bot in self._bots:
-                warm_up(bot, self._game, default_lock())
+                warmed_up(bot, self._game)
             self._warm = True
         self._rules = rules_of(header.game, header.config)  # held, so that the next match may find them
         guests = [self._guests[seat.bot] for seat in header.seats]
@@ -67,6 +67,16 @@ def bot_of(spec: BotSpec) -> Bot:
         bot = make(find(spec.bot).load(), spec.name, spec.settings, spec.defaults)
     bot.name = spec.name
     return bot
+
+
+def warmed_up(bot: Bot, game: Game[Any, Any]) -> None:
+    """Warm a bot up for a game. Raises `UsageFault` where it can't be."""
+    try:
+        warm_up(bot, game, default_lock())
+    except Fault:
+        raise
+    except Exception as exc:
+        raise UsageFault(f"{bot.name}: its warm_up failed for {game.name}: {exc!r}") from exc
 
 
 def check_plays(bot: Bot, game: Game[Any, Any]) -> None:

@@ -84,6 +84,11 @@ def test_a_program_beside_this_library_shares_it(tmp_path: Path) -> None:
     assert isinstance(load(tmp_path, BOT + "run(Mine('own'))"), Bot)
 
 
+def test_a_program_is_compiled_as_it_stands(tmp_path: Path) -> None:
+    bot = load(tmp_path, BOT + "class Noted(Mine):\n    depth: int\nrun(Noted('own'))")
+    assert type(bot).__annotations__ == {"depth": int}
+
+
 def test_nothing_of_it_stays_in_this_process(tmp_path: Path) -> None:
     (tmp_path / "strategy.py").write_text("")
     before = sys.argv, list(sys.path), sys.modules["__main__"]
@@ -105,8 +110,9 @@ def test_nothing_of_it_stays_in_this_process(tmp_path: Path) -> None:
             "mine.py:Mine",
         ),
         (BOT, "Yours", "mine.py has no class of Bot called 'Yours': it has Mine"),
-        (BOT + "1 / 0", None, "mine.py: its code failed before it called run(bot): ZeroDivisionError"),
-        (BOT + "import nowhere", None, "mine.py: its code failed before it called run(bot): ModuleNotFoundError"),
+        (BOT + "1 / 0", None, "mine.py: its code failed before it called run(bot), in line 14: ZeroDivisionError"),
+        (BOT + "import nowhere", None, "mine.py: its code failed before it called run(bot), in line 14: ModuleNot"),
+        (BOT + "run(Mine('x', depht=3))", None, "mine.py: its code failed before it called run(bot), in line 14: Type"),
         (BOT + "raise SystemExit(3)", None, "mine.py: it ended before it called run(bot), with exit code 3"),
     ],
 )

@@ -377,5 +377,14 @@ def test_a_class_that_is_made_otherwise_is_refused_with_the_way_it_is_made() -> 
         def __init__(self) -> None:
             super().__init__("own")
 
-    with pytest.raises(UsageFault, match=r"own: Own is made of a name and its settings, Own\(name\)"):
+    with pytest.raises(UsageFault, match=r"own: Own\(name, \*\*settings\) can't be made: TypeError\("):
         play([Own, First], "nim")
+
+
+def test_a_bot_that_can_not_warm_up_is_refused_in_a_line() -> None:
+    class Cold(First):
+        def warm_up(self, game: object) -> None:
+            raise FileNotFoundError("no table")
+
+    with pytest.raises(UsageFault, match=r"cold: its warm_up failed for nim: FileNotFoundError\('no table'\)"):
+        play([Cold, First], "nim")
