@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -12,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pettingzoo import AECEnv
 from pettingzoo.test import api_test, seed_test
+from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
+import bots.environments
 from bots.environments import encoding_of, env
 from bots.environments.environment import Environment
 from measuring.luck import luck_along
@@ -243,3 +246,20 @@ def test_what_cannot_be_made_is_refused_in_one_line() -> None:
         env("nim", render_mode="human")
     with pytest.raises(UsageFault, match="nim under this config has no value 'exact': there is no chance in it"):
         env("nim", luck="exact")
+
+
+@pytest.mark.parametrize("name", ["env", "Single"])
+def test_without_the_extra_the_way_to_it_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pettingzoo", None)
+    for module in ("bots.environments.environment", "bots.environments.single"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.raises(UsageFault, match=r"bots.environments needs pettingzoo: pip install 'bot-arena\[rl\]'"):
+        getattr(bots.environments, name)
+
+
+def test_who_does_not_mask_may_have_illegal_actions_lose() -> None:
+    world = TerminateIllegalWrapper(env("tictactoe"), -1)
+    world.reset()
+    world.step(4)
+    world.step(4)
+    assert (world.rewards, world.terminations) == ({"seat_0": 0, "seat_1": -1}, {"seat_0": True, "seat_1": True})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -51,3 +53,13 @@ def test_it_is_better_than_a_bot_that_plays_at_random() -> None:
 def test_under_another_config_than_it_learnt_it_says_so() -> None:
     with pytest.raises(UsageFault, match=r"learnt under another config: sizes \(18, 18\), not \(\d+, \d+\)"):
         next(play_all([str(BOT), "random"], "risk-duel", [1], config={"map": "africa"}))
+
+
+@pytest.mark.skipif(find_spec("sb3_contrib") is None, reason="sb3-contrib is not installed")
+def test_what_is_learnt_anew_can_be_played(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.npz"
+    train = [sys.executable, str(BOT.with_name("train.py")), "--minutes", "0.02", "--to", str(policy)]
+    done = subprocess.run(train, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(f"moves learnt from: {policy}\n")
+    assert next(play_all([f"{BOT}:Learnt:policy={policy}", "random"], "risk-duel", [1])).result.reason == "win"
