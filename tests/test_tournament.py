@@ -134,8 +134,8 @@ def test_every_record_verifies(played: Played) -> None:
     assert call("arena", "replay", "verify", "--data", str(played.folder)) == (0, "20 records verified\n", "")
 
 
-def test_nothing_stays_in_the_journal(played: Played) -> None:
-    assert list((played.folder / "journal").iterdir()) == []
+def test_of_the_workers_only_the_logs_of_bots_stay(played: Played) -> None:
+    assert {path.suffix for path in (played.folder / "tournaments").rglob("*") if path.is_file()} == {".log"}
 
 
 # The same again, and another
@@ -238,7 +238,7 @@ def assert_only_the_rest_is_played(cut: Interrupted) -> None:
     kept = {match["match"]: match["finished"] for match in content["matches"] if match["match"] in before}
     rest = [match["started"] for match in content["matches"] if match["match"] not in before]
     assert max(kept.values()) < min(rest)
-    assert list((cut.folder / "cut" / "journal").iterdir()) == []
+    assert {path.suffix for path in (cut.folder / "cut" / "tournaments").rglob("*") if path.is_file()} == {".log"}
     assert call("arena", "db", "check", "--data", str(cut.folder / "cut")).code == 0
 
 

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from commands import call
+from arena.store.database import StoreUnavailable
+from arena.store.incidents import Incident
+from arena.store.reader import Reader
+from arena.store.store import Store
+from arena.tournament import storing
+from arena.tournament.terms import MatchReport
+from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
 from dask_cluster import dask, scheduler
+from patience import WITHIN
+from referee.closing import Closed
+from referee.record import Footer
+from seasons import result
 from test_tournament import digests, ratings, tournament
 
 KILLER = """
@@ -35,6 +50,16 @@ class Killer(Bot):
 run(Killer("killer"))
 """
 """Kills the worker that referees its second match, the first time that it comes there."""
+MINE = """
+from bots import Bot, run
+
+class Mine(Bot):
+    def choose(self, turn):
+        print("a move of mine")
+        return turn.random.choice(turn.legal)
+
+run(Mine("mine"))
+"""
 
 
 def killer(folder: Path) -> str:
@@ -79,3 +104,138 @@ def test_a_worker_that_is_killed_costs_no_match_and_changes_none(
     assert digests(content) == digests(undisturbed.content)
     assert ratings(tmp_path / "data") == ratings(undisturbed.folder)
     assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
+
+
+def test_a_worker_of_another_version_is_refused_in_one_line_and_its_words_say_which(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    for package in ("arena", "bots", "machine", "measuring", "protocol", "referee"):
+        shutil.copytree(REPOSITORY / package, tmp_path / "other" / package)
+    with (tmp_path / "other" / "protocol" / "dice.py").open("a") as source:
+        source.write("# loaded\n")
+    words = ["random", "perfect", "--game", "nim", "--data", str(tmp_path / "data")]
+    with cluster(1, PYTHONPATH=str(tmp_path / "other"), PYTHONSAFEPATH="1") as address:
+        done = run("arena", "tournament", *words, "--dask", address)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(
+        r"arena: the worker on \S+ has another bot-arena \(0.1.0, sources (\w{16})\) than the one here "
+        r"\(sources (?!\1)\w{16}\): install the same on all machines",
+        done.stderr.splitlines()[-1],
+    )
+
+
+def test_ctrl_c_ends_the_bots_of_a_cluster_too(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    os.mkfifo(fifo := tmp_path / "halted")
+    words = ["random", faulty("halting"), "--game", "nim", "--rounds", "5", "--clock", "60", "--data", str(tmp_path)]
+    with (
+        scheduler() as (address, _),
+        dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard") as worker,
+    ):
+        words += ["--dask", address, *passing(["ARENA_HALTED"])]
+        with started("arena", "tournament", *words, ARENA_HALTED=str(fifo)) as process:
+            os.close(os.open(fifo, os.O_RDONLY))
+            bots = descendants(worker.pid)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=WITHIN)
+        assert re.fullmatch(r"arena: stopped after \d of 5 matches; the same command goes on", err.splitlines()[-1])
+        assert len(bots) == 4  # two, each with its keeper
+        assert all(ends(bot) for bot in bots)
+        assert worker.poll() is None
+
+
+def test_what_bots_of_a_cluster_write_is_in_their_logs_here(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    (tmp_path / "mine.py").write_text(MINE)
+    words = ["random", f"mine={sys.executable} {tmp_path / 'mine.py'}", "--game", "nim", "--rounds", "2"]
+    with cluster(1) as address:
+        apart = tournament(tmp_path / "apart", *words, "--dask", address)
+        within = tournament(tmp_path / "within", *words, "--dask", address, "--in-process")
+    log = tmp_path / "apart" / "tournaments" / apart["tournament"] / "mine.log"
+    assert set(log.read_text().splitlines()) == {"a move of mine"}
+    assert len(within["matches"]) == 2
+
+
+# In process
+
+
+def test_in_process_the_same_is_played_whatever_the_number_of_workers(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    words = ["random", "calm=greedy", f"mine=python {tmp_path / 'mine.py'}", "--game", "risk-duel"]
+    words += ["--set", "map=south-america", "--rounds", "2", "--seed", "3"]
+    apart = tournament(tmp_path / "apart", *words, "--jobs", "1")
+    alone = tournament(tmp_path / "alone", *words, "--in-process", "--jobs", "1")
+    both = tournament(tmp_path / "both", *words, "--in-process", "--jobs", "2")
+    assert digests(apart) == digests(alone) == digests(both)
+    assert ratings(tmp_path / "apart", "risk-duel/standard") == ratings(tmp_path / "both", "risk-duel/standard")
+    assert luck(tmp_path / "apart", apart) == luck(tmp_path / "both", both)
+    assert len(luck(tmp_path / "both", both)) == len(both["matches"])
+    log = tmp_path / "alone" / "tournaments" / alone["tournament"] / "in-process.log"
+    assert set(log.read_text().splitlines()) == {"a move of mine"}
+
+
+def luck(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of the luck in a tournament's matches."""
+    with closing(Store.open(folder / "arena.db", create=False)) as store:
+        return dict(store.tournament_luck(content["tournament"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["x=node bot.js", "--in-process"], "x: 'node bot.js' can't play in process, which reference bots and Python "),
+        (["x=no.py", "--in-process"], f"{Path.cwd()}/no.py can't be read: No such file or directory"),
+        (["perfect", "--in-process", "--sandbox", "bwrap"], "--sandbox is for processes: with --in-process bots have "),
+        (["perfect", "--jobs", "2", "--dask", "tcp://x:1"], "--jobs is of this machine, --dask of a cluster: give one"),
+        (
+            ["perfect", "--dask", "tcp://127.0.0.1:here"],
+            "the cluster's address is 'tcp://127.0.0.1:here': one like tcp://host:8786 ",
+        ),
+        (["oracle"], "oracle does not play nim: it plays risk-duel"),
+    ],
+)
+def test_what_can_not_be_played_so_is_refused_in_one_line_and_nothing_is_left(
+    tmp_path: Path, words: list[str], says: str
+) -> None:
+    done = call("arena", "tournament", "random", *words, "--game", "nim", "--data", str(tmp_path / "data"))
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith(f"arena: {says}")
+    assert not (tmp_path / "data").exists()
+
+
+# The store
+
+
+def test_reports_wait_for_a_store_that_can_do_nothing_which_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(storing, "TRY_AGAIN", 0.0)
+    finish, failures = Store.finish, [StoreUnavailable("the database is locked")] * 2
+
+    def sometimes(self: Store, batch: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return finish(self, batch)
+
+    monkeypatch.setattr(Store, "finish", sometimes)
+    closed = Closed(result("m1"), (), Footer(**FOOTER))
+    incident = Incident(at="2026-01-01T00:00:00.000Z", code="1006", text="the connection broke off")
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        storing.store_all(store, [MatchReport(closed, incidents=(("ann", incident),))])
+        assert [match.match for match in store.matches()] == ["m1"]
+    with closing(Reader.open(tmp_path / "arena.db")) as reader:
+        assert reader.incidents("ann") == [incident]
+    assert (
+        capsys.readouterr().err == "arena: results can't be stored now, which is tried again: the database is locked\n"
+    )
+
+
+FOOTER: dict[str, Any] = {
+    "ranks": [1, 2],
+    "reason": "win",
+    "reasons": ["win", "win"],
+    "plies": 0,
+    "digest": "ab" * 32,
+    "seed": "cd" * 32,
+    "nonces": ["", ""],
+    "finished": "2026-01-01T00:00:09.000Z",
+}

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from rich.console import Console
 
-from arena.commands.tournament_options import Options
+from arena.commands.tournament_options import Options, jobs
 from arena.ratings.pairing import Pairing
 from arena.store.store import Store
 from arena.tournament.plan import Plan
@@ -44,11 +43,16 @@ class Sitting(NamedTuple):
             self.console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
-@contextmanager
 def sitting(
-    plan: Plan, store: Store, options: Options, around: Surroundings, value: str | None, console: Console
-) -> Iterator[Sitting]:
-    """Have a crew as the options say; SIGTERM stops it as Ctrl-C does. `value` names what luck is measured by."""
+    plan: Plan,
+    store: Store,
+    crew: Crew,
+    options: Options,
+    around: Surroundings,
+    value: str | None,
+    console: Console,
+) -> Sitting:
+    """A sitting as the options say; SIGTERM stops it as Ctrl-C does. `value` names what luck is measured by."""
     logging.basicConfig(level=logging.WARNING, format="arena: %(message)s")
     logging.getLogger("websockets").setLevel(logging.CRITICAL)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -61,15 +65,14 @@ def sitting(
         in_process=options.in_process,
         sources=None if options.dask is None else digest_of_all(),
     )
-    with _workers(options) as crew:
-        yield Sitting(terms, crew, store, console)
+    return Sitting(terms, crew, store, console)
 
 
-def _workers(options: Options) -> AbstractContextManager[Crew]:
-    """So many processes, one fewer than there are cores where nobody says, or those of a cluster.
+def workers(options: Options) -> AbstractContextManager[Crew]:
+    """Who plays: so many processes, or those of a cluster.
 
     Raises `UsageFault` and `ArenaFault`.
     """
     if options.dask is not None:
         return cluster(options.dask)
-    return processes(options.jobs or max(1, (os.cpu_count() or 2) - 1))
+    return processes(jobs(options))

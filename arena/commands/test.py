@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import closing
 
 from arena.commands.holding import held
-from arena.commands.sitting import sitting
+from arena.commands.sitting import sitting, workers
 from arena.commands.tables import counted
 from arena.commands.test_options import Options, read_options
 from arena.commands.test_report import Report, Watch, standing
@@ -18,6 +18,7 @@ from arena.testing.evidence import Entry, Evidence
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import Surroundings
 from arena.tournament.terms import MatchReport
+from machine.crew.workers import Crew
 from machine.prctl import keep_private
 
 
@@ -26,7 +27,11 @@ def run(options: Options) -> None:
     keep_private()
     entry, question = read_options(options)
     around = surroundings(options, os.environ)
-    with held(options.data, options.db) as where, closing(Store.open(where)) as store:
+    with (
+        workers(options) as crew,
+        held(options.data, options.db) as where,
+        closing(Store.open(where)) as store,
+    ):
         plan = entry.plan(*store.open_tournament(entry.key, options.seed))
         evidence = Evidence((plan.names[0], plan.names[1]), question)
         evidence.take(_stored(store, plan))
@@ -34,7 +39,7 @@ def run(options: Options) -> None:
         if played:
             print(f"arena: {counted(played, 'game was', 'games were')} played before", file=sys.stderr)
         if evidence.verdict is None and played < plan.count:
-            _play(plan, evidence, store, options, around)
+            _play(plan, evidence, store, crew, options, around)
         if evidence.verdict is not None or question.hypotheses is None:
             store.finish_tournament(plan.id)
     report = Report(plan, evidence)
@@ -51,12 +56,13 @@ def _stored(store: Store, plan: Plan) -> Iterable[Entry]:
         yield Entry(result, None if luck is None else luck.points)
 
 
-def _play(plan: Plan, evidence: Evidence, store: Store, options: Options, around: Surroundings) -> None:
+def _play(plan: Plan, evidence: Evidence, store: Store, crew: Crew, options: Options, around: Surroundings) -> None:
     """Play on until it is decided, or all is played. What was played beyond the deciding match is not stored."""
     missing = plan.schedule(())[len(evidence.matches) :]
     watch = Watch(plan, evidence)
     try:
-        with watch, sitting(plan, store, options, around, evidence.question.value, watch.console) as seated:
+        with watch:
+            seated = sitting(plan, store, crew, options, around, evidence.question.value, watch.console)
             for reports in seated.play(missing):
                 seated.keep(_take(evidence, reports))
                 watch.look()

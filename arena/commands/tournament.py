@@ -12,15 +12,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arena.commands.holding import held
-from arena.commands.sitting import sitting
+from arena.commands.sitting import sitting, workers
 from arena.commands.tables import counted
 from arena.commands.tournament_options import Options, read_options, surroundings
 from arena.commands.tournament_report import Report
 from arena.ratings.pairing import Pairing
-from arena.server.journal import Journal
 from arena.store.store import Store
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.sandbox import Surroundings
+from machine.crew.workers import Crew
 from machine.prctl import keep_private
 from measuring.values import names_of
 from referee.result import Result
@@ -31,37 +31,41 @@ def run(options: Options) -> None:
     keep_private()
     entry = read_options(options)
     around = surroundings(options, os.environ)
-    with held(options.data, options.db) as where, closing(Store.open(where)) as store:
+    with (
+        workers(options) as crew,
+        held(options.data, options.db) as where,
+        closing(Store.open(where)) as store,
+    ):
         plan = entry.plan(*store.open_tournament(entry.key, options.seed))
-        results = _play(plan, store, options, around)
+        results = _play(plan, store, crew, options, around)
     report = Report(plan, results)
     if options.to_json is not None:
         report.write(options.to_json, entry.arguments)
     report.show(options.data)
 
 
-def _play(plan: Plan, store: Store, options: Options, around: Surroundings) -> list[Result]:
+def _play(plan: Plan, store: Store, crew: Crew, options: Options, around: Surroundings) -> list[Result]:
     played = store.tournament_results(plan.id)
-    journal = Journal(options.data / "journal")
-    for result in played:
-        journal.forget(result.match)  # it is there only if the arena was killed between storing and forgetting it
     if played:
         again = "" if len(played) < plan.count else ": another --seed or --data plays new ones"
         before = f"{len(played)} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
         print(f"arena: {before}", file=sys.stderr)
     if len(played) < plan.count:
-        _play_missing(plan, store, options, around, played)
+        _play_missing(plan, store, crew, options, around, played)
         store.finish_tournament(plan.id)
     return store.tournament_results(plan.id)
 
 
-def _play_missing(plan: Plan, store: Store, options: Options, around: Surroundings, played: list[Result]) -> None:
+def _play_missing(
+    plan: Plan, store: Store, crew: Crew, options: Options, around: Surroundings, played: list[Result]
+) -> None:
     console = Console(stderr=True)
     progress, task = _progress(console, plan, len(played))
     value = names_of(plan.rules)[0] if plan.rules.seats == 2 else None
     results = list(played)
     try:
-        with progress, sitting(plan, store, options, around, value, console) as seated:
+        with progress:
+            seated = sitting(plan, store, crew, options, around, value, console)
             while missing := _missing(plan, results):
                 for reports in seated.play(missing):
                     seated.keep(reports)

@@ -31,6 +31,8 @@ FOR_TWO = {"swiss": "a swiss tournament", TEST: "a test"}
 """Formats of matches between two."""
 LEAST_MEMORY_MIB = 64
 MOST_JOBS = 1024
+MOST_ON_A_MACHINE = 64
+"""Threads of a cluster's workers there, for which a bot in a sandbox has processes enough."""
 MOST_ROUNDS = 100_000
 MOST_MATCHES = 1_000_000
 """A schedule is held in memory."""
@@ -124,6 +126,11 @@ def entered(options: Options) -> Entered:
     return Entered(arguments=arguments, contestants=bots, rules=rules, rounds=options.rounds, clock=clock)
 
 
+def jobs(options: Options) -> int:
+    """Worker processes on this machine: one fewer than there are cores where nobody says."""
+    return options.jobs or max(1, (os.cpu_count() or 2) - 1)
+
+
 def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:
     """What the bots find around them. Raises `UsageFault` for options that don't fit, `ArenaFault` for no sandbox."""
     variables = passed(environ, options.pass_env)
@@ -149,6 +156,7 @@ def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:
         users=free_users(len(options.bots)) if os.geteuid() == 0 else (),
         readable=tuple(options.read),
         memory_mib=options.memory,
+        copies=jobs(options) if options.dask is None else MOST_ON_A_MACHINE,
     )
     return Surroundings(variables=variables, sandbox=sandbox)
 

@@ -12,13 +12,17 @@ SCRATCH_MIB = 64
 """What fits into /tmp, which is the home as well, and as much into /dev/shm."""
 
 
+PROCESSES = 256
+"""Processes and threads that a bot may have."""
+
+
 class ResourceLimits(Struct, frozen=True, kw_only=True):
-    """ResourceLimits as the kernel counts; `user` is the number of who the program runs as, None for the operator."""
+    """As the kernel counts; `user` is the number of who the program runs as, None for the operator."""
 
     memory: int
     """Bytes of its own that one process can write to."""
-    processes: int = 256
-    """Processes and threads in all."""
+    processes: int = PROCESSES
+    """Processes and threads of the user in all."""
     files: int = 1024
     """Open at once in one process."""
     file_size: int = SCRATCH_MIB * MIB

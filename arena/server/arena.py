@@ -9,6 +9,7 @@ import secrets
 import socket
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arena.network.encryption import Encryption
@@ -21,7 +22,7 @@ from arena.server.eligibility import Eligibility
 from arena.server.handshake import Handshake
 from arena.server.health import Health
 from arena.server.identity import Door
-from arena.server.incidents import Incidents
+from arena.server.incidents import Incidents, Write
 from arena.server.journal import Journal, JournalFault, MatchJournal
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
@@ -55,7 +56,8 @@ class Arena:
 
     Unrated matches in which somebody asks for it have the `slow_clock`. `settle` has finished matches stored and told,
     `actions` says what a lobby does at the messages of clients, and `freed` is called when a bot may take a match that
-    it could not take before: it came in, or dropped out of one that goes on.
+    it could not take before: it came in, or dropped out of one that goes on. `note` writes incidents down, where
+    the store does not.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Arena:
         access: Access | None = None,
         encryption: Encryption | None = None,
         eligibility: Eligibility | None = None,
+        note: Write | None = None,
     ) -> None:
         self._archive = archive
         self._journal = journal
@@ -80,7 +83,7 @@ class Arena:
         self._slow_clock = slow_clock or clock
         self._freed = freed
         self._eligibility = eligibility or Eligibility(archive)
-        self._incidents = Incidents(archive)
+        self._incidents = Incidents(note or partial(archive.ask, archive.store.note))
         self._ratings = KnownRatings(archive, self._eligibility)
         self.health = Health()
         archive.troubled = lambda reason: self.health.tell("store", reason)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from arena.network.rates import Rate
 from arena.network.wire import Parted
-from arena.store.archive import Archive
 from arena.store.incidents import Incident
 from arena.store.times import utc
 from protocol import close_codes, reasons
@@ -28,11 +27,14 @@ BROKEN = 1006
 log = logging.getLogger("arena.server.incidents")
 
 
-class Incidents:
-    """Notes incidents of bots that are registered. `now` is in seconds of one clock."""
+Write = Callable[[str, Incident], Awaitable[None]]
 
-    def __init__(self, archive: Archive, now: Callable[[], float] = time.monotonic) -> None:
-        self._archive = archive
+
+class Incidents:
+    """Has incidents of bots written down. `now` is in seconds of one clock."""
+
+    def __init__(self, write: Write, now: Callable[[], float] = time.monotonic) -> None:
+        self._write_down = write
         self._now = now
         self._of_bot = Rate(OF_BOT, OF_BOT_PER_SECOND)
         self._of_all = Rate(OF_ALL, OF_ALL_PER_SECOND)
@@ -70,7 +72,7 @@ class Incidents:
 
     async def _write(self, bot: str, incident: Incident) -> None:
         try:
-            await self._archive.ask(self._archive.store.note, bot, incident)
+            await self._write_down(bot, incident)
         except ArenaFault as fault:
             log.warning("an incident of %s can't be noted: %s", bot, fault)
 

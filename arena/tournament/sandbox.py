@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from arena.processes.limits import MIB, SCRATCH_MIB, ResourceLimits
+from arena.processes.limits import MIB, PROCESSES, SCRATCH_MIB, ResourceLimits
 from arena.processes.orders import Order
 from arena.tournament.contestants import Contestant
 from protocol import launch
@@ -51,6 +51,8 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     users: tuple[int, ...] = ()
     readable: tuple[Path, ...] = ()
     memory_mib: int = 2048
+    copies: int = 1
+    """Processes of one bot that may run at once."""
 
     def order(self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str) -> Order:
         """The order to run the tournament's bot of that number, with what is different in its environment.
@@ -59,7 +61,8 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         """
         changed = {**environment, "HOME": NO_HOME}
         changed.pop("XDG_CACHE_HOME", None)
-        limits = ResourceLimits(memory=self.memory_mib * MIB, user=self.users[number] if self.users else None)
+        user = self.users[number] if self.users else None
+        limits = ResourceLimits(memory=self.memory_mib * MIB, processes=PROCESSES * self.copies, user=user)
         order = Order(command=contestant.command, environment=changed, token=token, limits=limits)
         if self.kind == USERS:
             return order

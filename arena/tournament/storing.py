@@ -15,14 +15,16 @@ TRY_AGAIN = 2.0
 
 
 def store_all(store: Store, reports: Sequence[MatchReport]) -> None:
-    """Store and rate matches, in this order, all or none of them. While the store can do nothing that is said, once.
+    """Store and rate matches, in this order, all or none of them, and what happened in them.
 
-    Raises `StoreFailed` for what it will never take.
+    While the store can do nothing that is said, once, and tried again. Raises `StoreFailed` for what it never takes.
     """
     told = False
     while True:
         try:
             store.finish([report.finished() for report in reports])
+            for bot, incident in (noted for report in reports for noted in report.incidents):
+                store.note(bot, incident)
         except StoreUnavailable as fault:
             if not told:
                 print(f"arena: results can't be stored now, which is tried again: {fault}", file=sys.stderr)

@@ -25,6 +25,7 @@ from arena.server.arena import Arena
 from arena.server.journal import Journal
 from arena.server.settling import Ended
 from arena.store.archive import Archive
+from arena.store.incidents import Incident
 from arena.store.store import Store
 from arena.store.times import utc
 from arena.tournament.assigning import assigned
@@ -71,6 +72,7 @@ class Table:
         self._failure: BaseException | None = None
         self._restarts: set[asyncio.Task[None]] = set()
         self._notes: list[str] = []
+        self._incidents: list[tuple[str, Incident]] = []
         self._told_of: Counter[str] = Counter()
         """Bytes of each log that were handed in."""
         self.played = 0
@@ -92,6 +94,7 @@ class Table:
             actions=assigned,
             freed=self._news.set,
             access=_access(len(self._tokens)),
+            note=self._note,
         )
         self._port = await self._arena.listen(HOST, 0)
 
@@ -111,7 +114,8 @@ class Table:
             if seat.reason not in (DISCONNECTED, NO_SHOW):
                 self._bots[seat.bot].played()
         notes, self._notes = tuple(self._notes), []
-        return MatchReport(closed, notes=notes, words=self._words())
+        incidents, self._incidents = tuple(self._incidents), []
+        return MatchReport(closed, notes=notes, incidents=incidents, words=self._words())
 
     async def close(self) -> list[BaseException]:
         """End the arena and every bot, whatever goes wrong with one of them: what did."""
@@ -190,6 +194,9 @@ class Table:
         if self._over is not None and not self._over.done():
             self._over.set_result(closed)
         await ended.stored(_unrated())
+
+    async def _note(self, bot: str, incident: Incident) -> None:
+        self._incidents.append((bot, incident))
 
     def _crashed(self, bot: BotProcess, crash: Crash) -> None:
         """A process ended: its match is lost at once, and it is started again, but not for ever."""

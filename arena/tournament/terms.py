@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from arena.store.finishing import Finished
+from arena.store.incidents import Incident
 from arena.store.luck import MatchLuck
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import Surroundings
@@ -47,11 +48,12 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 
 class MatchReport(NamedTuple):
-    """A match that is over, as it is handed in: closed but not rated, its luck, and what else happened, in words."""
+    """A match that is over, as it is handed in: closed but not rated, its luck, and what else happened up to then."""
 
     closed: Closed
     luck: MatchLuck | None = None
     notes: tuple[str, ...] = ()
+    incidents: tuple[tuple[str, Incident], ...] = ()
     words: Words = ()
 
     @property

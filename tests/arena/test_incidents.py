@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import pytest
@@ -108,7 +109,7 @@ async def test_who_has_many_incidents_keeps_the_disk_busy_no_longer(
     served = await serve()
     await served.enter("ann")
     await served.enter("bob")
-    keeper = incidents.Incidents(served.archive, now=lambda: 0.0)
+    keeper = incidents.Incidents(partial(served.archive.ask, served.archive.store.note), now=lambda: 0.0)
     for number in range(1000):
         keeper.note("ann", 4000, str(number))
     keeper.note("bob", 4000, "his own")

@@ -20,7 +20,7 @@ from arena.commands.tournament_options import Options
 from arena.network.binding import PortFault
 from arena.network.listener import Listener
 from arena.server.arena import Arena
-from arena.server.journal import Journal, JournalFault
+from arena.server.journal import Journal
 from arena.store.database import StoreFailed
 from arena.store.finishing import Finished
 from arena.store.store import Store
@@ -133,9 +133,9 @@ def run_tournament(data: Path, *bots: str) -> None:
     )
 
 
-def test_a_tournament_without_a_journal_closes_what_it_opened(tmp_path: Path) -> None:
-    (tmp_path / "journal").write_text("my diary\n")
-    with pytest.raises(JournalFault, match="can't be made: File exists"):
+def test_a_tournament_without_a_folder_for_logs_closes_what_it_opened(tmp_path: Path) -> None:
+    (tmp_path / "tournaments").write_text("my diary\n")
+    with pytest.raises(ArenaFault, match=r"^the folder of logs .* can't be made: Not a directory$"):
         run_tournament(tmp_path)
     assert left(tmp_path) == []
 
