@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -15,6 +15,7 @@ from arena.tournament.terms import MOST_WORDS, MatchReport, Terms, write_down
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 from protocol.launch import PLAYERS, BotSpec
+from referee.closing import InProcess
 
 
 def check(contestants: Sequence[Contestant], game: Game[Any, Any]) -> None:
@@ -53,9 +54,12 @@ class Guests:
             self._words.append((bot, words[-MOST_WORDS:]))
 
 
-def _players(specs: Sequence[BotSpec], game: Game[Any, Any], say: Any = lambda bot, line: None) -> Any:
+def _players(
+    specs: Sequence[BotSpec], game: Game[Any, Any], say: Callable[[str, str], None] = lambda bot, line: None
+) -> InProcess:
     """Raises `UsageFault`."""
     offers = entry_points(group=PLAYERS)
     if not offers:
         raise UsageFault(f"nobody offers to play bots in process: no package has an entry point in {PLAYERS}")
-    return next(iter(offers)).load()(specs, game, say)
+    players: InProcess = next(iter(offers)).load()(specs, game, say)
+    return players

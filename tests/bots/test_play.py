@@ -72,6 +72,13 @@ def test_the_same_seed_plays_the_same_match_and_another_one_another() -> None:
     assert one.result.digest != other.result.digest
 
 
+def test_what_follows_from_a_seed_is_what_it_always_was() -> None:
+    played = play(["random", "perfect"], "nim", seed=7)
+    assert played.result.match == "play-903e0e0804c1fe61"
+    assert played.record.footer.seed == "5bb224786cf4729b9cff33e476c2210ba7822f7509c874a8c44c3048efaffe08"
+    assert played.record.footer.nonces == ["d2499ec37c38e8799996aee30f579947", "27e162d7f8fe998de68fb42ccb5ef1a5"]
+
+
 def test_without_a_seed_one_is_drawn_and_told() -> None:
     one, other = (play(["random", "greedy"], "nim") for _ in range(2))
     assert one.seed != other.seed
