@@ -28,21 +28,29 @@ def share(found: Comparison) -> str:
 
 
 def elo(found: Comparison) -> str:
-    """`Elo +108 (+58 to +158)`; what has no end is `inf`."""
-    above = found.score > 0.5
-    low, high = _elo(found.elo.low, above=False), _elo(found.elo.high, above=True)
-    return f"Elo {_elo(found.elo.elo, above=above)} ({low} to {high})"
+    """`Elo +108 (+58 to +158)`."""
+    return f"Elo {elo_of(found)} ({elo_interval(found)})"
+
+
+def elo_of(found: Comparison) -> str:
+    """`+108`; `+inf` where no difference is enough."""
+    return _elo(found.elo.elo, above=found.score > 0.5)
+
+
+def elo_interval(found: Comparison) -> str:
+    """`+58 to +158`; what has no end is `inf`."""
+    return f"{_elo(found.elo.low, above=False)} to {_elo(found.elo.high, above=True)}"
 
 
 def _elo(difference: float | None, *, above: bool) -> str:
     return f"{difference:+.0f}" if difference is not None else "+inf" if above else "-inf"
 
 
-def superiority(found: Comparison) -> str:
-    """`superior 97.5 %`: with this likelihood the side is the better one."""
+def better(found: Comparison) -> str:
+    """`97.5 %`: how likely the side is the better one."""
     percent = 100 * found.superiority
     said = "> 99.9" if percent > 99.9 else "< 0.1" if percent < 0.1 else f"{percent:.1f}"
-    return f"superior {said} %"
+    return f"{said} %"
 
 
 def games(count: float) -> str:

@@ -17,13 +17,19 @@ from arena.commands.tables import counted
 from arena.commands.tournament_options import Options, read_options, surroundings
 from arena.commands.tournament_report import Report
 from arena.ratings.pairing import Pairing
+from arena.store.luck import MatchLuck
 from arena.store.store import Store
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.sandbox import Surroundings
 from machine.crew.workers import Crew
 from machine.prctl import keep_private
-from measuring.values import names_of
+from measuring.luck import luck_of
+from measuring.value import Nothing
+from measuring.values import names_of, value_of
+from protocol.reasons import VOID
+from referee.reading import read
 from referee.result import Result
+from referee.rules import rules_of
 
 
 def run(options: Options) -> None:
@@ -37,11 +43,37 @@ def run(options: Options) -> None:
         closing(Store.open(where)) as store,
     ):
         plan = entry.plan(*store.open_tournament(entry.key, options.seed))
+        value = value_for(plan)
         results = _play(plan, store, crew, options, around)
-    report = Report(plan, results)
+        luck = None if value is None else luck_by_match(store, plan, results, value)
+    report = Report(plan, results, luck, value)
     if options.to_json is not None:
         report.write(options.to_json, entry.arguments)
     report.show(options.data)
+
+
+def value_for(plan: Plan) -> str | None:
+    """What luck is measured by; None where nothing is thrown, and with more than two seats."""
+    best = names_of(plan.rules)[0] if plan.rules.seats == 2 else Nothing.name
+    return None if best == Nothing.name else best
+
+
+def luck_by_match(store: Store, plan: Plan, results: Sequence[Result], value: str) -> dict[str, float]:
+    """The points that chance gave seat 0, by match: as they were kept, or from the record where they were not or by
+    another value. Void matches have none, nor have those whose record is gone.
+    """
+    kept = {match: luck for match, luck in store.tournament_luck(plan.id).items() if luck.value == value}
+    anew = {}
+    for result in results:
+        if result.match in kept or result.reason == VOID:
+            continue
+        body = store.record(result.match)
+        if body is not None:
+            record = read(body, result.match)
+            game = rules_of(record.header.game, record.header.config)
+            anew[result.match] = MatchLuck(value, luck_of(record, value_of(game, value)).total[0])
+    store.keep_luck(anew)
+    return {match: luck.points for match, luck in (kept | anew).items()}
 
 
 def _play(plan: Plan, store: Store, crew: Crew, options: Options, around: Surroundings) -> list[Result]:

@@ -9,27 +9,39 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from arena.commands.documents import document
-from arena.commands.tables import counted
-from arena.ratings.standings import TableRow, head_to_head, table, unbeaten
-from arena.tournament.plan import Plan
+from arena.commands.standing_tables import cross_tables, duel_table, less_luck_table, shares_table, standing_table
+from arena.commands.tables import WIDTH, counted
+from arena.ratings.fared import Met, duels, rows
+from arena.ratings.standings import head_to_head, unbeaten
+from arena.tournament.plan import Plan, place_of
 from machine.writing import in_place_of
 from protocol.errors import ArenaFault
 from referee.result import Result
 
+MOST_DUELS = 10
+"""Pairs of bots that are listed; more are shown in cross tables."""
 WIDEST_CROSS_TABLE = 8
 
 
 class Report:
-    """A tournament's results and the tables made of them."""
+    """A tournament's results and the tables made of them; `luck` is what chance gave seat 0 of two, by match, as
+    measured by `value`.
+    """
 
-    def __init__(self, plan: Plan, results: Sequence[Result]) -> None:
+    def __init__(
+        self, plan: Plan, results: Sequence[Result], luck: Mapping[str, float] | None = None, value: str | None = None
+    ) -> None:
         self._plan = plan
         self._results = results
-        self._rows = table(plan.names, results)
+        self._luck = luck
+        self._value = value
+        starts = {one.place: one.start for one in plan.schedule(results)} if plan.paired else {}
+        met = [Met(one, (luck or {}).get(one.match), starts.get(place_of(one))) for one in results]
+        self._rows = rows(plan.names, met)
         self._cross = head_to_head(plan.names, results)
+        self._duels = duels(plan.names, met) if plan.rules.seats == 2 else {}
 
     def write(self, file: Path, arguments: Mapping[str, Any]) -> None:
         """Write everything as JSON, whole or not at all. Raises `ArenaFault`."""
@@ -39,6 +51,9 @@ class Report:
             "arguments": arguments,
             "table": self._rows,
             "head_to_head": self._cross,
+            "duels": self._duels,
+            "value": self._value,
+            "luck": self._luck,
             "matches": self._results,
         }
         try:
@@ -50,16 +65,17 @@ class Report:
     def show(self, data: Path) -> None:
         """Print the tables, and whose words in the data folder are worth reading."""
         plan, results = self._plan, self._results
-        console = Console(width=None if sys.stdout.isatty() else 80)
+        console = Console(width=None if sys.stdout.isatty() else WIDTH)
         reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
         played = counted(len(results), "match", "matches")
         console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")
         if plan.pool is None:
             console.print("not rated: no preset has this config")
-        console.print(_standing(self._rows))
-        if 2 < len(self._rows) <= WIDEST_CROSS_TABLE:
-            console.print("\nshare of points, row against column")
-            console.print(_cross_table([row.bot for row in self._rows], self._cross))
+        console.print(standing_table(self._rows))
+        if any(row.adjusted is not None for row in self._rows):
+            console.print(f"\nless luck, by {self._value}; worth: single matches, luck left in, that are as certain")
+            console.print(less_luck_table(self._rows))
+        self._show_duels(console)
         for bot, lost in unbeaten(plan.names, results).items():
             if lost:
                 why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
@@ -68,24 +84,22 @@ class Report:
                 for log in plan.words(data, bot):
                     console.print(f"  {log}", markup=False, soft_wrap=True)
 
+    def _show_duels(self, console: Console) -> None:
+        names = [row.bot for row in self._rows]
+        pairs = [
+            (bot, other) for place, bot in enumerate(names) for other in names[place + 1 :] if other in self._met(bot)
+        ]
+        if 0 < len(pairs) <= MOST_DUELS:
+            console.print("\none against another")
+            console.print(duel_table([(bot, other, self._duels[bot][other]) for bot, other in pairs]))
+        elif 2 < len(names) <= WIDEST_CROSS_TABLE:
+            if self._duels:
+                for title, table in cross_tables(names, self._duels):
+                    console.print(f"\n{title}, row against column, and half of its 95 % interval")
+                    console.print(table)
+            else:
+                console.print("\nshare of points, row against column")
+                console.print(shares_table(names, self._cross))
 
-def _standing(rows: Sequence[TableRow]) -> Table:
-    standing = Table(box=None, pad_edge=False)
-    for column in ("#", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits"):
-        standing.add_column(column, justify="left" if column == "bot" else "right", no_wrap=True)
-    for row in rows:
-        between = f"{row.low:.3f}-{row.high:.3f}"
-        cells = (row.rank, row.bot, row.played, row.won, row.drawn, row.lost, f"{row.score:.3f}", between, row.forfeits)
-        standing.add_row(*map(str, cells))
-    return standing
-
-
-def _cross_table(names: Sequence[str], cross: Mapping[str, Mapping[str, float | None]]) -> Table:
-    shown = Table(box=None, pad_edge=False)
-    shown.add_column("")
-    for name in names:
-        shown.add_column(name if len(name) <= 9 else name[:8] + "…", justify="right", no_wrap=True)
-    for name in names:
-        shares = [cross[name].get(other) for other in names]
-        shown.add_row(name, *("" if share is None else f"{share:.2f}" for share in shares))
-    return shown
+    def _met(self, bot: str) -> Mapping[str, object]:
+        return self._duels.get(bot, {})

@@ -25,7 +25,7 @@ from bots.tuning.session import pace
 from bots.tuning.tuning import check_seed
 from bots.tuning.weights import NAMES, WEIGHED, read_weights
 from machine.crew.workers import Crew
-from measuring.telling import elo, games, share, superiority, times
+from measuring.telling import better, elo, games, share, times
 from measuring.values import names_of
 from protocol import VERSION
 from protocol.errors import UsageFault
@@ -135,7 +135,7 @@ def _print(setup: Setup, sides: tuple[Side, Side], seed: str, value: str, result
         "one": sides[0].name,
         "other": sides[1].name,
         "games": f"{result.games:,}, each start from both seats; {speed}",
-        "score": f"{share(result.score)} of the points for one; {elo(result.score)}, {superiority(result.score)}",
+        "score": f"{share(result.score)} of the points for one; {elo(result.score)}, better {better(result.score)}",
         "less luck": _less_luck(value, result),
         "won": f"{result.won:,}, drawn {result.drawn:,}, lost {result.lost:,}",
         "seat 0": f"{result.seat_0:.3f} of the points",
@@ -156,7 +156,7 @@ def _less_luck(value: str, result: TrialResult) -> str:
     parts = [f"{share(result.adjusted)} by {value}"]
     if result.worth is not None and result.factor is not None:
         parts.append(f"worth {games(result.worth)} games, {times(result.factor)}")
-    return "; ".join([*parts, f"{elo(result.adjusted)}, {superiority(result.adjusted)}"])
+    return "; ".join([*parts, f"{elo(result.adjusted)}, better {better(result.adjusted)}"])
 
 
 def _listed(values: Mapping[str, object]) -> str:

@@ -1,7 +1,10 @@
-"""The file that a tournament leaves: whole, or the one that was there."""
+"""What a tournament tells in the end: tables within 80 columns, and a file that is whole or the one that was there."""
 
 from __future__ import annotations
 
+import json
+import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from arena.tournament.plan import Plan
 from protocol.errors import ArenaFault
 from protocol.games import load
 from protocol.messages import Clock
+from referee.result import Result, SeatResult
 
 PLAN = Plan(
     id="t1",
@@ -35,3 +39,102 @@ def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: P
     assert str(caught.value) == f"{file} can't be written: No space left on device"
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
+
+
+def plan(game: str, names: Sequence[str], rounds: int, *, form: str = "round-robin", paired: bool = True) -> Plan:
+    return Plan(
+        id="t1",
+        seed="7",
+        contestants=tuple(Contestant(name, ()) for name in names),
+        rules=load(game),
+        format=form,
+        rounds=rounds,
+        paired=paired,
+        clock=PLAN.clock,
+    )
+
+
+def played(plan: Plan) -> tuple[list[Result], dict[str, float]]:
+    """All matches, decided by the dice but for what the bots' places in the plan are worth; and what these gave."""
+    chance, results, luck = random.Random(1), [], {}
+    for match in plan.schedule(()):
+        edge = 0.03 * (plan.names.index(match.seats[1]) - plan.names.index(match.seats[0]))
+        ranks = (1, 2) if chance.random() < 0.5 + edge else (2, 1)
+        name = f"t1-{match.place:05d}"
+        seats = tuple(
+            SeatResult(bot=bot, version="", rank=rank, reason="win")
+            for bot, rank in zip(match.seats, ranks, strict=True)
+        )
+        results.append(
+            Result(
+                match=name,
+                game=plan.rules.name,
+                config={},
+                rated=True,
+                seats=seats,
+                reason="win",
+                plies=1,
+                digest="",
+                started="",
+                finished="",
+                place=match.place,
+            )
+        )
+        luck[name] = (ranks == (1, 2)) - 0.5 - edge + chance.gauss(0, 0.05)
+    return results, luck
+
+
+SHORT = ["ga", "alphabeta", "random"]
+LONG = [f"the-{number}-bot-of-thirty-two-letters"[:32] for number in range(8)]
+
+
+@pytest.mark.parametrize("names", [SHORT[:2], SHORT, LONG[:2], LONG[:3], LONG])
+@pytest.mark.parametrize("form", ["round-robin", "gauntlet"])
+def test_tables_with_luck_keep_to_80_columns_and_cut_no_number(
+    names: list[str], form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entered = plan("risk-duel", names, 20, form=form)
+    results, luck = played(entered)
+    Report(entered, results, luck, "exact").show(Path("data"))
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+    assert "\nless luck, by exact; worth" in out
+    assert ("one against another" in out) == (len(names) < 8 or form == "gauntlet")
+    assert ("less luck, row against column" in out) == (len(names) == 8 and form == "round-robin")
+
+
+def test_two_bots_are_told_apart_with_elo_and_how_likely_the_one_is_better(capsys: pytest.CaptureFixture[str]) -> None:
+    entered = plan("risk-duel", SHORT[:2], 200)
+    results, luck = played(entered)
+    Report(entered, results, luck, "exact").show(Path("data"))
+    *_, heading, score, less = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["played", "score", "95", "%", "Elo", "95", "%", "better"]
+    assert score.split()[:5] == ["ga", "-", "alphabeta", "400", "0.545"]
+    assert less.split()[:3] == ["less", "luck", "0.530"]
+    assert less.endswith("> 99.9 %")
+
+
+def test_where_nothing_is_thrown_nothing_is_said_of_luck(capsys: pytest.CaptureFixture[str]) -> None:
+    entered = plan("nim", SHORT, 4)
+    Report(entered, played(entered)[0]).show(Path("data"))
+    out = capsys.readouterr().out
+    assert "luck" not in out
+    assert "one against another" in out
+
+
+def test_the_file_has_what_the_tables_show_and_the_luck_of_every_match(tmp_path: Path) -> None:
+    entered, file = plan("risk-duel", SHORT, 5), tmp_path / "out.json"
+    results, luck = played(entered)
+    Report(entered, results, luck, "exact").write(file, {})
+    content = json.loads(file.read_text())
+    assert (content["value"], content["luck"]) == ("exact", pytest.approx(luck))
+    for row in content["table"]:
+        assert row["low"] < row["score"] < row["high"]
+        assert row["adjusted"]["low"] < row["adjusted"]["score"] < row["adjusted"]["high"]
+        assert row["worth"] > row["played"]
+    duel = content["duels"]["ga"]["random"]
+    assert duel["matches"] == 10
+    assert duel["score"]["score"] == content["head_to_head"]["ga"]["random"]
+    assert duel["adjusted"]["elo"]["low"] < duel["adjusted"]["elo"]["elo"] < duel["adjusted"]["elo"]["high"]
+    assert 0 < duel["adjusted"]["superiority"] < 1

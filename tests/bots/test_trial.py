@@ -143,7 +143,7 @@ def test_the_result_is_shown_within_80_columns_with_the_seed_that_was_drawn() ->
     unfolded = done.stdout.replace("\n" + " " * 11, " ")
     shown = dict(re.fullmatch(r"(.{11})(.*)", line).groups() for line in unfolded.splitlines())  # type: ignore[union-attr]
     told = {key.strip(): value for key, value in shown.items()}
-    score, elo = r"-?\d\.\d{3} \(-?\d\.\d{3}--?\d\.\d{3}\)", r"Elo \S+ \(\S+ to \S+\), superior [<>\d. ]+ %"
+    score, elo = r"-?\d\.\d{3} \(-?\d\.\d{3}--?\d\.\d{3}\)", r"Elo \S+ \(\S+ to \S+\), better [<>\d. ]+ %"
     assert (told["game"], told["search"]) == ("risk-duel: max_troops 5", "depth 1")
     assert (told["one"], told["other"]) == LONG
     assert re.fullmatch(r"6, each start from both seats; [\d.]+ games/s", told["games"])

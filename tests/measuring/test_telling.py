@@ -18,7 +18,7 @@ def test_a_score_is_told_with_its_interval_and_its_elo() -> None:
     score = found(0.65, 0.582, 0.713)
     assert telling.share(score) == "0.650 (0.582-0.713)"
     assert telling.elo(score) == "Elo +108 (+57 to +158)"
-    assert telling.superiority(score) == "superior 97.5 %"
+    assert telling.better(score) == "97.5 %"
 
 
 def test_elo_has_no_end_where_a_score_leaves_0_to_1() -> None:
@@ -29,7 +29,7 @@ def test_elo_has_no_end_where_a_score_leaves_0_to_1() -> None:
 
 @pytest.mark.parametrize(("chance", "said"), [(0.99999, "> 99.9"), (0.0000001, "< 0.1"), (0.5, "50.0")])
 def test_nothing_is_certain(chance: float, said: str) -> None:
-    assert telling.superiority(found(0.5, 0.4, 0.6, chance)) == f"superior {said} %"
+    assert telling.better(found(0.5, 0.4, 0.6, chance)) == f"{said} %"
 
 
 @pytest.mark.parametrize(

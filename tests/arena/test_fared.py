@@ -1,0 +1,88 @@
+"""How the bots of a tournament fared: intervals over starts, luck taken out, two bots beside each other."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from arena.ratings.fared import Met, duels, rows
+from arena.ratings.standings import interval
+from measuring.elo import elo_of
+from referee.result import Result, SeatResult
+
+
+def met(one: str, other: str, points: float, luck: float | None, start: int | None, reason: str = "win") -> Met:
+    """A match that `one`, at seat 0, won, lost or drew."""
+    ranks = {1.0: (1, 2), 0.5: (1, 1), 0.0: (2, 1)}[points]
+    seats = tuple(
+        SeatResult(bot=bot, version="", rank=rank, reason=reason) for bot, rank in zip((one, other), ranks, strict=True)
+    )
+    result = Result(
+        match="m", game="risk-duel", config={}, rated=True, seats=seats, reason=reason,
+        plies=1, digest="", started="", finished="",
+    )  # fmt: skip
+    return Met(result, luck, start)
+
+
+def paired(starts: int, one: str = "a", other: str = "b", edge: float = 0.0, seat: float = 0.4) -> Iterator[Met]:
+    """Both seat orders of each start: seat 0 is ahead by `seat`, `one` by `edge`, and dice decide the rest."""
+    chance = random.Random(f"{one}{other}")
+    for start in range(starts):
+        for first, second, expected in ((one, other, 0.5 + seat + edge), (other, one, 0.5 + seat - edge)):
+            points = float(chance.random() < expected)
+            yield met(first, second, points, points - expected + chance.gauss(0, 0.03), start)
+
+
+def test_the_interval_is_over_starts_and_narrower_than_wilsons_where_the_seat_decides_much() -> None:
+    (row, _) = rows(["a", "b"], list(paired(100)))
+    low, high = interval(row.score, row.played)
+    assert row.low < row.score < row.high
+    assert row.high - row.low < 0.8 * (high - low)
+
+
+def test_luck_is_what_seat_0_had_and_its_opponent_had_not() -> None:
+    one, other = sorted(rows(["a", "b"], list(paired(50, edge=0.05))), key=lambda row: row.bot)
+    assert one.adjusted is not None
+    assert other.adjusted is not None
+    assert 0.53 < one.adjusted.low < one.adjusted.score < one.adjusted.high < 0.57
+    assert other.adjusted.score == pytest.approx(1 - one.adjusted.score)
+    assert one.worth is not None
+    assert one.worth > 1000
+
+
+def test_what_opponents_differ_by_is_in_no_interval() -> None:
+    against = [*paired(50, "a", "b", 0.08, 0), *paired(50, "a", "c", -0.08, 0)]
+    apart = {row.bot: row for row in rows("abc", against)}["a"]
+    assert apart.adjusted is not None
+    assert apart.adjusted.high - apart.adjusted.low < 0.02
+
+
+def test_void_matches_count_nowhere() -> None:
+    void = met("a", "b", 0.5, None, 0, reason="void")
+    played = list(paired(10))
+    assert rows("ab", [*played, void]) == rows("ab", played)
+    assert duels("ab", [*played, void]) == duels("ab", played)
+    assert duels("ab", [void]) == {"a": {}, "b": {}}
+
+
+def test_two_bots_beside_each_other_have_score_elo_and_the_likelihood_to_be_better() -> None:
+    found = duels("abc", [*paired(40, "a", "b", 0.05), *paired(3, "c", "a")])
+    assert {bot: set(others) for bot, others in found.items()} == {"a": {"b", "c"}, "b": {"a"}, "c": {"a"}}
+    ours, theirs = found["a"]["b"], found["b"]["a"]
+    assert (ours.matches, ours.score.score) == (80, pytest.approx(1 - theirs.score.score))
+    assert ours.adjusted is not None
+    assert theirs.adjusted is not None
+    assert ours.adjusted.elo.elo == elo_of(ours.adjusted.score)
+    assert ours.adjusted.superiority > 0.999
+    assert theirs.adjusted.superiority < 0.001
+
+
+def test_without_the_luck_of_a_match_nothing_is_less_luck() -> None:
+    played = [*paired(10), *paired(1, "c", "b")]
+    some = [played[0]._replace(luck=None), *played[1:]]
+    without = {row.bot: row.adjusted for row in rows("abc", some)}
+    assert (without["a"], without["b"]) == (None, None)
+    assert without["c"] is None  # of one start
+    assert duels("abc", some)["a"]["b"].adjusted is None
