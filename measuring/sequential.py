@@ -24,6 +24,8 @@ _UNSEEN = 1e-3
 """What counts for a score that no pair had yet, as fishtest has it."""
 _MISSED = 0.25**2
 """The square by which a pair differs that has half a point lost in one game."""
+_UNDERRATED = 1.25
+"""How much more skewed exponential values are than some dozens of them show."""
 
 Verdict = Literal["h0", "h1"]
 Unit = Literal["score", "elo", "nelo"]
@@ -153,7 +155,7 @@ class RealValued(SequentialTest):
         self._cubes += about * about * about
         mean, square, cube = (each / self.pairs for each in (self._sum, self._squares, self._cubes))
         spread = math.sqrt(max(0.0, square - mean * mean) + _MISSED / self.pairs)
-        skewness = (cube - 3 * mean * square + 2 * mean**3) / spread**3
+        skewness = _UNDERRATED * (cube - 3 * mean * square + 2 * mean**3) / spread**3
         null, other = ((mean + 0.5 - held) / spread for held in self._means)
         plain = self._ratio(null, other)
         freed = self._ratio(*(_without(skewness, each, self.pairs) for each in (null, other)))
