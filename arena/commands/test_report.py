@@ -137,4 +137,4 @@ def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
 
 
 def _row(what: str, found: Comparison) -> Text:
-    return Text(f"{what:<15} {telling.share(found)}  {telling.elo(found)}  {telling.superiority(found)}")
+    return Text(f"{what:<15} {telling.share(found)}  {telling.elo(found)}  better {telling.better(found)}")
