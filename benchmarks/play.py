@@ -1,12 +1,14 @@
-"""Matches a second of two bots in one process, by `bots.play_all`, beside those of the same bots as processes of a
-tournament, and the ratio; under a minute on two cores. What it takes to start is left out.
+"""Two bots in one process, by `bots.play_all`, beside the same bots as processes of a tournament, one match at a time:
+matches a second, milliseconds of processor time a match, and what each is of the other. A minute on two idle cores.
 
+What it takes to start is left out. On a busy machine look at the processor time.
 `python benchmarks/play.py`
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -14,44 +16,68 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from bots import play_all
 
 GAMES = {"nim": ("random", "perfect"), "risk-duel": ("ga:depth=3", "alphabeta:depth=3")}
-MATCHES = {"nim": 400, "risk-duel": 40}
-ROW = "{:<12}{:<32}{:>12}{:>12}{:>8}"
+MATCHES = {"nim": 400, "risk-duel": 60}
+ROW = "{:<10}{:<30}{:<11}{:>10}{:>8}{:>10}{:>8}"
+
+
+class Pace(NamedTuple):
+    """What matches took, by the clock and by the processor."""
+
+    a_second: float
+    processor_ms: float
 
 
 def main() -> None:
-    print(ROW.format("game", "bots", "processes/s", "play/s", "ratio"))
+    print(ROW.format("game", "bots", "", "matches/s", "", "cpu ms", ""))
     for game, bots in GAMES.items():
-        connected = as_processes(game, bots, MATCHES[game])
-        called = in_process(game, bots, MATCHES[game])
-        ratio = f"{called / connected:.1f}x"
-        print(ROW.format(game, " ".join(bots), f"{connected:,.0f}", f"{called:,.0f}", ratio), flush=True)
+        connected, called = as_processes(game, bots, MATCHES[game]), in_process(game, bots, MATCHES[game])
+        faster = f"{called.a_second / connected.a_second:.1f}x"
+        cheaper = f"{connected.processor_ms / called.processor_ms:.1f}x"
+        rows = ("processes", connected, "", ""), ("play", called, faster, cheaper)
+        for how, pace, rate, cost in rows:
+            figures = f"{pace.a_second:,.0f}", rate, f"{pace.processor_ms:.1f}", cost
+            print(ROW.format(game, " ".join(bots), how, *figures), flush=True)
 
 
-def in_process(game: str, bots: Sequence[str], matches: int) -> float:
-    """Matches a second, from the end of the first one on."""
+def in_process(game: str, bots: Sequence[str], matches: int) -> Pace:
+    """From the end of the first match on."""
     playing = play_all(bots, game, range(matches + 1))
     next(playing)
-    began = time.perf_counter()
-    played = sum(1 for _ in playing)
-    return played / (time.perf_counter() - began)
+    began, before = time.perf_counter(), time.process_time()
+    for _ in playing:
+        pass
+    return Pace(matches / (time.perf_counter() - began), 1000 * (time.process_time() - before) / matches)
 
 
-def as_processes(game: str, bots: Sequence[str], matches: int) -> float:
-    """Matches a second of a tournament, one at a time, from the start of the first to the end of the last."""
+def as_processes(game: str, bots: Sequence[str], matches: int) -> Pace:
+    """From the start of the first match to the end of the last; the processor time of all, less that of one alone."""
+    alone, _ = tournament(game, bots, 1)
+    spent, results = tournament(game, bots, 1 + matches)
+    began = min(datetime.fromisoformat(result["started"]) for result in results)
+    ended = max(datetime.fromisoformat(result["finished"]) for result in results)
+    return Pace(len(results) / (ended - began).total_seconds(), 1000 * (spent - alone) / matches)
+
+
+def tournament(game: str, bots: Sequence[str], matches: int) -> tuple[float, list[dict[str, str]]]:
+    """The processor time of all its processes, in seconds, and its results."""
     words = [f"{name}={bot}" for name, bot in zip(("one", "other"), bots, strict=True)]
+    before = _children()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "out.json"
         options = ["--rounds", str(matches), "--jobs", "1", "--data", folder, "--json", str(file)]
         command = [sys.executable, "-m", "arena", "tournament", *words, "--game", game, *options]
         subprocess.run(command, check=True, capture_output=True)
-        results = json.loads(file.read_text())["matches"]
-    began = min(datetime.fromisoformat(result["started"]) for result in results)
-    ended = max(datetime.fromisoformat(result["finished"]) for result in results)
-    return len(results) / (ended - began).total_seconds()
+        return _children() - before, json.loads(file.read_text())["matches"]
+
+
+def _children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 if __name__ == "__main__":
