@@ -137,6 +137,20 @@ async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
         await expect(page.locator("tr[aria-current]")).to_contain_text("any stick will do")
 
 
+async def test_a_match_of_dice_tells_what_they_gave_by_the_move_and_in_all(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept['duel']}"))
+        told = re.compile(r"^The dice gave \S+ [+-]0\.\d\d and \S+ [+-]0\.\d\d points, by exact\.$")
+        await expect(page.get_by_text(told)).to_be_visible()
+        lucky = page.locator("td[data-column=luck]", has_text=re.compile(r"^[+-]\d\.\d{3}$")).first
+        await lucky.click()
+        await expect(page.locator(".now")).to_contain_text(f"{await lucky.inner_text()} of a point")
+        page = await opened(await visit.open(f"/matches/{kept['nim']}"))
+        await expect(page.locator(".moves [data-column=luck]").first).to_be_hidden()
+
+
 async def test_the_clock_beside_a_ply_is_that_of_its_seat(visiting: Visits, library: str, kept: dict[str, str]) -> None:
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=1"))

@@ -43,7 +43,7 @@ def match(asked: Inquiry[Query]) -> Document:
 
 
 def grades(asked: Inquiry[Query]) -> Grades:
-    """What each move gave away where the game is solved, as `arena replay grade --json` has it."""
+    """What each move gave away where the game is solved, and its dice gave, as `arena replay grade --json` has it."""
     return _graded(_record(asked), asked.path["match"])
 
 

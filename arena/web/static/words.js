@@ -39,6 +39,16 @@ export function sentence(text) {
 }
 
 /**
+ * A number with its sign, and nothing less than nothing: "+0.410", "-0.250", "0.000".
+ * @param {number} number
+ * @param {number} [digits]
+ */
+export function signed(number, digits = 3) {
+  const text = number.toFixed(digits);
+  return Number(text) > 0 ? `+${text}` : Number(text) ? text : (0).toFixed(digits);
+}
+
+/**
  * Why a seat or a match ended.
  * @param {string} reason of the protocol
  */

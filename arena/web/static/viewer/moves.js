@@ -3,12 +3,12 @@
 import { seatSign } from "../board/armies.js";
 import { inWords } from "../board/words.js";
 import { el, put } from "../dom.js";
-import { durationText, shortValue } from "../words.js";
+import { durationText, shortValue, signed } from "../words.js";
 
 const AROUND = 12; // rows kept above and below those in sight
 const USUAL_HEIGHT = 36; // px of a row, until one was measured
-const COLUMNS = ["ply", "bot", "move", "thought", "value", "gave away", "note"];
-const NUMBERS = new Set(["thought", "value", "gave away"]);
+const COLUMNS = ["ply", "bot", "move", "luck", "thought", "value", "gave away", "note"];
+const NUMBERS = new Set(["luck", "thought", "value", "gave away"]);
 
 export class Moves {
   /**
@@ -24,6 +24,8 @@ export class Moves {
     this.measured = false;
     /** @type {Map<number, object>} grades by ply and seat */
     this.grades = new Map();
+    /** @type {Map<number, number>} points that the dice of a move gave, by ply and seat */
+    this.lucks = new Map();
     this.wrong = null;
     this.rows = new Map();
     this.head = el("tr", {}, ...COLUMNS.map((name) => el("th", { scope: "col", class: NUMBERS.has(name) ? "number" : null, "data-column": name }, name)));
@@ -42,6 +44,7 @@ export class Moves {
     const used = {
       value: match.plies.some(({ info }) => Number.isFinite(info?.value)),
       note: match.plies.some(({ info }) => info?.note),
+      luck: this.lucks.size > 0,
       "gave away": this.grades.size > 0,
     };
     for (const [name, isUsed] of Object.entries(used)) put(this.table, `data-no-${name.replace(" ", "-")}`, !isUsed);
@@ -52,11 +55,13 @@ export class Moves {
   }
 
   /**
-   * Tell what each move gave away.
-   * @param {{moves: {ply: number, seat: number, gave_away: number, best_notation: string}[]}} report
+   * Tell what each move gave away, and what its dice gave.
+   * @param {{moves: {ply: number, seat: number, gave_away: number, best_notation: string}[],
+   *   luck?: {events: {ply: number, seat: number, luck: number[]}[]}}} report
    */
-  grade({ moves }) {
+  grade({ moves, luck }) {
     this.grades = new Map(moves.map((move) => [`${move.ply} ${move.seat}`, move]));
+    this.lucks = new Map((luck?.events ?? []).map(({ ply, seat, luck: given }) => [`${ply} ${seat}`, given[seat]]));
     this.refresh();
   }
 
@@ -65,8 +70,20 @@ export class Moves {
    * @param {number} at
    */
   gradeOf(at) {
+    return this.#ofMove(this.grades, at);
+  }
+
+  /**
+   * The points that the dice of a position's move gave its bot, if any were thrown.
+   * @param {number} at
+   */
+  luckOf(at) {
+    return this.#ofMove(this.lucks, at);
+  }
+
+  #ofMove(told, at) {
     const event = this.match.line(at)?.event;
-    return event && event.out === undefined ? this.grades.get(`${event.ply} ${event.seat}`) : undefined;
+    return event && event.out === undefined ? told.get(`${event.ply} ${event.seat}`) : undefined;
   }
 
   /**
@@ -151,6 +168,7 @@ export class Moves {
     const strikes = this.match.strikesAt(at);
     const thought = this.match.thought(at);
     const grade = this.gradeOf(at);
+    const luck = this.luckOf(at);
     const bot = event.seat < 0 ? ["chance"] : [seatSign(event.seat), el("span", { class: "quiet" }, header.seats[event.seat].bot)];
     const words = el("td", { class: event.out === undefined ? "move" : "move bad" }, inWords(header.game, header.config, event));
     if (strikes.length) words.prepend(el("span", { class: "bad" }, `${strikes.length === 1 ? "strike" : `${strikes.length} strikes`}, then `));
@@ -161,6 +179,7 @@ export class Moves {
       el("th", { scope: "row" }, el("a", { href: `#ply=${this.match.named(at)}` }, event.ply)),
       el("td", { title: header.seats[event.seat]?.bot }, ...bot),
       words,
+      el("td", { class: "number", "data-column": "luck" }, luck === undefined ? "" : signed(luck)),
       el("td", { class: "number" }, thought === null ? "" : durationText(thought)),
       el("td", { class: "number", "data-column": "value" }, shortValue(info?.value)),
       el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),

@@ -1,18 +1,20 @@
 /** All that is known of the ply that is shown: thinking, value, note, refused moves, the grade, what was verified. */
 
 import { el } from "../dom.js";
-import { clockText, durationText, valueText } from "../words.js";
+import { clockText, durationText, signed, valueText } from "../words.js";
 import { stepItem } from "./verification.js";
 
 export class Now {
   /**
    * @param {import("./document.js").MatchDocument} match
    * @param {(at: number) => object | undefined} gradeOf
+   * @param {(at: number) => number | undefined} luckOf points that the dice of a move gave
    * @param {(at: number) => {ok: boolean | null, text: string}[]} stepsOf what was recomputed at a position
    */
-  constructor(match, gradeOf, stepsOf) {
+  constructor(match, gradeOf, luckOf, stepsOf) {
     this.match = match;
     this.gradeOf = gradeOf;
+    this.luckOf = luckOf;
     this.stepsOf = stepsOf;
     this.facts = el("dl", { class: "now-facts" });
     this.steps = el("ul", { class: "now-steps" });
@@ -46,6 +48,8 @@ export class Now {
     ].filter(Boolean);
     if (searched.length) facts.push(["says", searched.join(", ")]);
     if (info.note) facts.push(["note", el("span", { class: "note" }, info.note)]);
+    const luck = this.luckOf(at);
+    if (luck !== undefined) facts.push(["luck", `the dice gave ${match.header.seats[event.seat].bot} ${signed(luck)} of a point`]);
     const grade = this.gradeOf(at);
     if (grade) facts.push(["grade", gradeText(grade)]);
     return facts;
@@ -53,7 +57,6 @@ export class Now {
 }
 
 function gradeText({ value, gave_away: given, best_notation: best, best_value: bestValue }) {
-  const worth = (number) => (number > 0 ? "+" : "") + number.toFixed(3);
-  if (!given) return `the best there was, worth ${worth(value)}`;
-  return el("span", { class: "bad" }, `gave away ${given.toFixed(3)}: worth ${worth(value)}; ${best} was worth ${worth(bestValue)}`);
+  if (!given) return `the best there was, worth ${signed(value)}`;
+  return el("span", { class: "bad" }, `gave away ${given.toFixed(3)}: worth ${signed(value)}; ${best} was worth ${signed(bestValue)}`);
 }

@@ -2,6 +2,7 @@
 
 import { knows, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
+import { listed, signed } from "../words.js";
 import { Clocks } from "./clocks.js";
 import { Moves } from "./moves.js";
 import { Now } from "./now.js";
@@ -27,12 +28,13 @@ export class Viewer {
     this.unseen = el("p", { class: "empty", hidden: true });
     this.clocks = new Clocks(match, botAddress);
     this.moves = new Moves(match, go);
-    this.now = new Now(match, (at) => this.moves.gradeOf(at), (at) => this.steps.get(at) ?? []);
+    this.now = new Now(match, (at) => this.moves.gradeOf(at), (at) => this.moves.luckOf(at), (at) => this.steps.get(at) ?? []);
     this.plots = new Plots(match, go);
     this.timeline = new Timeline(match, (at) => this.#show(at));
+    this.luck = el("p", { class: "quiet", hidden: true });
     this.verifying = el("section", { "aria-label": "verification" });
     const stage = el("div", { class: "viewer-stage" }, this.unseen, ...(this.board ? [this.board.element] : []), this.timeline.element, this.plots.element);
-    const side = el("div", { class: "viewer-side" }, this.now.element, this.moves.element, this.verifying);
+    const side = el("div", { class: "viewer-side" }, this.now.element, this.moves.element, this.luck, this.verifying);
     root.replaceChildren(el("div", { class: "viewer" }, this.clocks.element, stage, side));
     document.addEventListener("keydown", (event) => this.#key(event));
     addEventListener("hashchange", () => this.#follow());
@@ -57,10 +59,15 @@ export class Viewer {
     this.#offerVerification();
   }
 
-  /** Tell the grades of the moves, as the API gives them. */
+  /** Tell the grades of the moves, and their luck, as the API gives them. */
   grade(report) {
     this.moves.grade(report);
     this.now.show(this.timeline.at);
+    const { luck } = report;
+    if (!luck?.events.length) return;
+    const given = this.match.header.seats.map(({ bot }, seat) => `${bot} ${signed(luck.total[seat], 2)}`);
+    say(this.luck, `The dice gave ${listed(given)} points, by ${luck.value}.`);
+    put(this.luck, "hidden", false);
   }
 
   #show(at) {
