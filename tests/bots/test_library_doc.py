@@ -9,11 +9,13 @@ import re
 import shutil
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import bots
+from bots import environments
 
 ROOT = Path(__file__).parents[2]
 DOC = (ROOT / "docs" / "library.md").read_text()
@@ -56,5 +58,6 @@ def test_what_is_promised_is_there_and_says_what_it_is(module: str) -> None:
     assert all(inspect.getdoc(value) for value in found.values())
 
 
-def test_all_that_bots_offers_is_promised() -> None:
-    assert sorted(bots.__all__) == sorted(PROMISED["bots"])
+@pytest.mark.parametrize("package", [bots, environments], ids=["bots", "environments"])
+def test_all_that_a_package_offers_is_promised(package: ModuleType) -> None:
+    assert sorted(package.__all__) == sorted(PROMISED[package.__name__])
