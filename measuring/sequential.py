@@ -22,8 +22,8 @@ _WIDEST = {"score": ("a score", 0.5), "elo": ("a difference in elo", 1000.0), "n
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _UNSEEN = 1e-3
 """What counts for a score that no pair had yet, as fishtest has it."""
-_MISSED = 0.25**2
-"""The square by which a pair differs that has half a point lost in one game."""
+_MISSED = 0.3**2
+"""The square by which a pair differs of which a game turns by 0.6 of a point."""
 _UNDERRATED = 1.25
 """How much more skewed exponential values are than some dozens of them show."""
 
@@ -137,7 +137,7 @@ class RealValued(SequentialTest):
 
     That alone errs up to twice as often as it should where results are skewed, or where most are alike and a few are
     not. So the same is taken of means freed of skewness too, and what says less counts; and to either sum is added what
-    one pair would that has not come yet, with half a point lost in a game. Raises `UsageFault` for hypotheses in
+    one pair would that has not come yet, of which a game turns by 0.6 of a point. Raises `UsageFault` for hypotheses in
     normalised Elo. Source: P. Hall, On the removal of skewness by transformation (1992).
     """
 

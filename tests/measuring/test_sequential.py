@@ -95,13 +95,13 @@ def evidence(scores: list[float], h1: float = 0.02) -> float:
 
 def test_real_values_that_are_not_skewed_weigh_as_the_formula_says() -> None:
     scores = [0.53 + sign * spread for spread in (0.3, 0.1, 0.05, 0.02, 0.01) for sign in (1, -1)]
-    null, other = (sum((x - mean) ** 2 for x in scores) + 0.25**2 for mean in (0.5, 0.52))
+    null, other = (sum((x - mean) ** 2 for x in scores) + 0.3**2 for mean in (0.5, 0.52))
     assert evidence(scores) == pytest.approx(len(scores) / 2 * math.log(null / other))
 
 
 def test_skewed_values_weigh_less_than_the_formula_says() -> None:
     scores = [0.54] * 30 + [0.3] * 3
-    null, other = (sum((x - mean) ** 2 for x in scores) + 0.25**2 for mean in (0.5, 0.53))
+    null, other = (sum((x - mean) ** 2 for x in scores) + 0.3**2 for mean in (0.5, 0.53))
     assert 0 < evidence(scores, 0.03) < 0.95 * len(scores) / 2 * math.log(null / other)
 
 
