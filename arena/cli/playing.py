@@ -105,10 +105,10 @@ def run_test(
     """Play two bots in pairs of matches until it is clear whether A is better than B."""
     from arena.commands.config import data_folder
     from arena.commands.test import run
-    from arena.commands.test_options import Options
+    from arena.commands.test_options import Proposal
 
     run(
-        Options(
+        Proposal(
             bots=bots,
             game=_named(game),
             sets=sets or (),

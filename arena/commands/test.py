@@ -10,11 +10,11 @@ from contextlib import closing
 from arena.commands.holding import held
 from arena.commands.sitting import sitting, workers
 from arena.commands.tables import counted
-from arena.commands.test_options import Options, read_options
-from arena.commands.test_report import Report, Watch, standing
+from arena.commands.test_options import Proposal, read_options
+from arena.commands.test_report import Conclusion, Display, standing
 from arena.commands.tournament_options import surroundings
 from arena.store.store import Store
-from arena.testing.evidence import Entry, Evidence
+from arena.testing.evidence import Evidence, Sample
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import Surroundings
 from arena.tournament.terms import MatchReport
@@ -22,7 +22,7 @@ from machine.crew.workers import Crew
 from machine.prctl import keep_private
 
 
-def run(options: Options) -> None:
+def run(options: Proposal) -> None:
     """Play a test, or what is missing of it, and print what it found. Raises `Fault`."""
     keep_private()
     entry, question = read_options(options)
@@ -42,30 +42,30 @@ def run(options: Options) -> None:
             _play(plan, evidence, store, crew, options, around)
         if evidence.verdict is not None or question.hypotheses is None:
             store.finish_tournament(plan.id)
-    report = Report(plan, evidence)
+    end = Conclusion(plan, evidence)
     if options.to_json is not None:
-        report.write(options.to_json, entry.arguments)
-    report.show(options.data)
+        end.write(options.to_json, entry.arguments)
+    end.show(options.data)
 
 
-def _stored(store: Store, plan: Plan) -> Iterable[Entry]:
+def _stored(store: Store, plan: Plan) -> Iterable[Sample]:
     """The matches that were played before, which are the first of the schedule."""
     lucks = store.tournament_luck(plan.id)
     for result in store.tournament_results(plan.id):
         luck = lucks.get(result.match)
-        yield Entry(result, None if luck is None else luck.points)
+        yield Sample(result, None if luck is None else luck.points)
 
 
-def _play(plan: Plan, evidence: Evidence, store: Store, crew: Crew, options: Options, around: Surroundings) -> None:
+def _play(plan: Plan, evidence: Evidence, store: Store, crew: Crew, options: Proposal, around: Surroundings) -> None:
     """Play on until it is decided, or all is played. What was played beyond the deciding match is not stored."""
     missing = plan.schedule(())[len(evidence.matches) :]
-    watch = Watch(plan, evidence)
+    display = Display(plan, evidence)
     try:
-        with watch:
-            seated = sitting(plan, store, crew, options, around, evidence.question.value, watch.console)
+        with display:
+            seated = sitting(plan, store, crew, options, around, evidence.question.value, display.console)
             for reports in seated.play(missing):
                 seated.keep(_take(evidence, reports))
-                watch.look()
+                display.look()
                 if evidence.verdict is not None:
                     break
     except KeyboardInterrupt:
@@ -79,6 +79,6 @@ def _take(evidence: Evidence, reports: Iterable[MatchReport]) -> list[MatchRepor
     for report in reports:
         if evidence.verdict is not None:
             break
-        evidence.take([Entry(report.result, None if report.luck is None else report.luck.points)])
+        evidence.take([Sample(report.result, None if report.luck is None else report.luck.points)])
         needed.append(report)
     return needed

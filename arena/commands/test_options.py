@@ -22,7 +22,7 @@ BETTER_BY = 0.02
 NO_VALUE = "none"
 
 
-class Options(tournament_options.Options, frozen=True, kw_only=True):
+class Proposal(tournament_options.Options, frozen=True, kw_only=True):
     """The options as they were given, those of a tournament of pairs with its own."""
 
     form: str = TEST
@@ -39,7 +39,7 @@ class Options(tournament_options.Options, frozen=True, kw_only=True):
     most: int | None = None
 
 
-def read_options(options: Options) -> tuple[Entered, Question]:
+def read_options(options: Proposal) -> tuple[Entered, Question]:
     """What is played and what is asked; the value by which luck is measured is at hand then, which may take seconds.
 
     Raises `UsageFault`, and `BotFault` for a game that can't be.
@@ -59,7 +59,7 @@ def read_options(options: Options) -> tuple[Entered, Question]:
     return replace(found, arguments={**found.arguments, **asked}), question
 
 
-def _hypotheses(options: Options) -> Hypotheses:
+def _hypotheses(options: Proposal) -> Hypotheses:
     if options.h1 is None and (options.unit != "score" or options.h0 is not None):
         raise UsageFault("--h1 is missing: what A has more than B if it is better, like --h0 0 --h1 0.02")
     return Hypotheses(
@@ -71,7 +71,7 @@ def _hypotheses(options: Options) -> Hypotheses:
     )
 
 
-def _value(options: Options, rules: Game[Any, Any]) -> str | None:
+def _value(options: Proposal, rules: Game[Any, Any]) -> str | None:
     """The name of the value, which is made sure of before any worker asks for it; None for results as they are."""
     if options.raw and options.value is not None:
         raise UsageFault(f"--raw takes no luck out of results, --value {options.value} does: one of them")

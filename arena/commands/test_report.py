@@ -29,7 +29,7 @@ FIRST_TOLD = 16
 """Pairs after which a line is said elsewhere."""
 
 
-class Watch:
+class Display:
     """Follows a test on standard error: at a terminal its findings as they are, else a line whenever they doubled."""
 
     def __init__(self, plan: Plan, evidence: Evidence) -> None:
@@ -59,7 +59,7 @@ class Watch:
             self._told = pairs
 
 
-class Report:
+class Conclusion:
     """What a test that is over, or goes no further, has found."""
 
     def __init__(self, plan: Plan, evidence: Evidence) -> None:
@@ -79,7 +79,7 @@ class Report:
             "conclusion": self._conclusion,
             "warnings": self._warnings,
             "findings": self._findings,
-            "matches": [{"luck": entry.luck, "result": entry.result} for entry in self._evidence.matches],
+            "matches": [{"luck": sample.luck, "result": sample.result} for sample in self._evidence.matches],
         }
         try:
             with in_place_of(file) as temporary:
@@ -92,7 +92,7 @@ class Report:
         console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
         console.print(shown(self._plan, self._evidence.question, self._findings))
         console.print(f"seed {self._plan.seed}, id {self._plan.id}")
-        for bot, lost in unbeaten(self._evidence.bots, [entry.result for entry in self._evidence.matches]).items():
+        for bot, lost in unbeaten(self._evidence.bots, [sample.result for sample in self._evidence.matches]).items():
             if lost:
                 why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
                 console.print(f"\n{bot}: lost without being beaten ({why}); its words:")

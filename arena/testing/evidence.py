@@ -33,7 +33,7 @@ class Question(Struct, frozen=True, kw_only=True):
     value: str | None
 
 
-class Entry(NamedTuple):
+class Sample(NamedTuple):
     """A match of the test, and the points that chance gave seat 0, None where that is not asked."""
 
     result: Result
@@ -86,7 +86,7 @@ class Evidence:
     def __init__(self, bots: tuple[str, str], question: Question) -> None:
         self.bots = bots
         self.question = question
-        self.matches: list[Entry] = []
+        self.matches: list[Sample] = []
         self._test = _test(question)
         self._played: list[Played] = []
         self._left_out = 0
@@ -100,15 +100,15 @@ class Evidence:
         """The hypothesis that is accepted; None while neither is."""
         return None if self._test is None else self._test.verdict
 
-    def take(self, entries: Iterable[Entry]) -> None:
+    def take(self, samples: Iterable[Sample]) -> None:
         """Take the matches that come next in the schedule."""
-        for entry in entries:
+        for sample in samples:
             if self.verdict is None:
-                self.matches.append(entry)
+                self.matches.append(sample)
                 if len(self.matches) % 2 == 0:
                     self._take_pair(*self.matches[-2:])
 
-    def _take_pair(self, *pair: Entry) -> None:
+    def _take_pair(self, *pair: Sample) -> None:
         if any(one.result.reason == VOID for one in pair):
             self._left_out += 1
             return
@@ -122,7 +122,7 @@ class Evidence:
         if self._test is not None:
             self._test.add(sum(one.points - (one.luck or 0.0) for one in seen) / 2)
 
-    def _seen(self, one: Entry) -> Played:
+    def _seen(self, one: Sample) -> Played:
         names = [seat.bot for seat in one.result.seats]
         seat = names.index(self.bots[0])
         luck = one.luck if one.luck is None or seat == 0 else -one.luck

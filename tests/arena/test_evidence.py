@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from arena.testing.evidence import Entry, Evidence, Question
+from arena.testing.evidence import Evidence, Question, Sample
 from arena.testing.telling import conclusion, warnings
 from measuring.sequential import LEAST_PAIRS, Hypotheses
 from protocol.reasons import TIMEOUT, VOID, WIN
@@ -18,7 +18,7 @@ BOTS = ("ann", "bob")
 BETTER = Hypotheses(h0=0.0, h1=0.02)
 
 
-def match(place: int, ann: float, luck: float | None = None, reason: str = WIN) -> Entry:
+def match(place: int, ann: float, luck: float | None = None, reason: str = WIN) -> Sample:
     """A match at its place in the schedule in which ann made so many points; `luck` is what chance gave her."""
     seated = BOTS if place % 2 == 0 else BOTS[::-1]
     ranks = {1.0: (1, 2), 0.5: (1, 1), 0.0: (2, 1)}[ann]
@@ -27,15 +27,15 @@ def match(place: int, ann: float, luck: float | None = None, reason: str = WIN) 
         ranks, reasons = ranks[::-1], reasons[::-1]
         luck = None if luck is None else -luck
     done = result(f"m{place}", seated, ranks, reason=reason, reasons=reasons, rated=False, place=place)
-    return Entry(replace(done, plies=Random(place).randrange(9, 99)), luck)
+    return Sample(replace(done, plies=Random(place).randrange(9, 99)), luck)
 
 
-def results(pairs: Sequence[tuple[float, float]]) -> list[Entry]:
+def results(pairs: Sequence[tuple[float, float]]) -> list[Sample]:
     """Pairs of matches by ann's points in each."""
     return [match(2 * number + at, points) for number, pair in enumerate(pairs) for at, points in enumerate(pair)]
 
 
-def freed(adjusted: Sequence[float], seed: int = 0) -> list[Entry]:
+def freed(adjusted: Sequence[float], seed: int = 0) -> list[Sample]:
     """Pairs whose adjusted mean is this, whatever came out of them."""
     chance = Random(seed)
     matches = []
@@ -46,7 +46,7 @@ def freed(adjusted: Sequence[float], seed: int = 0) -> list[Entry]:
     return matches
 
 
-def evidence(matches: Sequence[Entry], hypotheses: Hypotheses | None = BETTER, value: str | None = None) -> Evidence:
+def evidence(matches: Sequence[Sample], hypotheses: Hypotheses | None = BETTER, value: str | None = None) -> Evidence:
     found = Evidence(BOTS, Question(hypotheses=hypotheses, value=value))
     found.take(matches)
     return found
@@ -177,7 +177,7 @@ def test_a_start_that_decides_nearly_all_is_warned_of() -> None:
 
 
 def test_bots_that_play_the_same_game_again_and_again_are_warned_of() -> None:
-    same = [Entry(replace(one.result, plies=9)) for one in results([(1.0, 0.5)] * 20)]
+    same = [Sample(replace(one.result, plies=9)) for one in results([(1.0, 0.5)] * 20)]
     (said,) = warned(evidence(same, None))
     assert said.startswith("all 20 pairs went alike: bots that always play the same from the same start tell no more")
 
