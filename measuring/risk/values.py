@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache, lru_cache, partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from machine.exact.duel import can_judge, load_or_solve
 from measuring.risk import fitted
 from measuring.risk.features import measure
@@ -15,7 +17,11 @@ from protocol.games.risk import maps
 from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import Duel, Position
 
-FEATURES = "features-1"
+EXACT, FEATURES = "exact", "features-1"
+QUICK = 1_000_000
+"""Positions of a table that is solved in some 20 s."""
+_GENERAL = {"risk-duel": "africa", "risk-campaign": "world"}
+"""By game, the map whose coefficients do for any: as `general-1` where they are `fitted-1` at home."""
 _AS_THEY_ARE = Coefficients(
     name=FEATURES,
     features=dict.fromkeys(("territories", "units", "strength", "compactness"), Constants(always=1 / 8)),
@@ -24,20 +30,24 @@ _AS_THEY_ARE = Coefficients(
 
 
 def of_duel(game: Duel) -> Makers:
-    """The values of this duel, the best first."""
-    return {"exact": exact, **_common(game)} if can_judge(game) else _common(game)
+    """The values of this duel, the best first; a table that takes minutes to solve only where it is asked for."""
+    solved: Makers = {EXACT: exact} if can_judge(game) else {}
+    if (2 * game.max_troops + 1) ** len(game.map) <= QUICK:
+        return {**solved, **_fits(game), FEATURES: features}
+    return {**_fits(game), FEATURES: features, **solved}
 
 
 def of_campaign(game: Campaign) -> Makers:
     """The values of this campaign, the best first: none without dice."""
-    return _common(game) if game.battle == "dice" else {}
+    return {**_fits(game), FEATURES: features} if game.battle == "dice" else {}
 
 
-def _common(game: Duel | Campaign) -> Makers:
-    found = _shipped(game)
-    return (
-        {FEATURES: features} if found is None else {found.name: partial(Fitted, coefficients=found), FEATURES: features}
-    )
+def _fits(game: Duel | Campaign) -> Makers:
+    """Those by coefficients, of a match of two: the map's own, then those of another map."""
+    if game.seats > 2:
+        return {}
+    shipped = (_shipped(game), _elsewhere(game.name))
+    return {found.name: partial(Fitted, coefficients=found) for found in shipped if found is not None}
 
 
 def exact(game: Duel) -> Value:
@@ -48,7 +58,7 @@ def exact(game: Duel) -> Value:
         mover = (1 + table.value(position)) / 2
         return (mover, 1 - mover) if position.seat == 0 else (1 - mover, mover)
 
-    return Worth("exact", worths)
+    return Worth(EXACT, worths)
 
 
 def features(game: Duel | Campaign) -> Value:
@@ -63,9 +73,15 @@ def _means(game: Game[Any, Any], state: Any) -> Worths:
 
 
 def _shipped(game: Duel | Campaign) -> Coefficients | None:
-    """What is shipped for the map; under another cap or draft it is as unbiased, only not quite as sharp."""
+    """What was fitted to games on the map; under another cap or draft it is as unbiased, only not quite as sharp."""
     name = game.map.name
-    return _read(game.name, name) if game.seats == 2 and name in maps.NAMES and game.map == maps.named(name) else None
+    return _read(game.name, name) if name in maps.NAMES and game.map == maps.named(name) else None
+
+
+def _elsewhere(game: str) -> Coefficients | None:
+    """What was fitted on another map and does well on any."""
+    found = _read(game, _GENERAL[game])
+    return None if found is None else replace(found, name=found.name.replace("fitted", "general"))
 
 
 _read = cache(fitted.read)

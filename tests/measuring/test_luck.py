@@ -135,7 +135,7 @@ def test_games_without_dice_have_no_luck() -> None:
 
 def test_a_value_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(
-        UsageFault, match=r"risk-campaign under this config has no value 'exact': it has features-1, none"
+        UsageFault, match=r"risk-campaign under this config has no value 'exact': it has general-1, features-1, none"
     ):
         value_of(CAMPAIGN, "exact")
     with pytest.raises(
@@ -147,4 +147,9 @@ def test_a_value_that_is_not_there_is_refused_with_those_that_are() -> None:
 @pytest.mark.skipif(not FAST, reason="numba is not installed")
 def test_a_duel_that_is_solved_is_measured_by_its_table() -> None:
     assert value_of(DUEL).name == "exact"
-    assert value_of(Duel({"map": "africa"})).name != "exact"
+    assert value_of(Duel({"map": "africa"})).name == "fitted-1"
+
+
+@pytest.mark.skipif(not FAST, reason="numba is not installed")
+def test_a_table_that_takes_minutes_to_solve_is_there_for_who_asks() -> None:
+    assert names_of(Duel({"max_troops": 30})) == ("fitted-1", "general-1", "features-1", "exact", "none")

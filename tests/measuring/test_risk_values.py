@@ -130,12 +130,20 @@ def test_coefficients_that_are_shipped_say_how_they_were_made_and_are_found(game
     assert value_of(load(game, {"map": name}), found.name).name == found.name
 
 
-def test_a_map_of_ones_own_and_more_seats_have_features_as_they_are() -> None:
-    own = {**maps.named("africa").wire, "name": "mine"}
-    assert names_of(load("risk-duel", {"map": own})) == ("features-1", "none")
+def test_a_map_of_ones_own_has_the_coefficients_of_another_and_more_seats_have_features_as_they_are() -> None:
+    africa = maps.named("africa").wire
+    for own in ({**africa, "name": "mine"}, {**africa, "borders": [*africa["borders"], [0, 4]]}):
+        assert names_of(load("risk-duel", {"map": own})) == ("general-1", "features-1", "none")
+    assert names_of(load("risk-campaign", {"map": "africa"})) == ("general-1", "features-1", "none")
     assert names_of(load("risk-campaign", {"map": "world", "players": 3})) == ("features-1", "none")
-    other = {**maps.named("africa").wire, "borders": [*maps.named("africa").wire["borders"], [0, 4]]}
-    assert names_of(load("risk-duel", {"map": other})) == ("features-1", "none")
+
+
+def test_coefficients_are_general_on_every_map_and_the_maps_own_at_home() -> None:
+    home = load("risk-duel", {"map": "africa"})
+    plies = list(moves(home, 3))
+    own, general = (luck_along(home, value_of(home, name), plies) for name in ("fitted-1", "general-1"))
+    assert (own.events, own.total) == (general.events, general.total)
+    assert (own.value, general.value) == ("fitted-1", "general-1")
 
 
 @pytest.mark.parametrize(
