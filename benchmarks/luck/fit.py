@@ -110,7 +110,8 @@ def saved(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> float:
     for (own, result), (other, others) in (parts, parts[::-1]):
         rest = result - own @ fit_points(other, others)
         left.append((rest[0::2] - rest[1::2]) / 2)
-    return float(scores.var(ddof=1) / (2 * np.concatenate(left).var(ddof=1)))
+    seen = np.concatenate([scores[0::2], 1 - scores[1::2]])  # as one of the two bots has them
+    return float(seen.var(ddof=1) / (2 * np.concatenate(left).var(ddof=1)))
 
 
 def main() -> None:

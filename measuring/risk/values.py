@@ -20,8 +20,11 @@ from protocol.games.risk.duel import Duel, Position
 EXACT, FEATURES = "exact", "features-1"
 QUICK = 1_000_000
 """Positions of a table that is solved in some 20 s."""
-_GENERAL = {"risk-duel": "africa", "risk-campaign": "world"}
-"""By game, the map whose coefficients do for any: as `general-1` where they are `fitted-1` at home."""
+_GENERAL = {"risk-duel": "africa"}
+"""By game, the map whose coefficients do for any: as `general-1` where they are `fitted-1` at home.
+
+A campaign has none: a battle moves so much more on a small map that results would vary more than with luck left in.
+"""
 _AS_THEY_ARE = Coefficients(
     name=FEATURES,
     features=dict.fromkeys(("territories", "units", "strength", "compactness"), Constants(always=1 / 8)),
@@ -80,7 +83,7 @@ def _shipped(game: Duel | Campaign) -> Coefficients | None:
 
 def _elsewhere(game: str) -> Coefficients | None:
     """What was fitted on another map and does well on any."""
-    found = _read(game, _GENERAL[game])
+    found = _read(game, _GENERAL[game]) if game in _GENERAL else None
     return None if found is None else replace(found, name=found.name.replace("fitted", "general"))
 
 
