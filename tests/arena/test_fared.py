@@ -53,7 +53,8 @@ def test_luck_is_what_seat_0_had_and_its_opponent_had_not() -> None:
 
 
 def test_what_opponents_differ_by_is_in_no_interval() -> None:
-    against = [*paired(50, "a", "b", 0.08, 0), *paired(50, "a", "c", -0.08, 0)]
+    with_c = (one._replace(start=50 + (one.start or 0)) for one in paired(50, "a", "c", -0.08, 0))
+    against = [*paired(50, "a", "b", 0.08, 0), *with_c]
     apart = {row.bot: row for row in rows("abc", against)}["a"]
     assert apart.adjusted is not None
     assert apart.adjusted.high - apart.adjusted.low < 0.02
