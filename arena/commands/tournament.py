@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
@@ -43,37 +44,38 @@ def run(options: Options) -> None:
         closing(Store.open(where)) as store,
     ):
         plan = entry.plan(*store.open_tournament(entry.key, options.seed))
-        value = value_for(plan)
         results = _play(plan, store, crew, options, around)
-        luck = None if value is None else luck_by_match(store, plan, results, value)
+        value, luck = luck_by_match(store, plan, results)
     report = Report(plan, results, luck, value)
     if options.to_json is not None:
         report.write(options.to_json, entry.arguments)
     report.show(options.data)
 
 
-def value_for(plan: Plan) -> str | None:
-    """What luck is measured by; None where nothing is thrown, and with more than two seats."""
-    best = names_of(plan.rules)[0] if plan.rules.seats == 2 else Nothing.name
-    return None if best == Nothing.name else best
+def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[str | None, dict[str, float]]:
+    """What luck is measured by, and the points that chance gave seat 0, by match; None where nothing is thrown, and
+    with more than two seats. Void matches have none, nor have those whose record is gone.
 
-
-def luck_by_match(store: Store, plan: Plan, results: Sequence[Result], value: str) -> dict[str, float]:
-    """The points that chance gave seat 0, by match: as they were kept, or from the record where they were not or by
-    another value. Void matches have none, nor have those whose record is gone.
+    It is as it was kept. What was not, or not by the same value as the rest, comes from the records.
     """
-    kept = {match: luck for match, luck in store.tournament_luck(plan.id).items() if luck.value == value}
+    names = [name for name in names_of(plan.rules) if name != Nothing.name]
+    if plan.rules.seats != 2 or not names:
+        return None, {}
+    kept = store.tournament_luck(plan.id)
+    counted_in = {result.match for result in results if result.reason != VOID}
+    values = Counter(luck.value for match, luck in kept.items() if match in counted_in)
+    best = max(names, key=lambda name: values[name])
+    value = next((name for name, times in values.items() if times == len(counted_in)), best)
+    luck = {match: noted for match, noted in kept.items() if noted.value == value}
     anew = {}
-    for result in results:
-        if result.match in kept or result.reason == VOID:
-            continue
-        body = store.record(result.match)
+    for match in sorted(counted_in - luck.keys()):
+        body = store.record(match)
         if body is not None:
-            record = read(body, result.match)
+            record = read(body, match)
             game = rules_of(record.header.game, record.header.config)
-            anew[result.match] = MatchLuck(value, luck_of(record, value_of(game, value)).total[0])
+            anew[match] = MatchLuck(value, luck_of(record, value_of(game, value)).total[0])
     store.keep_luck(anew)
-    return {match: luck.points for match, luck in (kept | anew).items()}
+    return value, {match: noted.points for match, noted in (luck | anew).items()}
 
 
 def _play(plan: Plan, store: Store, crew: Crew, options: Options, around: Surroundings) -> list[Result]:

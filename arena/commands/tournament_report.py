@@ -35,10 +35,10 @@ class Report:
     ) -> None:
         self._plan = plan
         self._results = results
-        self._luck = luck
+        self._luck = luck or {}
         self._value = value
         starts = {one.place: one.start for one in plan.schedule(results)} if plan.paired else {}
-        met = [Met(one, (luck or {}).get(one.match), starts.get(place_of(one))) for one in results]
+        met = [Met(one, self._luck.get(one.match), starts.get(place_of(one))) for one in results]
         self._rows = rows(plan.names, met)
         self._cross = head_to_head(plan.names, results)
         self._duels = duels(plan.names, met) if plan.rules.seats == 2 else {}
@@ -73,7 +73,7 @@ class Report:
             console.print("not rated: no preset has this config")
         console.print(standing_table(self._rows))
         if any(row.adjusted is not None for row in self._rows):
-            console.print(f"\nless luck, by {self._value}; worth: single matches, luck left in, that are as certain")
+            console.print(f"\nless luck, by {self._value}; worth so many single matches with luck left in")
             console.print(less_luck_table(self._rows))
         self._show_duels(console)
         for bot, lost in unbeaten(plan.names, results).items():

@@ -60,3 +60,14 @@ def test_luck_that_was_not_kept_or_by_another_value_comes_from_the_records(
     with closing(sqlite3.connect(folder / "arena.db")) as database:
         kept = dict(database.execute("SELECT id, luck FROM matches WHERE luck_by = ?", [content["value"]]))
     assert kept == pytest.approx(content["luck"])
+
+
+def test_luck_that_was_kept_of_every_match_stays_though_its_value_is_not_here(
+    first: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, content = first
+    with closing(sqlite3.connect(folder / "arena.db")) as database, database:
+        database.execute("UPDATE matches SET luck = 0.25, luck_by = 'better-9'")
+    again = tournament(folder)
+    assert (again["value"], set(again["luck"].values())) == ("better-9", {0.25})
+    assert again["head_to_head"] == content["head_to_head"]
