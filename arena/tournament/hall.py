@@ -25,8 +25,8 @@ from machine import event_loop
 from machine.prctl import keep_private
 from protocol.errors import ArenaFault
 
-IDLE = 10.0
-"""Seconds after which a table where nothing is played is closed, and its bots end: nobody may be left who wants it."""
+IDLE = 60.0
+"""Seconds after which a cluster's table where nothing is played is closed, and its bots end: the head may be gone."""
 
 T = TypeVar("T")
 
@@ -87,8 +87,10 @@ class Hall:
         keep_private()
         event_loop.collect_rarely()
         self._loop = event_loop.new()
+        self._open: dict[_Kept, str] = {}
+        """The tables, with whose sitting they are for."""
         self._free: dict[str, list[_Kept]] = defaultdict(list)
-        self._playing: dict[asyncio.Task[Any], str] = {}
+        """Those of a sitting at which nothing is played."""
         self._closing: set[asyncio.Task[None]] = set()
         threading.Thread(target=self._loop.run_forever, name="tables", daemon=True).start()
         if threading.current_thread() is threading.main_thread():
@@ -99,12 +101,12 @@ class Hall:
         """What plays a match at a table that is nobody else's. Raises `ArenaFault`."""
         kept = self._run(self._take(terms))
         try:
-            yield lambda match: self._run(self._play(terms.key, kept.table, match))
+            yield lambda match: self._run(kept.table.play(match))
         finally:
-            self._run(self._put_back(terms.key, kept))
+            self._run(self._put_back(terms, kept))
 
     def leave(self, key: str | None = None) -> None:
-        """Close the tables of a sitting, or all."""
+        """Close the tables of a sitting, or all, whatever is played at them."""
         self._run(self._leave(key))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -119,44 +121,43 @@ class Hall:
         except BaseException:
             place.leave()
             raise
+        self._open[kept] = terms.key
         try:
             await kept.table.open()
         except BaseException:
-            await _close(kept)
+            await self._close(kept)
             raise
         return kept
 
-    async def _play(self, key: str, table: Table, match: Pairing) -> MatchReport | Failed:
-        task = asyncio.current_task()
-        assert task is not None
-        self._playing[task] = key
-        try:
-            return await table.play(match)
-        finally:
-            del self._playing[task]
-
-    async def _put_back(self, key: str, kept: _Kept) -> None:
+    async def _put_back(self, terms: Terms, kept: _Kept) -> None:
         """Keep a table for the next matches, unless it is of no use any more."""
         if not kept.table.usable:
-            await _close(kept)
+            await self._close(kept)
             return
-        self._free[key].append(kept)
-        self._loop.call_later(IDLE, self._close_idle, key, kept, kept.table.played)
+        self._free[terms.key].append(kept)
+        if terms.sources is not None:
+            self._loop.call_later(IDLE, self._close_idle, kept, kept.table.played)
 
-    def _close_idle(self, key: str, kept: _Kept, played: int) -> None:
+    def _close_idle(self, kept: _Kept, played: int) -> None:
         """Close a table at which there was no match since so many."""
-        if kept in self._free[key] and kept.table.played == played:
-            self._free[key].remove(kept)
-            task = self._loop.create_task(_close(kept))
+        if kept.table.played == played and kept in self._free[self._open.get(kept, "")]:
+            task = self._loop.create_task(self._close(kept))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
     async def _leave(self, key: str | None) -> None:
-        for task, of in self._playing.items():
-            if key in (None, of):
-                task.cancel()
-        for of in [of for of in self._free if key in (None, of)]:
-            await asyncio.gather(*map(_close, self._free.pop(of)))
+        await asyncio.gather(*(self._close(kept) for kept, of in list(self._open.items()) if key in (None, of)))
+
+    async def _close(self, kept: _Kept) -> None:
+        """Close a table, once."""
+        key = self._open.pop(kept, None)
+        if key is None:
+            return
+        if kept in self._free[key]:
+            self._free[key].remove(kept)
+        for fault in await kept.table.close():
+            log.error("a table did not close as it should: %s", fault)
+        kept.place.leave()
 
     def _terminate(self, number: int, frame: object) -> NoReturn:
         """Let bots end by themselves, and the process after them."""
@@ -169,9 +170,3 @@ class Hall:
 def hall() -> Hall:
     """That of this process."""
     return Hall()
-
-
-async def _close(kept: _Kept) -> None:
-    for fault in await kept.table.close():
-        log.error("a table did not close as it should: %s", fault)
-    kept.place.leave()

@@ -118,7 +118,8 @@ class Table:
         return MatchReport(closed, notes=notes, incidents=incidents, words=self._words())
 
     async def close(self) -> list[BaseException]:
-        """End the arena and every bot, whatever goes wrong with one of them: what did."""
+        """End the arena and every bot, and the match that is played, whatever goes wrong with one of them: what did."""
+        self._fail(ArenaFault("the table is closed"))
         # Nobody would tell the bots that are not here that the arena goes away.
         patience = {name: LEAVE_WITHIN if self._arena.lobby.here(name) else 0.0 for name in self._bots}
         stopping = [bot.stop(patience[name]) for name, bot in self._bots.items()]
