@@ -134,10 +134,10 @@ def test_a_verdict_claims_no_more_than_that_the_other_hypothesis_is_denied(
     assert told(evidence(freed(adjusted), Hypotheses(h0=h0, h1=h1), "exact")).startswith(says)
 
 
-def test_errors_are_told_in_tests_of_a_hundred_or_more() -> None:
-    asked = Hypotheses(h1=0.02, alpha=0.001, beta=0.001)
-    said = told(evidence(freed([0.6 + 0.001 * (-1) ** k for k in range(99)]), asked, "exact"))
-    assert said.endswith("at most 1 of 1,000 tests")
+@pytest.mark.parametrize(("mean", "says"), [(0.6, "at most 1 of 1,000 tests"), (0.4, "at most 20 of 100 tests")])
+def test_each_verdict_is_told_with_its_own_error_in_tests_of_a_hundred_or_more(mean: float, says: str) -> None:
+    asked = Hypotheses(h1=0.02, alpha=0.001, beta=0.2)
+    assert told(evidence(freed([mean + 0.001 * (-1) ** k for k in range(99)]), asked, "exact")).endswith(says)
 
 
 def test_what_is_not_clear_yet_is_called_undecided() -> None:
@@ -148,8 +148,10 @@ def test_what_is_not_clear_yet_is_called_undecided() -> None:
 
 def test_of_a_settled_number_of_pairs_the_interval_says_who_is_better() -> None:
     won = told(evidence(results([(1.0, 1.0), (1.0, 0.0)] * 40), None))
+    lost = told(evidence(results([(0.0, 0.0), (0.0, 1.0)] * 40), None))
     even = told(evidence(results([(1.0, 0.0), (0.0, 1.0)] * 40), None))
     assert won.startswith("ann is better than bob: it scores 0.750 (")
+    assert lost.startswith("ann is worse than bob: it scores 0.250 (")
     assert even.startswith("neither ann nor bob is shown to be better: ann scores 0.500 (0.")
     assert even.endswith(" apart at most")
 
