@@ -141,9 +141,9 @@ def test_results_with_luck_left_in_are_tested_by_their_counts(duel: Finished, tm
 
 
 def test_a_game_without_dice_has_no_luck_to_be_taken_out(tmp_path: Path) -> None:
-    nim = Finished(tmp_path / "nim", "perfect", "random", "--game", "nim", "--seed", "1")
+    nim = Finished(tmp_path / "nim", "perfect", "random", "--game", "nim", "--seed", "1", "--h1", "0.2")
     assert "luck" not in nim.shown
-    assert conclusion(nim.shown).startswith("perfect is better than random: it scores 1.000 (0.9")
+    assert conclusion(nim.shown).startswith("perfect is better than random: it scores 1.000 (0.")
 
 
 # Stopped, and gone on with

@@ -17,7 +17,7 @@ from referee.result import Result, points
 
 ONE_SIDED = 0.95
 """A share of matches, or of pairs, above which they say next to nothing of the bots."""
-ENOUGH = 16
+ENOUGH = 10
 """Pairs before anything is said of what they have in common."""
 MANY = 0.05
 """A share of a bot's matches above which its forfeits decide more than its play."""

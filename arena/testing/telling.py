@@ -22,7 +22,7 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
     if question.hypotheses is None:
         return _compared(bots, best, scores)
     if findings.verdict is None:
-        return f"undecided whether {_claim(bots, question.hypotheses, 'h1')[0]}: it {scores}"
+        return f"undecided whether {_claim(bots, question.hypotheses, 'h1')[0]}: it {scores}; a higher --most goes on"
     claim, otherwise = _claim(bots, question.hypotheses, findings.verdict)
     wrong = question.hypotheses.alpha if findings.verdict == "h1" else question.hypotheses.beta
     return f"{claim}: it {scores}; {otherwise}, this would come up in at most {_odds(wrong)} tests"

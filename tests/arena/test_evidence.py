@@ -143,7 +143,7 @@ def test_each_verdict_is_told_with_its_own_error_in_tests_of_a_hundred_or_more(m
 def test_what_is_not_clear_yet_is_called_undecided() -> None:
     said = told(evidence(results([(1.0, 0.0), (0.0, 1.0)])))
     assert said.startswith("undecided whether ann is better than bob: it scores 0.500 (0.")
-    assert said.endswith("after 4 games")
+    assert said.endswith("after 4 games; a higher --most goes on")
 
 
 def test_of_a_settled_number_of_pairs_the_interval_says_who_is_better() -> None:
