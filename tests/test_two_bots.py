@@ -103,7 +103,7 @@ def test_what_was_decided_is_shown_again_at_once(duel: Finished) -> None:
 
 
 def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> None:
-    words = ["greedy", "random", "--game", "nim", "--pairs", "20", "--data", str(tmp_path / "data")]
+    words = ["greedy", "random", "--game", "nim", "--pairs", "3", "--data", str(tmp_path / "data")]
     done, screen = at_terminal("arena", "test", *words)
     assert done.returncode == 0
     assert re.search(r"nim, greedy against random: \d+ games? \(win \d+\)", screen)

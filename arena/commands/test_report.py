@@ -45,6 +45,8 @@ class Display:
             self._live.start()
 
     def __exit__(self, *_: object) -> None:
+        if self.console.is_terminal:
+            self._show()
         self._live.stop()
 
     def look(self) -> None:
@@ -52,11 +54,14 @@ class Display:
         pairs = len(self._evidence.matches) // 2
         if self.console.is_terminal:
             if time.monotonic() >= self._due:
-                self._live.update(shown(self._plan, self._evidence.question, self._evidence.findings()), refresh=True)
+                self._show()
                 self._due = time.monotonic() + SHOWN_EVERY
         elif pairs >= max(FIRST_TOLD, 2 * self._told):
             print(f"arena: {standing(self._evidence.findings())}", file=sys.stderr)
             self._told = pairs
+
+    def _show(self) -> None:
+        self._live.update(shown(self._plan, self._evidence.question, self._evidence.findings()), refresh=True)
 
 
 class Conclusion:
