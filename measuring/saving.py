@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from random import Random
 from typing import NamedTuple
 
-from measuring.units import Played, Strata, Stratum, Unit, stratified
+from measuring.units import SideScore, Strata, Stratum, Unit, stratified
 
 _DRAWS, _GROUPS = 1000, 500
 
@@ -21,7 +21,7 @@ class Factor(NamedTuple):
     high: float | None
 
 
-def factor(matches: Iterable[Played], seed: str = "") -> Factor | None:
+def factor(matches: Iterable[SideScore], seed: str = "") -> Factor | None:
     """Variance of single games as they came out over that of adjusted ones: of pairs, twice that of their means.
 
     The interval is a percentile bootstrap over units (in groups, where they are many) within opponents and seats; equal

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from measuring import student
 from measuring.saving import worth_of
-from measuring.units import Played, Strata, stratified
+from measuring.units import SideScore, Strata, stratified
 
 _NORMAL = NormalDist()
 _Z95 = _NORMAL.inv_cdf(0.975)
@@ -46,7 +46,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     worth: float | None = None
 
 
-def measured(matches: Iterable[Played]) -> Measured:
+def measured(matches: Iterable[SideScore]) -> Measured:
     """The score and the adjusted score of a side from all its matches."""
     strata, known = stratified(matches)
     units = sum(map(len, strata.values()))

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 
-class Played(NamedTuple):
+class SideScore(NamedTuple):
     """One match of a side. `points` are 0 to 1; `luck` is the points that chance gave it, None where that isn't known.
 
     Matches against the same with the same `start` are one unit; with None a match is a unit of its own. Void matches
@@ -45,12 +45,12 @@ class Stratum(NamedTuple):
 Strata = Mapping[Stratum, Sequence[Unit]]
 
 
-def stratified(matches: Iterable[Played]) -> tuple[Strata, bool]:
+def stratified(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
     """The units by opponent and seats, two at least in each stratum, if there are two; and whether all luck is known.
 
     Source for putting strata of one unit together: W. G. Cochran, Sampling Techniques (1977), 5A.12.
     """
-    starts: defaultdict[Hashable, list[Played]] = defaultdict(list)
+    starts: defaultdict[Hashable, list[SideScore]] = defaultdict(list)
     known = True
     for number, match in enumerate(matches):
         known = known and match.luck is not None
@@ -69,7 +69,7 @@ def stratified(matches: Iterable[Played]) -> tuple[Strata, bool]:
     return strata, known
 
 
-def _unit(matches: Sequence[Played]) -> Unit:
+def _unit(matches: Sequence[SideScore]) -> Unit:
     return Unit(
         games=len(matches),
         raw=fmean(match.points for match in matches),

@@ -23,6 +23,8 @@ NAMESAKES = {
     "Split": "Grundy's move, and the theory's way with a heap",
     "Position": "each game has its own",
     "Scale": "of a drawing, and of an evaluation",
+    "Table": "where matches are refereed, and the values of a solved map",
+    "Played": "a match that a program had played, and the referee's event",
 }
 """Classes that share a name, and what tells them apart."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rich.table import Table
 
 from arena.commands.tables import WIDTH
-from arena.ratings.fared import Duel, Row
+from arena.ratings.fared import HeadToHead, Row
 from measuring.elo import Comparison
 from measuring.telling import better, elo_interval, elo_of, games, interval
 
@@ -33,7 +33,7 @@ def less_luck_table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def duel_table(duels: Iterable[tuple[str, str, Duel]]) -> Table:
+def duel_table(duels: Iterable[tuple[str, str, HeadToHead]]) -> Table:
     """A line for each two bots, and where luck is known another with the score less luck."""
     table = Table(box=None, pad_edge=False)
     table.add_column("", overflow="fold")
@@ -50,7 +50,7 @@ def _compared(found: Comparison) -> tuple[str, ...]:
     return f"{found.score:.3f}", interval(found), elo_of(found), elo_interval(found), better(found)
 
 
-def cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, Duel]]) -> Iterator[tuple[str, Table]]:
+def cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToHead]]) -> Iterator[tuple[str, Table]]:
     """Shares of points, each with half of its interval below; where luck is known, the same less luck."""
     shares = {bot: {other: duel.score for other, duel in theirs.items()} for bot, theirs in duels.items()}
     yield "share of points", _cross(names, shares)

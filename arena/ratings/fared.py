@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from arena.ratings.standings import TableRow, table
 from measuring.elo import Comparison, compared
 from measuring.scores import Measured, measured
-from measuring.units import Played
+from measuring.units import SideScore
 from protocol.reasons import VOID
 from referee.result import Result, points
 
@@ -41,7 +41,7 @@ class Row(TableRow, frozen=True, kw_only=True):
     worth: float | None
 
 
-class Duel(Struct, frozen=True, kw_only=True):
+class HeadToHead(Struct, frozen=True, kw_only=True):
     """What a bot made of its matches against one other, two seats each. `adjusted` and `worth` are as in `Row`."""
 
     matches: int
@@ -65,22 +65,22 @@ def rows(names: Sequence[str], met: Sequence[Met]) -> list[Row]:
     return lines
 
 
-def duels(names: Sequence[str], met: Iterable[Met]) -> dict[str, dict[str, Duel]]:
+def duels(names: Sequence[str], met: Iterable[Met]) -> dict[str, dict[str, HeadToHead]]:
     """What each bot (first key) made of its matches of two against each other one that it met."""
     together: dict[frozenset[str], list[Met]] = {}
     for one in met:
         together.setdefault(frozenset(seat.bot for seat in one.result.seats), []).append(one)
-    found: dict[str, dict[str, Duel]] = {}
+    found: dict[str, dict[str, HeadToHead]] = {}
     for bot in names:
         theirs = {other: measured(_played(bot, together.get(frozenset((bot, other)), ()))) for other in names}
         found[bot] = {other: duel for other, what in theirs.items() if (duel := _duel(what)) is not None}
     return found
 
 
-def _duel(found: Measured) -> Duel | None:
+def _duel(found: Measured) -> HeadToHead | None:
     if found.score is None:
         return None
-    return Duel(
+    return HeadToHead(
         matches=found.games,
         score=compared(found.score),
         adjusted=None if found.adjusted is None else compared(found.adjusted),
@@ -88,11 +88,11 @@ def _duel(found: Measured) -> Duel | None:
     )
 
 
-def _played(bot: str, met: Iterable[Met]) -> Iterable[Played]:
+def _played(bot: str, met: Iterable[Met]) -> Iterable[SideScore]:
     return chain.from_iterable(_seen(bot, one) for one in met if one.result.reason != VOID)
 
 
-def _seen(bot: str, one: Met) -> Iterable[Played]:
+def _seen(bot: str, one: Met) -> Iterable[SideScore]:
     """The match as one of the bot's, if it is."""
     names = [seat.bot for seat in one.result.seats]
     if bot not in names:
@@ -100,4 +100,4 @@ def _seen(bot: str, one: Met) -> Iterable[Played]:
     seat = names.index(bot)
     luck = one.luck if one.luck is None or seat == 0 else -one.luck
     against = tuple(sorted(name for name in names if name != bot))
-    yield Played(points=points(one.result)[seat], luck=luck, start=one.start, against=against, seat=seat)
+    yield SideScore(points=points(one.result)[seat], luck=luck, start=one.start, against=against, seat=seat)

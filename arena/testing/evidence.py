@@ -11,7 +11,7 @@ from msgspec import Struct
 from measuring.elo import Comparison, EloDifference, compared, normalised
 from measuring.scores import measured
 from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, Verdict
-from measuring.units import Played
+from measuring.units import SideScore
 from protocol.reasons import FORFEITS, VOID
 from referee.result import Result, points
 
@@ -88,7 +88,7 @@ class Evidence:
         self.question = question
         self.matches: list[Sample] = []
         self._test = _test(question)
-        self._played: list[Played] = []
+        self._played: list[SideScore] = []
         self._left_out = 0
         self._means: list[float] = []
         self._first: list[float] = []
@@ -122,11 +122,11 @@ class Evidence:
         if self._test is not None:
             self._test.add(sum(one.points - (one.luck or 0.0) for one in seen) / 2)
 
-    def _seen(self, one: Sample) -> Played:
+    def _seen(self, one: Sample) -> SideScore:
         names = [seat.bot for seat in one.result.seats]
         seat = names.index(self.bots[0])
         luck = one.luck if one.luck is None or seat == 0 else -one.luck
-        return Played(points=points(one.result)[seat], luck=luck, start=len(self._played) // 2, seat=seat)
+        return SideScore(points=points(one.result)[seat], luck=luck, start=len(self._played) // 2, seat=seat)
 
     def findings(self) -> Findings:
         """What is found so far."""

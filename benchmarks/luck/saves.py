@@ -22,7 +22,7 @@ from machine.crew.workers import Crew, processes, spread
 from measuring.luck import luck_along, luck_of
 from measuring.saving import factor
 from measuring.scores import Estimate, measured
-from measuring.units import Played
+from measuring.units import SideScore
 from measuring.values import value_of
 from protocol.games import load
 
@@ -112,7 +112,7 @@ def report(row: Row, crew: Crew, share: float) -> None:
     played = dict(spread(crew, partial(scores, row), range(starts)))
     for at, value in enumerate(row.values):
         games = [
-            Played(points=points, luck=lucks[at], start=start, seat=order)
+            SideScore(points=points, luck=lucks[at], start=start, seat=order)
             for start in range(starts)
             for order, (points, lucks) in enumerate(played[start])
         ]

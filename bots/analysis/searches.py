@@ -30,7 +30,7 @@ MOST_NODES = 600_000
 """What minimax may visit where no depth is asked for."""
 
 
-class Measured(Struct, frozen=True):
+class SearchRun(Struct, frozen=True):
     """One search. `value` is that for the seat to move: of a whole game WIN − plies or plies − WIN, or 0; `status` says
     1, 0 or −1. `leaves` were finished or at the horizon; a position answered by a table is a node and no leaf.
     """
@@ -42,20 +42,20 @@ class Measured(Struct, frozen=True):
     seconds: float
 
 
-class Comparison(Struct, frozen=True):
+class SearchComparison(Struct, frozen=True):
     """All searches of one position to one depth, minimax (expectiminimax where there is chance) first."""
 
     depth: int
     """What the searches were asked for, in plies; `ENDLESS` is the whole game."""
     plies: int
     """The plies that this comes to."""
-    searches: list[Measured]
+    searches: list[SearchRun]
 
-    def share(self, search: Measured) -> float:
+    def share(self, search: SearchRun) -> float:
         """Its nodes as a share of the first search's."""
         return search.nodes / self.searches[0].nodes
 
-    def branching(self, search: Measured) -> float:
+    def branching(self, search: SearchRun) -> float:
         """Its effective branching factor b: a regular tree 1 + b + … + b^plies has as many nodes."""
         low, high = 0.0, float(search.nodes ** (1 / self.plies))
         for _ in range(100):
@@ -80,7 +80,7 @@ TABLED: Mapping[str, Search] = {"alphabeta+table": alphabeta, "star1+table": sta
 WITHOUT_CHANCE = ("minimax", "negamax", "alphabeta", "alphabeta+table")
 
 
-def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evaluate: Evaluate) -> Comparison:
+def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evaluate: Evaluate) -> SearchComparison:
     """Run every search on `root`, to `depth` plies. Without a depth the whole game is searched where its tree has at
     most `MOST_NODES`, else as many plies as have.
     """
@@ -91,10 +91,10 @@ def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evalua
     searches.append(_timed("deepening", _deepening, rules, root, extent.plies, evaluate))
     if extent.whole and not extent.chance:
         searches.append(_timed("status", status, rules, root))
-    return Comparison(asked, extent.plies, searches)
+    return SearchComparison(asked, extent.plies, searches)
 
 
-def _measure(name: str, rules: Game[Any, Any], root: Any, depth: int, evaluate: Evaluate) -> Measured:
+def _measure(name: str, rules: Game[Any, Any], root: Any, depth: int, evaluate: Evaluate) -> SearchRun:
     options: dict[str, Any] = {"depth": depth, "evaluate": evaluate}
     if name in TABLED:
         options["table"] = TranspositionTable(most=MOST_NODES)
@@ -106,10 +106,10 @@ def _deepening(rules: Game[Any, Any], root: Any, depth: int, evaluate: Evaluate)
     return deepen(rules, root, star1, limit=Limit(), deepest=depth, evaluate=evaluate, table=table)
 
 
-def _timed(name: str, search: Search, *given: Any, **options: Any) -> Measured:
+def _timed(name: str, search: Search, *given: Any, **options: Any) -> SearchRun:
     before = time.perf_counter()
     found = search(*given, **options)
-    return Measured(name, found.nodes, found.leaves, float(found.value), round(time.perf_counter() - before, 6))
+    return SearchRun(name, found.nodes, found.leaves, float(found.value), round(time.perf_counter() - before, 6))
 
 
 class Extent(NamedTuple):

@@ -13,7 +13,7 @@ from machine.crew.workers import Crew, spread
 from measuring.elo import Comparison, compared
 from measuring.saving import Factor, factor
 from measuring.scores import measured
-from measuring.units import Played
+from measuring.units import SideScore
 from protocol import VERSION
 
 
@@ -75,7 +75,7 @@ def deals(seed: str, starts: int) -> list[str]:
 def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -> TrialResult:
     """From seat 0's games by start, where the side sat there and where the other did; luck counts if `freed`."""
     games = [
-        Played(points, luck if freed else None, start, seat=seat)
+        SideScore(points, luck if freed else None, start, seat=seat)
         for start, (one, two) in enumerate(zip(first, second, strict=True))
         for seat, (points, luck) in enumerate((one, (1 - two.score, -two.luck)))
     ]

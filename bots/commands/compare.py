@@ -12,7 +12,7 @@ from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import NAMES
 
 if TYPE_CHECKING:
-    from bots.analysis.searches import Comparison
+    from bots.analysis.searches import SearchComparison
 
 
 def compare(
@@ -50,7 +50,7 @@ def compare(
         _print(game, comparison)
 
 
-def _print(game: str, comparison: Comparison) -> None:
+def _print(game: str, comparison: SearchComparison) -> None:
     from bots.analysis.searches import WITHOUT_CHANCE
     from bots.search import ENDLESS
 

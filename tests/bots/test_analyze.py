@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bots.analysis.heaps import position_facts
-from bots.analysis.searches import Comparison, Measured, measure_extent
+from bots.analysis.searches import SearchComparison, SearchRun, measure_extent
 from bots.analysis.strategies import ABOUT, Contest, TooLarge
 from bots.commands import analyze
 from commands import call
@@ -177,8 +177,8 @@ def test_what_cannot_be_compared_is_refused_in_one_line(args: list[str], message
 
 
 def test_the_branching_factor_of_a_regular_tree_is_its_own() -> None:
-    search = Measured("minimax", 1 + 3 + 9 + 27, 27, 0.0, 0.1)
-    comparison = Comparison(3, 3, [search])
+    search = SearchRun("minimax", 1 + 3 + 9 + 27, 27, 0.0, 0.1)
+    comparison = SearchComparison(3, 3, [search])
     assert comparison.branching(search) == pytest.approx(3)
     assert comparison.share(search) == 1
 

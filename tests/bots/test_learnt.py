@@ -13,7 +13,7 @@ import pytest
 from bots import play_all
 from commands import call
 from measuring.scores import measured
-from measuring.units import Played
+from measuring.units import SideScore
 from protocol.errors import UsageFault
 
 BOT = Path(__file__).parents[2] / "docs" / "examples" / "learnt" / "bot.py"
@@ -44,7 +44,7 @@ def test_it_is_better_than_a_bot_that_plays_at_random() -> None:
     for seat, bots in enumerate(([str(BOT), "random"], ["random", str(BOT)])):
         for start, match in enumerate(play_all(bots, "risk-duel", range(50))):
             luck = match.luck("features-1").total[seat]
-            matches.append(Played(points=match.points[seat], luck=luck, start=start, seat=seat))
+            matches.append(SideScore(points=match.points[seat], luck=luck, start=start, seat=seat))
     adjusted = measured(matches).adjusted
     assert adjusted is not None
     assert adjusted.low > 0.55

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from measuring.saving import factor
 from measuring.scores import Estimate, Measured, measured
-from measuring.units import Played
+from measuring.units import SideScore
 
 
-def pairs(points: list[tuple[float, float]], luck: list[tuple[float, float]] | None = None) -> list[Played]:
+def pairs(points: list[tuple[float, float]], luck: list[tuple[float, float]] | None = None) -> list[SideScore]:
     """Starts, each from both seats."""
     return [
-        Played(points[start][seat], luck[start][seat] if luck else None, start, "b", seat)
+        SideScore(points[start][seat], luck[start][seat] if luck else None, start, "b", seat)
         for start in range(len(points))
         for seat in (0, 1)
     ]
@@ -27,12 +27,12 @@ def pairs(points: list[tuple[float, float]], luck: list[tuple[float, float]] | N
 
 def drawn(
     starts: int, chance: random.Random, chances: tuple[float, float] = (0.5, 0.5), spread: float = 0.05
-) -> Iterator[Played]:
+) -> Iterator[SideScore]:
     """Starts whose results follow these chances by seat, and are luck but for a small rest."""
     for start in range(starts):
         for seat, win in enumerate(chances):
             points = float(chance.random() < win)
-            yield Played(points, points - win - chance.gauss(0, spread), start, "b", seat)
+            yield SideScore(points, points - win - chance.gauss(0, spread), start, "b", seat)
 
 
 def score_of(found: Measured) -> Estimate:
@@ -71,17 +71,17 @@ def test_adjusted_scores_may_leave_0_to_1() -> None:
 def test_without_the_luck_of_every_match_there_is_no_adjusted_score() -> None:
     played = pairs([(1, 0)] * 4, [(0.1, 0.2), (0.3, 0.1), (0.2, 0.2), (0.1, 0.1)])
     assert measured(played).adjusted is not None
-    assert measured([*played, Played(1.0, None, 9, "b")]).adjusted is None
+    assert measured([*played, SideScore(1.0, None, 9, "b")]).adjusted is None
 
 
 def test_no_match_says_nothing_and_one_almost_nothing() -> None:
     assert measured([]) == Measured(games=0, units=0)
-    alone = measured([Played(1.0, 0.4)])
+    alone = measured([SideScore(1.0, 0.4)])
     assert alone.adjusted is None
     assert score_of(alone).low < 0.2
     assert score_of(alone).high == 1
     assert 0.5 < score_of(alone).superiority < 0.8
-    two = measured([Played(1.0, 0.4), Played(1.0, 0.3, seat=1)])
+    two = measured([SideScore(1.0, 0.4), SideScore(1.0, 0.3, seat=1)])
     assert adjusted_of(two).high - adjusted_of(two).low > 0.5
 
 
@@ -93,7 +93,7 @@ def test_equal_units_leave_room_for_some_that_are_not(starts: int, width: float)
 
 
 def test_what_differs_between_opponents_and_seats_is_in_no_interval() -> None:
-    played = [Played(points, None, None, against, seat)
+    played = [SideScore(points, None, None, against, seat)
               for against, seat, points in [("b", 0, 1.0), ("b", 1, 0.5), ("c", 0, 0.5), ("c", 1, 0.0)]
               for _ in range(25)]  # fmt: skip
     apart, together = measured(played), measured([match._replace(against="b", seat=0) for match in played])
@@ -108,7 +108,7 @@ def test_a_match_without_its_other_half_counts_as_one() -> None:
 
 
 def test_three_seats_have_starts_too() -> None:
-    played = [Played(points, None, start, frozenset("bc"), seat)
+    played = [SideScore(points, None, start, frozenset("bc"), seat)
               for start, shares in enumerate([(1, 0.5, 0), (1, 1, 0), (0, 0.5, 0.5)])
               for seat, points in enumerate(shares)]  # fmt: skip
     found = measured(played)
@@ -118,12 +118,12 @@ def test_three_seats_have_starts_too() -> None:
 points = st.sampled_from([0.0, 0.5, 1.0])
 luck = st.floats(-1, 1)
 matches = st.builds(
-    Played, points, luck, st.one_of(st.none(), st.integers(0, 9)), st.sampled_from("bc"), st.integers(0, 1)
+    SideScore, points, luck, st.one_of(st.none(), st.integers(0, 9)), st.sampled_from("bc"), st.integers(0, 1)
 )
 
 
 @given(st.lists(matches, min_size=1, max_size=40))
-def test_the_other_side_has_the_rest_and_every_mean_is_in_its_interval(played: list[Played]) -> None:
+def test_the_other_side_has_the_rest_and_every_mean_is_in_its_interval(played: list[SideScore]) -> None:
     other = [match._replace(points=1 - match.points, luck=-(match.luck or 0), seat=1 - match.seat) for match in played]
     ours, theirs = measured(played), measured(other)
     for one, two in ((ours.score, theirs.score), (ours.adjusted, theirs.adjusted)):
