@@ -149,7 +149,7 @@ def test_the_result_is_shown_within_80_columns_with_the_seed_that_was_drawn() ->
     assert re.fullmatch(r"6, each start from both seats; [\d.]+ games/s", told["games"])
     assert re.fullmatch(rf"{score} of the points for one; {elo}", told["score"])
     worth = r"worth [\d,]+ games, \S+ \(\S+-\S+\) times as many; "
-    assert re.fullmatch(rf"{score} by features-1; ({worth})?{elo}", told["less luck"])
+    assert re.fullmatch(rf"{score} by fitted-1; ({worth})?{elo}", told["less luck"])
     assert re.fullmatch(r"\d, drawn \d, lost \d", told["won"])
     assert re.fullmatch(r"[0-9a-f]{8}", told["seed"])
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -174,7 +174,20 @@ def test_long_names_and_configs_are_broken_over_lines(tmp_path: Path) -> None:
 
 
 def test_json_has_the_result_and_all_that_it_takes_to_repeat_it() -> None:
-    done = run("arena-bot", *DUEL, "paper", "equal:nodes=9", "--starts", "4", "--seed", "s", "--json", **PLAIN)
+    done = run(
+        "arena-bot",
+        *DUEL,
+        "paper",
+        "equal:nodes=9",
+        "--starts",
+        "4",
+        "--seed",
+        "s",
+        "--value",
+        VALUE,
+        "--json",
+        **PLAIN,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     held = json.loads(done.stdout)
     said = {key: held.pop(key) for key in ("version", "game", "config", "seed", "sides")}
