@@ -354,12 +354,19 @@ def test_a_data_folder_that_cannot_be_is_refused_in_one_line(tmp_path: Path, wor
     assert_refused(call("arena", *words, "--data", data), 1, f"the data folder {data} can't be used: ")
 
 
-@pytest.mark.parametrize("words", [("serve", "--no-web", "--port", "0"), NIM], ids=" ".join)
-def test_a_journal_that_is_no_folder_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_journal_that_is_no_folder_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "journal").write_text("my diary\n")
-    done = call("arena", *words, "--data", "data")
+    done = call("arena", "serve", "--no-web", "--port", "0", "--data", "data")
     assert_refused(done, 1, "the journal's folder data/journal can't be made: File exists")
+
+
+def test_a_tournament_without_a_folder_for_its_bots_words_says_so_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tournaments").write_text("my diary\n")
+    done = call("arena", *NIM, "--data", "data")
+    _, said = done.err.splitlines()
+    assert_refused(done._replace(err=said + "\n"), 1, f"the folder of logs {tmp_path}/data/tournaments/t")
 
 
 def test_a_port_in_use_is_refused_in_one_line() -> None:
