@@ -48,8 +48,8 @@ log = logging.getLogger("arena.tournament")
 
 
 class Table:
-    """`open`, `play` match after match, `close`. A bot is started for its first match; its log is in `folder`, which is
-    this table's alone, and lasts for as long as the bots are of interest.
+    """`open`, `play` match after match, `close`. Bots are started for the first match; their logs are in `folder`,
+    which is this table's alone.
 
     Where nothing goes on because of a bot that is not here for `hello_within` seconds, that bot is ended.
     """
@@ -61,7 +61,6 @@ class Table:
         shutil.rmtree(self._scratch, ignore_errors=True)  # of one that was killed
         self._scratch.mkdir(mode=0o700)
         self._tokens = {name: secrets.token_hex(32) for name in terms.plan.names}
-        self._contestants = {one.name: (number, one) for number, one in enumerate(terms.plan.contestants)}
         self._store = Store.open(self._scratch / "arena.db")
         self._archive = Archive(self._store)
         self._arena: Arena
@@ -130,10 +129,10 @@ class Table:
         return [fault for fault in ended if fault is not None]
 
     async def _gather(self, names: Sequence[str]) -> None:
-        """Have these bots here and free."""
-        for name in names:
-            if name not in self._bots:
-                await self._start(*self._contestants[name])
+        """Have these bots here and free; all are started at first, so that one that can't be is found at once."""
+        if not self._bots:
+            for number, contestant in enumerate(self._terms.plan.contestants):
+                await self._start(number, contestant)
         while any(self._arena.lobby.free_slots(name) < 1 for name in names):
             self._check()
             self._news.clear()
