@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from arena.ratings.pairing import Pairing
 from arena.tournament.table import Table
-from arena.tournament.terms import Failed, MatchReport, Terms
+from arena.tournament.terms import Halted, MatchReport, Terms
 from machine import event_loop
 from machine.prctl import keep_private
 from protocol.errors import ArenaFault
@@ -97,7 +97,7 @@ class Hall:
             signal.signal(signal.SIGTERM, self._terminate)
 
     @contextlib.contextmanager
-    def table(self, terms: Terms) -> Iterator[Callable[[Pairing], MatchReport | Failed]]:
+    def table(self, terms: Terms) -> Iterator[Callable[[Pairing], MatchReport | Halted]]:
         """What plays a match at a table that is nobody else's. Raises `ArenaFault`."""
         kept = self._run(self._take(terms))
         try:

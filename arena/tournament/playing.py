@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from arena.ratings.pairing import Pairing
-from arena.tournament.terms import Failed, MatchReport, Terms, write_down
+from arena.tournament.terms import Halted, MatchReport, Terms, write_down
 from arena.tournament.worker import leave, referee
 from machine.crew.workers import Crew, spread_chunks
 
@@ -32,7 +32,7 @@ def play(terms: Terms, matches: Sequence[Pairing], crew: Crew) -> Iterator[Seque
             if ready:
                 yield ready
             for reply in replies:
-                if isinstance(reply, Failed):
+                if isinstance(reply, Halted):
                     raise reply.fault
     finally:
         crew.farewell(partial(leave, terms.key))

@@ -31,7 +31,7 @@ from arena.store.times import utc
 from arena.tournament.assigning import assigned
 from arena.tournament.contestants import Contestant
 from arena.tournament.door import FixedDoor
-from arena.tournament.terms import MOST_WORDS, Failed, MatchReport, Terms, Words
+from arena.tournament.terms import MOST_WORDS, Halted, MatchReport, Terms, Words
 from protocol import launch
 from protocol.close_codes import GOING_AWAY
 from protocol.errors import ArenaFault, Fault
@@ -97,7 +97,7 @@ class Table:
         )
         self._port = await self._arena.listen(HOST, 0)
 
-    async def play(self, match: Pairing) -> MatchReport | Failed:
+    async def play(self, match: Pairing) -> MatchReport | Halted:
         """The match, played; or why no more can be."""
         try:
             await self._gather(match.seats)
@@ -106,7 +106,7 @@ class Table:
             closed = await self._over
         except Fault as fault:
             self._failure = self._failure or fault
-            return Failed(fault, self._words())
+            return Halted(fault, self._words())
         self._over = None
         self.played += 1
         for seat in closed.result.seats:

@@ -66,7 +66,7 @@ class MatchReport(NamedTuple):
         return Finished(self.result, self.closed.record, self.luck)
 
 
-class Failed(NamedTuple):
+class Halted(NamedTuple):
     """Why no more matches can be played."""
 
     fault: Fault

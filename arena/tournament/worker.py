@@ -13,7 +13,7 @@ from arena.ratings.pairing import Pairing
 from arena.store.luck import MatchLuck
 from arena.tournament.guests import Guests
 from arena.tournament.hall import hall
-from arena.tournament.terms import Failed, MatchReport, Terms
+from arena.tournament.terms import Halted, MatchReport, Terms
 from machine.sources import digest_of_all
 from measuring.luck import luck_of
 from measuring.values import value_of
@@ -31,19 +31,19 @@ _making = threading.Lock()
 """A bot's file is run as if alone in the process."""
 
 
-def referee(terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Failed]:
+def referee(terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Halted]:
     """The matches, refereed one after the other; up to the first that can't be played, and why."""
-    done: list[MatchReport | Failed] = []
+    done: list[MatchReport | Halted] = []
     try:
         _check_sources(terms)
         with _playing(terms) as play:
             for match in matches:
                 reply = play(match)
                 done.append(_measured(reply, terms, match) if isinstance(reply, MatchReport) else reply)
-                if isinstance(reply, Failed):
+                if isinstance(reply, Halted):
                     break
     except Fault as fault:
-        done.append(Failed(fault))
+        done.append(Halted(fault))
     return done
 
 
@@ -63,7 +63,7 @@ def _check_sources(terms: Terms) -> None:
 
 
 @contextmanager
-def _playing(terms: Terms) -> Iterator[Callable[[Pairing], MatchReport | Failed]]:
+def _playing(terms: Terms) -> Iterator[Callable[[Pairing], MatchReport | Halted]]:
     """What plays a match, with nobody else's bots."""
     if not terms.in_process:
         with hall().table(terms) as play:

@@ -28,7 +28,7 @@ from arena.tournament.contestants import contestants
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import Surroundings
 from arena.tournament.table import Table
-from arena.tournament.terms import Failed, MatchReport, Terms
+from arena.tournament.terms import Halted, MatchReport, Terms
 from arena.tournament.worker import referee
 from commands import children
 from protocol.errors import ArenaFault
@@ -186,7 +186,7 @@ async def test_a_worker_that_can_not_listen_closes_what_it_opened(
     monkeypatch.setattr(Listener, "open", fails)
     terms = table_terms(tmp_path / "logs")
     (failed,) = await asyncio.to_thread(referee, terms, terms.plan.schedule(())[:1])
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, Halted)
     assert str(failed.fault) == "no port"
     assert left(tmp_path) == []
     assert list((tmp_path / "logs").iterdir()) == []
