@@ -15,9 +15,9 @@ from measuring.value import Value
 from measuring.values import value_of
 from protocol.games.base import Game
 from protocol.messages import CHANCE
-from referee.record import Ply, Record
+from referee.course import Course
+from referee.record import Ply, Record, Strike
 from referee.redo import replay
-from referee.rules import rules_of
 
 
 class ChanceEvent(Struct, frozen=True, kw_only=True):
@@ -44,8 +44,9 @@ class Luck(Struct, frozen=True, kw_only=True):
 
 def luck_of(record: Record, value: Value | None = None) -> Luck:
     """The luck in a record, by the best value there is if none is given. Raises `BadRecord` as `replay` does."""
-    game = rules_of(record.header.game, record.header.config)
-    return luck_along(game, value or value_of(game), _moves(record))
+    lines = replay(record)
+    _, course = next(lines)
+    return luck_along(course.game, value or value_of(course.game), _moves(course.state, lines))
 
 
 def luck_along(game: Game[Any, Any], value: Value, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
@@ -61,9 +62,9 @@ def luck_along(game: Game[Any, Any], value: Value, plies: Iterable[tuple[Any, An
     return Luck(value=value.name, estimate=game.seats > 2, events=tuple(events), total=total)
 
 
-def _moves(record: Record) -> Iterator[tuple[Any, Any, Any]]:
-    before = None
-    for line, course in replay(record):
+def _moves(before: Any, lines: Iterable[tuple[Ply | Strike | None, Course]]) -> Iterator[tuple[Any, Any, Any]]:
+    """The moves among the lines of a record, each with the state before and after it; `before` the first is given."""
+    for line, course in lines:
         if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
             yield before, course.game.decode_move(line.event.move), course.state
         before = course.state

@@ -13,7 +13,7 @@ from golden import make
 from machine.compiled import FAST
 from measuring.luck import Luck, luck_along, luck_of
 from measuring.values import names_of, value_of
-from protocol.errors import UsageFault
+from protocol.errors import BadRecord, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.games.risk.campaign import Attack, Campaign
@@ -125,6 +125,12 @@ def test_a_match_that_was_called_off_before_it_began_had_no_luck() -> None:
     record = golden("duel-south-america")
     void = Record(record.header, [], replace(record.footer, reason=VOID))
     assert luck_of(void).total == (0, 0)
+
+
+def test_a_record_under_a_config_that_no_game_has_is_refused_as_a_record() -> None:
+    record = golden("duel-south-america")
+    with pytest.raises(BadRecord, match="the header: risk-duel: there is no map 'atlantis'"):
+        luck_of(Record(replace(record.header, config={"map": "atlantis"}), record.lines, record.footer))
 
 
 def test_games_without_dice_have_no_luck() -> None:
