@@ -31,13 +31,12 @@ def factor(matches: Iterable[SideScore], seed: str = "") -> Factor | None:
     strata, known = stratified(matches)
     chance = Random(seed)  # noqa: S311 -- drawn to be repeated, not to be secret
     groups = _grouped(strata, chance)
-    found = _ratio({key: _summed(each) for key, each in groups.items()}) if known else None
-    if found is None:
+    found = _ratio({key: _summed(each) for key, each in groups.items()})
+    if not known or not 0 < found < math.inf:
         return None
-    drawn = (
+    ratios = sorted(
         _ratio({key: _summed(chance.choices(each, k=len(each))) for key, each in groups.items()}) for _ in range(_DRAWS)
     )
-    ratios = sorted(math.inf if ratio is None else ratio for ratio in drawn)
     low, high = ratios[_DRAWS // 40], ratios[-1 - _DRAWS // 40]
     return Factor(found, low, high if high < math.inf else None)
 
@@ -46,7 +45,7 @@ def worth_of(strata: Strata) -> float | None:
     """How many single games, luck left in, would be as certain; None where the one or the other does not vary."""
     sums = {key: _summed(map(_sums, units)) for key, units in strata.items()}
     ratio = _ratio(sums)
-    return None if ratio is None else ratio * sum(each.games for each in sums.values())
+    return ratio * sum(each.games for each in sums.values()) if 0 < ratio < math.inf else None
 
 
 class _Sums(NamedTuple):
@@ -80,21 +79,23 @@ def _grouped(strata: Strata, chance: Random) -> dict[Stratum, list[_Sums]]:
     return grouped
 
 
-def _ratio(strata: Mapping[Stratum, _Sums]) -> float | None:
-    """Variance of a single game within opponents over the variance of the adjusted mean times the games it is of."""
+def _ratio(strata: Mapping[Stratum, _Sums]) -> float:
+    """Variance of a single game within opponents over the variance of the adjusted mean times the games it is of.
+
+    0 where games came out alike, else infinite where adjusted units are equal, or where there is one only.
+    """
     opponents: defaultdict[Hashable, list[_Sums]] = defaultdict(list)
     for key, each in strata.items():
         opponents[key.against].append(each)
     single = [_summed(each) for each in opponents.values()]
     freedom = sum(each.games - 1 for each in single)
     spread = sum(each.squares - each.points**2 / each.games for each in single)
+    if spread < 1e-12:
+        return 0.0
     games = sum(each.games for each in single)
     square = 0.0
     for each in strata.values():
-        if each.units < 2:
-            return None
-        within = max(0.0, each.adjusted_squares - each.adjusted**2 / each.units)
-        square += (each.games / games) ** 2 * within / (each.units - 1) / each.units
-    if not freedom or spread < 1e-12 or square < 1e-18:
-        return None
-    return spread / freedom / (square * games)
+        if each.units > 1:
+            within = max(0.0, each.adjusted_squares - each.adjusted**2 / each.units)
+            square += (each.games / games) ** 2 * within / (each.units - 1) / each.units
+    return spread / freedom / (square * games) if square >= 1e-18 else math.inf

@@ -173,6 +173,13 @@ def test_about_95_of_100_intervals_of_the_factor_hold_it() -> None:
     assert sum(spread(700)) >= 35  # with units in groups
 
 
+def test_where_nearly_all_results_are_alike_the_factor_may_be_next_to_nothing() -> None:
+    luck = [(0.5 + start / 100, 0.5 - start / 50) for start in range(8)]
+    found = factor(pairs([(1, 1)] * 7 + [(1, 0)], luck))
+    assert found is not None
+    assert found.low == 0 < found.factor
+
+
 def test_equal_seeds_give_equal_intervals_of_the_factor() -> None:
     played = list(drawn(40, random.Random(1)))
     assert factor(played, "s") == factor(played, "s") != factor(played, "t")
