@@ -94,12 +94,12 @@ def test_a_test_of_as_many_pairs_as_it_takes_has_a_page_and_no_end_in_sight(visi
     name = visitor.store.open_tournament(json.encode({**ARGUMENTS, **told}, order="sorted").decode(), "7")[0]
     finish(visitor.store, result("m1", tournament=name, place=0, rated=False))
     under_way = visitor.get(f"/tournaments/{name}").text
-    assert "1 matches played, not finished" in under_way
+    assert "1 match played, not finished" in under_way
     assert "<progress" not in under_way
     assert "not rated, as no test is" in under_way
     assert "as many as it takes, every start twice" in under_way
     visitor.store.finish_tournament(name)
-    assert "1 matches played, finished" in visitor.get(f"/tournaments/{name}").text
+    assert "1 match played, finished" in visitor.get(f"/tournaments/{name}").text
     listed = visitor.get("/tournaments").text
     assert '<td data-label="Matches" class="number">1</td>' in listed
     assert json.decode(visitor.get(f"/api/v1/tournaments/{name}").body)["planned"] is None
