@@ -82,6 +82,9 @@ class SequentialTest:
     `llr` is the log likelihood ratio of h1 to h0 after `pairs` pairs, `verdict` None while neither is accepted.
     """
 
+    _least = 1
+    """Pairs before a verdict."""
+
     def __init__(self, hypotheses: Hypotheses) -> None:
         self.hypotheses = hypotheses
         self.pairs = 0
@@ -99,8 +102,6 @@ class SequentialTest:
                 self.verdict = "h1"
             elif self.llr <= self.hypotheses.lower:
                 self.verdict = "h0"
-
-    _least = 1
 
     def _after(self, score: float) -> float:
         raise NotImplementedError

@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 _NORMAL = NormalDist()
 _MANY = 500
-"""Degrees of freedom from which the normal distribution, with a correction, is right to seven digits."""
+"""Degrees of freedom from which the normal distribution, with a correction, is right to six digits."""
 
 
 def cdf(t: float, freedom: float) -> float:

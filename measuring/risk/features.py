@@ -80,8 +80,8 @@ class Survey:
     def above_after(self, owner: Sequence[int], troops: Sequence[int]) -> Features:
         """The same for another position on the map."""
         was, neighbours = self._owner, self._board.neighbours
-        held = zip(was, self._troops, owner, troops, strict=True)
-        changed = [at for at, (a, b, c, d) in enumerate(held) if b != d or a != c]
+        pairs = zip(was, owner, self._troops, troops, strict=True)
+        changed = [at for at, (held, holds, had, has) in enumerate(pairs) if held != holds or had != has]
         sums = self._sums[0][:], self._sums[1][:]
         for at in {*changed, *(other for territory in changed for other in neighbours[territory])}:
             if was[at] != FREE:
