@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,3 @@ class Encoding(ABC, Generic[S, M]):
         mask = np.zeros(self.actions, np.int8)
         mask[list(numbers)] = 1
         return mask
-
-
-AnyEncoding = Encoding[Any, Any]
