@@ -29,15 +29,17 @@ class Alarm:
 
     @contextlib.contextmanager
     def wound(self) -> Iterator[None]:
-        """Ready to be `set_for`; before and after the signal is whoever's it was."""
+        """Ready to be `set_for`. Afterwards the signal is whoever's it was, and a timer that was set for it goes on."""
         if sys.platform == "win32" or not self._works:
             yield
             return
+        timer = signal.setitimer(signal.ITIMER_REAL, 0)
         before = signal.signal(signal.SIGALRM, self._ring)
         try:
             yield
         finally:
             signal.signal(signal.SIGALRM, before)
+            signal.setitimer(signal.ITIMER_REAL, *timer)
 
     @contextlib.contextmanager
     def set_for(self, seconds: float | None) -> Iterator[None]:

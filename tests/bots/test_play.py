@@ -316,6 +316,21 @@ def test_a_bot_that_never_returns_is_stopped_and_loses_by_time(where: str, monke
     verify(played.record)
 
 
+def test_an_alarm_that_was_set_before_a_match_rings_after_it() -> None:
+    rung: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        quiet(Sleepy, First, clock=SHORT)
+        while not rung:
+            assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+            signal.pause()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert rung == [signal.SIGALRM]
+
+
 def test_a_bot_that_lets_nothing_stop_it_is_stopped_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alarm, "AGAIN", 0.05)
     stopped = 0
