@@ -114,7 +114,9 @@ def play_all(
     raises: bool = False,
     say: Callable[[str], None] | None = None,
 ) -> Iterator[Played]:
-    """The match of every seed, as `play` has it, one after the other; bots are made and warmed up once for all."""
+    """The match of every seed, as `play` has it, one after the other, each when it is asked for; bots are made and
+    warmed up once for all, at once. Raises what `play` raises.
+    """
     rules = rules_of(game, load(game, config).config)  # held here, so that every match finds them
     if len(bots) != rules.seats:
         raise UsageFault(f"{game} has {rules.seats} seats under this config: {len(bots)} bots are given")
@@ -127,9 +129,12 @@ def play_all(
     guests = [
         Guest(bot, name, name, rules, say or _to_author, raises=raises) for bot, name in zip(made, names, strict=True)
     ]
-    for seed in map(str, seeds):
-        header, secret = _opening(rules, guests, clock or UNTIMED, seed)
-        yield Played(seed, referee(header, secret, guests, timed=clock is not None))
+    return (_played(rules, guests, clock, str(seed)) for seed in seeds)
+
+
+def _played(rules: Game[Any, Any], guests: Sequence[Guest], clock: Clock | None, seed: str) -> Played:
+    header, secret = _opening(rules, guests, clock or UNTIMED, seed)
+    return Played(seed, referee(header, secret, guests, timed=clock is not None))
 
 
 def _made(bot: Bot | type[Bot] | str) -> Bot:

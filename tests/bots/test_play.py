@@ -394,6 +394,11 @@ def test_what_can_not_be_played_is_said_in_a_line(
     assert "\n" not in str(raised.value)
 
 
+def test_many_matches_that_can_not_be_played_are_refused_before_the_first_is_asked_for() -> None:
+    with pytest.raises(UsageFault, match="oracle does not play nim"):
+        play_all(["random", "oracle"], "nim", range(3))
+
+
 def test_a_class_that_is_made_otherwise_is_refused_with_the_way_it_is_made() -> None:
     class Own(First):
         def __init__(self) -> None:
