@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from bots.client.loading import LIBRARY
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("arena", "bots", "machine", "measuring", "protocol", "referee")
@@ -58,6 +61,18 @@ def test_every_package_has_its_layers() -> None:
         if len([*(folder := init.parent).glob("*.py"), *folder.glob("*/__init__.py")]) > 2
     }
     assert packages <= layered, f"no layers contract for {sorted(packages - layered)}"
+
+
+def test_every_package_is_shipped_checked_and_typed() -> None:
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    there = {init.parent.name for init in ROOT.glob("*/__init__.py")} - {"tests"}
+    assert there == set(ROOMS) == LIBRARY
+    for listed in (tool["hatch"]["build"]["targets"]["wheel"], tool["mypy"]):
+        assert set(listed["packages"]) == there
+    assert set(tool["importlinter"]["root_packages"]) == there
+    assert set(re.findall(r"^COPY (\w+) \1$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)) == there
+    assert {f"!{room}" for room in there} <= set((ROOT / ".dockerignore").read_text().split())
+    assert all((ROOT / room / "py.typed").exists() for room in there)
 
 
 def test_no_two_public_classes_have_one_name_but_those_that_games_and_messages_share() -> None:

@@ -18,7 +18,7 @@ from protocol.errors import Fault, UsageFault
 
 _loading: ContextVar[bool] = ContextVar("loading", default=False)
 """Whether a program is run for its bot."""
-_LIBRARY = {"arena", "bots", "machine", "measuring", "protocol", "referee"}
+LIBRARY = {"arena", "bots", "machine", "measuring", "protocol", "referee"}
 """Packages that every program shares, also where it lies beside them."""
 
 
@@ -133,7 +133,7 @@ def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
     some of the same names gets those beside itself.
     """
     folder = path.resolve().parent
-    own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - _LIBRARY
+    own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - LIBRARY
     before = sys.argv, sys.path, sys.modules["__main__"], _take_out(own)
     sys.argv, sys.path, sys.modules["__main__"] = [str(path)], [str(folder), *sys.path], module
     try:
