@@ -136,8 +136,11 @@ def descendants(pid: int) -> list[int]:
 
 def children(pid: int) -> list[int]:
     """The processes that a process has started and that still run."""
-    threads = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(word) for thread in threads for word in thread.read_text().split()]
+    found: list[int] = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one that has ended since
+            found += map(int, thread.read_text().split())
+    return found
 
 
 def of_workers(pid: int) -> list[int]:

@@ -11,7 +11,6 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterator
 from functools import cache
 from itertools import count
@@ -89,8 +88,8 @@ class Hall:
         self._loop = event_loop.new()
         self._open: dict[_Kept, str] = {}
         """The tables, with whose sitting they are for."""
-        self._free: dict[str, list[_Kept]] = defaultdict(list)
-        """Those of a sitting at which nothing is played."""
+        self._free: list[_Kept] = []
+        """Those at which nothing is played."""
         self._closing: set[asyncio.Task[None]] = set()
         threading.Thread(target=self._loop.run_forever, name="tables", daemon=True).start()
         if threading.current_thread() is threading.main_thread():
@@ -113,8 +112,10 @@ class Hall:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _take(self, terms: Terms) -> _Kept:
-        if self._free[terms.key]:
-            return self._free[terms.key].pop()
+        for kept in self._free:
+            if self._open[kept] == terms.key:
+                self._free.remove(kept)
+                return kept
         place = _Place.here(terms.logs) if terms.sources is None else _Place.apart()
         try:
             kept = _Kept(Table(terms, place.folder), place)
@@ -134,13 +135,13 @@ class Hall:
         if not kept.table.usable:
             await self._close(kept)
             return
-        self._free[terms.key].append(kept)
+        self._free.append(kept)
         if terms.sources is not None:
             self._loop.call_later(IDLE, self._close_idle, kept, kept.table.played)
 
     def _close_idle(self, kept: _Kept, played: int) -> None:
         """Close a table at which there was no match since so many."""
-        if kept.table.played == played and kept in self._free[self._open.get(kept, "")]:
+        if kept.table.played == played and kept in self._free:
             task = self._loop.create_task(self._close(kept))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
@@ -150,11 +151,10 @@ class Hall:
 
     async def _close(self, kept: _Kept) -> None:
         """Close a table, once."""
-        key = self._open.pop(kept, None)
-        if key is None:
+        if self._open.pop(kept, None) is None:
             return
-        if kept in self._free[key]:
-            self._free[key].remove(kept)
+        if kept in self._free:
+            self._free.remove(kept)
         for fault in await kept.table.close():
             log.error("a table did not close as it should: %s", fault)
         kept.place.leave()

@@ -51,7 +51,8 @@ class Table:
     """`open`, `play` match after match, `close`. Bots are started for the first match; their logs are in `folder`,
     which is this table's alone.
 
-    Where nothing goes on because of a bot that is not here for `hello_within` seconds, that bot is ended.
+    Where nothing goes on because of a bot that is not here for `hello_within` seconds, that bot is ended. Making one
+    raises `ArenaFault`.
     """
 
     def __init__(self, terms: Terms, folder: Path) -> None:
@@ -59,11 +60,14 @@ class Table:
         self._folder = folder
         self._scratch = folder / "arena"
         shutil.rmtree(self._scratch, ignore_errors=True)  # of one that was killed
-        self._scratch.mkdir(mode=0o700)
+        try:
+            self._scratch.mkdir(mode=0o700)
+        except OSError as exc:
+            raise ArenaFault(f"the folder {self._scratch} can't be made: {exc.strerror}") from exc
         self._tokens = {name: secrets.token_hex(32) for name in terms.plan.names}
+        journal = Journal(self._scratch / "journal")
         self._store = Store.open(self._scratch / "arena.db")
         self._archive = Archive(self._store)
-        self._arena: Arena
         self._port = 0
         self._bots: dict[str, BotProcess] = {}
         self._news = asyncio.Event()
@@ -74,6 +78,17 @@ class Table:
         self._incidents: list[tuple[str, Incident]] = []
         self._told_of: Counter[str] = Counter()
         """Bytes of each log that were handed in."""
+        self._arena = Arena(
+            self._archive,
+            journal,
+            FixedDoor(self._tokens),
+            terms.plan.clock,
+            settle=self._settle,
+            actions=assigned,
+            freed=self._news.set,
+            access=_access(len(self._tokens)),
+            note=self._note,
+        )
         self.played = 0
         """Matches."""
 
@@ -84,17 +99,6 @@ class Table:
 
     async def open(self) -> None:
         """Listen. Raises `ArenaFault`."""
-        self._arena = Arena(
-            self._archive,
-            Journal(self._scratch / "journal"),
-            FixedDoor(self._tokens),
-            self._terms.plan.clock,
-            settle=self._settle,
-            actions=assigned,
-            freed=self._news.set,
-            access=_access(len(self._tokens)),
-            note=self._note,
-        )
         self._port = await self._arena.listen(HOST, 0)
 
     async def play(self, match: Pairing) -> MatchReport | Halted:
@@ -132,6 +136,7 @@ class Table:
         """Have these bots here and free; all are started at first, so that one that can't be is found at once."""
         if not self._bots:
             for number, contestant in enumerate(self._terms.plan.contestants):
+                self._check()  # closed in the meantime, it would end no bot that is started now
                 await self._start(number, contestant)
         while any(self._arena.lobby.free_slots(name) < 1 for name in names):
             self._check()

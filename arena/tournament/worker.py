@@ -77,10 +77,13 @@ def _playing(terms: Terms) -> Iterator[Callable[[Pairing], MatchReport | Halted]
 
 
 def _print_to(log: Path) -> None:
-    """Have what is printed in a worker process written there; threads of others keep theirs."""
+    """Have what is printed in a worker process written there; threads of others keep theirs. Raises `ArenaFault`."""
     if threading.current_thread() is threading.main_thread():
-        log.parent.mkdir(parents=True, exist_ok=True)
-        sys.stdout = sys.stderr = log.open("a", buffering=1)
+        try:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            sys.stdout = sys.stderr = log.open("a", buffering=1)
+        except OSError as exc:
+            raise ArenaFault(f"the log {log} can't be written: {exc.strerror}") from exc
 
 
 def _measured(report: MatchReport, terms: Terms, match: Pairing) -> MatchReport:

@@ -114,7 +114,7 @@ async def test_what_can_not_be_closed_keeps_nothing_else_open(tmp_path: Path, mo
     assert tasks() == set()
 
 
-def run_tournament(data: Path, *bots: str) -> None:
+def run_tournament(data: Path, *bots: str, in_process: bool = False) -> None:
     tournament.run(
         Options(
             bots=bots or ("random", "perfect"),
@@ -129,14 +129,21 @@ def run_tournament(data: Path, *bots: str) -> None:
             db=None,
             data=data,
             to_json=None,
+            in_process=in_process,
         )
     )
 
 
-def test_a_tournament_without_a_folder_for_logs_closes_what_it_opened(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("in_process", "says"),
+    [(False, "the folder of logs .* can't be made"), (True, "the log .*/in-process.log can't be written")],
+)
+def test_a_tournament_without_a_folder_for_logs_closes_what_it_opened(
+    tmp_path: Path, in_process: bool, says: str
+) -> None:
     (tmp_path / "tournaments").write_text("my diary\n")
-    with pytest.raises(ArenaFault, match=r"^the folder of logs .* can't be made: Not a directory$"):
-        run_tournament(tmp_path)
+    with pytest.raises(ArenaFault, match=f"^{says}: Not a directory$"):
+        run_tournament(tmp_path, in_process=in_process)
     assert left(tmp_path) == []
 
 
@@ -211,3 +218,21 @@ async def test_a_table_whose_arena_can_not_be_closed_ends_its_bots_all_the_same(
     assert [str(fault) for fault in await table.close()] == ["no end"]
     assert children(os.getpid()) == before
     assert left(tmp_path) == []
+
+
+async def test_a_table_that_is_closed_plays_nothing_and_starts_no_bots(tmp_path: Path) -> None:
+    before = children(os.getpid())
+    terms = table_terms(tmp_path)
+    table = Table(terms, tmp_path)
+    await table.open()
+    await table.close()
+    halted = await table.play(terms.plan.schedule(())[0])
+    assert isinstance(halted, Halted)
+    assert str(halted.fault) == "the table is closed"
+    assert children(os.getpid()) == before
+
+
+async def test_a_table_where_its_folder_can_not_be_made_says_so(tmp_path: Path) -> None:
+    (tmp_path / "arena").write_text("my diary\n")
+    with pytest.raises(ArenaFault, match=r"^the folder .*/arena can't be made: File exists$"):
+        Table(table_terms(tmp_path), tmp_path)
