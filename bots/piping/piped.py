@@ -112,22 +112,24 @@ class Piped(Bot):
         if program is None:
             program = match.program = self._started()
             program.tell(match.start)
-        self._leave_out(match, program.unasked(), turn)
+        if (written := program.unasked()).strip():
+            self._leave_out(match, f"wrote {shown(written)} before it was asked", turn)
         program.tell(asked(turn))
         until = time.monotonic() + turn.time_left + match.grace
         while True:
             try:
                 choice = answer(program.hear(until), turn)
             except Passed as exc:
-                self._say(f"its program {exc}{_at(turn)}: it is left out")
+                self._leave_out(match, str(exc), turn)
                 continue
             if choice is not None:
                 return choice
 
-    def _leave_out(self, match: _Match, written: bytes, turn: Turn) -> None:
-        if written.strip() and not match.warned:
+    def _leave_out(self, match: _Match, what: str, turn: Turn) -> None:
+        """Say what is left out, once a match: a program that writes too much does so at every turn."""
+        if not match.warned:
             match.warned = True
-            self._say(f"its program wrote {shown(written)} before it was asked{_at(turn)}: it is left out")
+            self._say(f"its program {what}{_at(turn)}: it is left out")
 
     def _started(self) -> Program:
         return Program(self._command, self._environment)

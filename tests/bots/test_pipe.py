@@ -217,8 +217,10 @@ def test_what_a_program_writes_without_being_asked_is_left_out_and_said_once(
     )
 
 
-def test_a_move_for_another_turn_is_left_out(start: messages.Start, capfd: pytest.CaptureFixture[str]) -> None:
-    late = 'read s; read t; echo \'{"type":"move","ply":2,"move":{}}\'; ' + ANSWER + "; cat"
+def test_moves_for_another_turn_are_left_out_and_said_once(
+    start: messages.Start, capfd: pytest.CaptureFixture[str]
+) -> None:
+    late = 'read s; read t; for i in 1 2 3; do echo \'{"type":"move","ply":2,"move":{}}\'; done; ' + ANSWER + "; cat"
     with piped(late, start) as bot:
         assert bot.choose(turn(ply=4)).move == FIRST
     assert capfd.readouterr().err == "mine: its program answered ply 2 of m-1 at ply 4 of m-1: it is left out\n"
