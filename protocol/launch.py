@@ -85,7 +85,7 @@ def spec_of(word: str, seed: str, defaults: Mapping[str, str] | None = None) -> 
     `FILE.py` or `FILE.py:CLASS`. Raises `UsageFault`.
     """
     given, what = parted(word)
-    file = re.fullmatch(r"((?:.*[/\\])?([^/\\]*)\.py)(?::([^:]+))?(?::(.*))?", what)
+    file = re.fullmatch(r"((?:.*[/\\])?([^/\\]*)\.py)(?::([^:=]+))?(?::(.*))?", what)
     if file is None:
         bot, _, settings = what.partition(":")
         name = bot if given is None else given

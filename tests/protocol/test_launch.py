@@ -20,6 +20,7 @@ from protocol.launch import BotSpec, name_in, settings_in, spec_of
         ("v2=bots/v2/mine.py", "v2", "bots/v2/mine.py", {}),
         ("bots/v2/mine.py", "mine", "bots/v2/mine.py", {}),
         ("mine.py:Mine", "mine", "mine.py:Mine", {}),
+        ("mine.py:depth=3", "mine", "mine.py", {"depth": "3"}),
         ("a=mine.py:Mine:depth=3", "a", "mine.py:Mine", {"depth": "3"}),
         (r"a=C:\bots\mine.py:Mine", "a", r"C:\bots\mine.py:Mine", {}),
         (r"a=C:\bots\mine.py", "a", r"C:\bots\mine.py", {}),
