@@ -26,7 +26,7 @@ from protocol.games.base import Game
 from protocol.launch import spec_of
 from protocol.messages import CHANCE, Clock
 from protocol.names import folded
-from protocol.shown import printable
+from protocol.shown import printable, shown
 from referee import reading
 from referee.closing import Closed
 from referee.record import Header, Ply, Record, RecordedSeat, header_of
@@ -140,7 +140,13 @@ def _played(rules: Game[Any, Any], guests: Sequence[Guest], clock: Clock | None,
 def _made(bot: Bot | type[Bot] | str) -> Bot:
     if isinstance(bot, str):
         return bot_of(spec_of(bot, ""))
-    return bot if isinstance(bot, Bot) else make(bot, bot.__name__.lower(), {}, {})
+    if isinstance(bot, type) and issubclass(bot, Bot):
+        return make(bot, bot.__name__.lower(), {}, {})
+    if not isinstance(bot, Bot):
+        raise UsageFault(
+            f"{shown(bot)} is no bot: an instance or a class of Bot, a reference bot's name, a Python file"
+        )
+    return bot
 
 
 def _apart(names: Sequence[str]) -> list[str]:
