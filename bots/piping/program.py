@@ -177,6 +177,8 @@ def _not_started(program: str, why: int) -> str:
         return f"{program!r} is not on PATH: write ./{program}"
     if why == errno.ENOENT:
         return f"{program!r} names an interpreter in its first line, after #!, that is not there"
+    if why == errno.EACCES and Path(program).is_dir():
+        return f"{program!r} is a folder: give the path of a program in it"
     if why == errno.EACCES:
         return f"{program!r} can't be executed: chmod +x {program}"
     if why == errno.ENOEXEC:
