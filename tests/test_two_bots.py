@@ -221,8 +221,12 @@ def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tm
 
 
 def test_a_bot_that_forfeits_is_called_broken_and_its_words_are_named(tmp_path: Path) -> None:
-    illegal = Finished(tmp_path / "data", faulty("illegal"), "random", "--game", "nim", "--pairs", "2")
-    assert any(line.startswith("illegal: lost without being beaten (illegal 4)") for line in illegal.shown.splitlines())
+    illegal = Finished(tmp_path / "data", faulty("illegal"), "random", "--game", "nim", "--pairs", "2", "--jobs", "2")
+    lines = illegal.shown.splitlines()
+    told = lines.index("illegal: 4 matches lost without being beaten (illegal 4); its words:")
+    assert lines[told + 1 : lines.index("", told)] == [
+        f"  {log}" for log in sorted((tmp_path / "data").rglob("illegal.log"))
+    ]
     (said,) = illegal.content["warnings"]
     assert said.startswith("illegal forfeited 4 of 4 games, by time, illegal moves or a lost connection")
 

@@ -12,16 +12,14 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from arena.commands.documents import document
+from arena.commands.documents import write_document
 from arena.commands.tables import WIDTH, counted
-from arena.ratings.standings import unbeaten
+from arena.commands.tournament_report import print_unbeaten
 from arena.testing.evidence import Evidence, Findings, Question
 from arena.testing.telling import amount, conclusion, warnings
 from arena.tournament.plan import Plan
-from machine.writing import in_place_of
 from measuring import telling
 from measuring.elo import Comparison
-from protocol.errors import ArenaFault
 
 SHOWN_EVERY = 0.25
 """Seconds at a terminal."""
@@ -86,22 +84,14 @@ class Conclusion:
             "findings": self._findings,
             "matches": [{"luck": sample.luck, "result": sample.result} for sample in self._evidence.matches],
         }
-        try:
-            with in_place_of(file) as temporary:
-                temporary.write_bytes(document(content))
-        except OSError as exc:
-            raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc
+        write_document(file, content)
 
     def show(self, data: Path) -> None:
         """Print the findings, whose words in the data folder are worth reading, and what came of it."""
         console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
         console.print(shown(self._plan, self._evidence.question, self._findings))
         console.print(f"seed {self._plan.seed}, id {self._plan.id}")
-        for bot, lost in unbeaten(self._evidence.bots, [sample.result for sample in self._evidence.matches]).items():
-            if lost:
-                why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
-                console.print(f"\n{bot}: lost without being beaten ({why}); its words:")
-                console.print(f"  {self._plan.log(data, bot)}", markup=False, soft_wrap=True)
+        print_unbeaten(console, self._plan, [sample.result for sample in self._evidence.matches], data)
         for said in self._warnings:
             console.print(f"\n{said}", markup=False)
         console.print(f"\n{self._conclusion}", markup=False)

@@ -10,14 +10,12 @@ from typing import Any
 
 from rich.console import Console
 
-from arena.commands.documents import document
+from arena.commands.documents import write_document
 from arena.commands.standing_tables import cross_tables, duel_table, less_luck_table, shares_table, standing_table
 from arena.commands.tables import WIDTH, counted
 from arena.ratings.fared import Met, duels, rows
 from arena.ratings.standings import head_to_head, unbeaten
 from arena.tournament.plan import Plan, place_of
-from machine.writing import in_place_of
-from protocol.errors import ArenaFault
 from referee.result import Result
 
 MOST_DUELS = 10
@@ -56,11 +54,7 @@ class Report:
             "luck": self._luck,
             "matches": self._results,
         }
-        try:
-            with in_place_of(file) as temporary:
-                temporary.write_bytes(document(content))
-        except OSError as exc:
-            raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc
+        write_document(file, content)
 
     def show(self, data: Path) -> None:
         """Print the tables, and whose words in the data folder are worth reading."""
@@ -76,13 +70,7 @@ class Report:
             console.print(f"\nless luck, by {self._value}; worth so many single matches with luck left in")
             console.print(less_luck_table(self._rows))
         self._show_duels(console)
-        for bot, lost in unbeaten(plan.names, results).items():
-            if lost:
-                why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
-                many = counted(lost.total(), "match", "matches")
-                console.print(f"\n{bot}: {many} lost without being beaten ({why}); its words:")
-                for log in plan.words(data, bot):
-                    console.print(f"  {log}", markup=False, soft_wrap=True)
+        print_unbeaten(console, plan, results, data)
 
     def _show_duels(self, console: Console) -> None:
         names = [row.bot for row in self._rows]
@@ -103,3 +91,14 @@ class Report:
 
     def _met(self, bot: str) -> Mapping[str, object]:
         return self._duels.get(bot, {})
+
+
+def print_unbeaten(console: Console, plan: Plan, results: Sequence[Result], data: Path) -> None:
+    """Print which bots lost matches without being beaten, and where in the data folder their words are."""
+    for bot, lost in unbeaten(plan.names, results).items():
+        if lost:
+            why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
+            many = counted(lost.total(), "match", "matches")
+            console.print(f"\n{bot}: {many} lost without being beaten ({why}); its words:")
+            for log in plan.words(data, bot):
+                console.print(f"  {log}", markup=False, soft_wrap=True)

@@ -55,13 +55,10 @@ class Plan(Struct, frozen=True, kw_only=True):
         """Where in the data folder the bots' standard outputs and errors go: a folder, and in it one of each worker."""
         return data / "tournaments" / self.id
 
-    def log(self, data: Path, bot: str) -> Path:
-        """That of a bot's processes of the first worker."""
-        return self.logs(data) / f"{bot}.log"
-
     def words(self, data: Path, bot: str) -> list[Path]:
-        """The logs that there are of a bot; the one that there should be where there is none."""
-        return sorted(self.logs(data).glob(f"**/{bot}.log")) or [self.log(data, bot)]
+        """The logs that there are of a bot; that of the first worker where there is none."""
+        logs = self.logs(data)
+        return sorted(logs.glob(f"**/{bot}.log")) or [logs / f"{bot}.log"]
 
     def schedule(self, played: Sequence[Result]) -> list[Pairing]:
         """Every pairing that is known now: all of them, but only the next round of a swiss tournament."""
