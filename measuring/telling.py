@@ -39,11 +39,11 @@ def elo_of(found: Comparison) -> str:
 
 def elo_interval(found: Comparison) -> str:
     """`+58 to +158`; what has no end is `inf`."""
-    return f"{_elo(found.elo.low, above=False)} to {_elo(found.elo.high, above=True)}"
+    return f"{_elo(found.elo.low, above=found.low > 0.5)} to {_elo(found.elo.high, above=found.high > 0.5)}"
 
 
 def _elo(difference: float | None, *, above: bool) -> str:
-    return f"{difference:+.0f}" if difference is not None else "+inf" if above else "-inf"
+    return f"{difference:+z.0f}" if difference is not None else "+inf" if above else "-inf"
 
 
 def better(found: Comparison) -> str:
@@ -61,5 +61,10 @@ def games(count: float) -> str:
 
 def times(factor: Factor) -> str:
     """`150 (117-200) times as many`."""
-    high = "inf" if factor.high is None else f"{factor.high:.3g}"
-    return f"{factor.factor:.3g} ({factor.low:.3g}-{high}) times as many"
+    high = "inf" if factor.high is None else _factor(factor.high)
+    return f"{_factor(factor.factor)} ({_factor(factor.low)}-{high}) times as many"
+
+
+def _factor(times: float) -> str:
+    """With three digits that count."""
+    return f"{times:.3g}" if times < 999.5 else f"{round(times, 2 - math.floor(math.log10(times))):,.0f}"

@@ -31,7 +31,7 @@ def by_move(luck: Luck | None) -> ByMove:
 
 def points(luck: float, digits: int = 3) -> str:
     """`+0.410`: points with their sign, and none of them negative zeros."""
-    return f"{round(luck, digits) + 0.0:+.{digits}f}"
+    return f"{luck:+z.{digits}f}"
 
 
 def in_all(luck: Luck, bots: Sequence[str]) -> str:

@@ -25,6 +25,12 @@ def test_elo_has_no_end_where_a_score_leaves_0_to_1() -> None:
     assert telling.elo(found(0.9, 0.7, 1.01)) == "Elo +382 (+147 to +inf)"
     assert telling.elo(found(0.0, -0.1, 0.2)) == "Elo -inf (-inf to -241)"
     assert telling.elo(found(1.0, 0.9, 1.0)) == "Elo +inf (+382 to +inf)"
+    assert telling.elo(found(1.03, 1.01, 1.05)) == "Elo +inf (+inf to +inf)"
+    assert telling.elo(found(-0.03, -0.05, -0.01)) == "Elo -inf (-inf to -inf)"
+
+
+def test_a_difference_that_is_next_to_nothing_is_not_less_than_nothing() -> None:
+    assert telling.elo_of(found(0.4999, 0.4, 0.6)) == "+0"
 
 
 @pytest.mark.parametrize(("chance", "said"), [(0.99999, "> 99.9"), (0.0000001, "< 0.1"), (0.5, "50.0")])
@@ -44,3 +50,4 @@ def test_a_factor_is_told_with_its_interval() -> None:
     assert telling.times(Factor(149.26, 104.4, 238.3)) == "149 (104-238) times as many"
     assert telling.times(Factor(12.3, 9.87, None)) == "12.3 (9.87-inf) times as many"
     assert telling.times(Factor(7.42, 6.51, 8.33)) == "7.42 (6.51-8.33) times as many"
+    assert telling.times(Factor(1234.5, 999.7, 15_432.1)) == "1,230 (1,000-15,400) times as many"
