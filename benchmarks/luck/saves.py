@@ -2,7 +2,7 @@
 
 Games are played in pairs, the same deal from both seats, with own dice each. `--share 0.1` plays a tenth of them.
 
-`python benchmarks/luck/saves.py [--share X] [--jobs N] [ROW ...]`
+`python benchmarks/luck/saves.py [--share X] [--set KEY=VALUE] [--jobs N] [ROW ...]`
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pairs import Pair, play_pair
 
 from bots import play_all
 from bots.tuning.weights import read_weights
+from machine.arguments import read_value
 from machine.crew.workers import Crew, processes, spread
 from measuring.luck import luck_along, luck_of
 from measuring.saving import factor
@@ -133,13 +134,15 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(row.name for row in ROWS)}; else all")
     parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the config of every row")
     parser.add_argument("--jobs", type=int, default=1)
     told = parser.parse_args()
+    changed = {key: read_value(value) for key, _, value in (word.partition("=") for word in told.set)}
     with processes(told.jobs) as crew:
         print(LINE.format("", "v", "games", "score", "less luck", "factor", "95 %", "z"), flush=True)
         for row in ROWS:
             if not told.rows or row.name in told.rows:
-                report(row, crew, told.share)
+                report(row._replace(config={**row.config, **changed}), crew, told.share)
 
 
 if __name__ == "__main__":

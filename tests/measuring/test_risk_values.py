@@ -130,6 +130,23 @@ def test_coefficients_that_are_shipped_say_how_they_were_made_and_are_found(game
     assert value_of(load(game, {"map": name}), found.name).name == found.name
 
 
+PINNED = [
+    ("risk-duel", {"map": "south-america"}, "fitted-1", -0.5808724494802775),
+    ("risk-duel", {"map": "south-america"}, "general-1", -0.5528151786342668),
+    ("risk-duel", {"map": "south-america"}, "features-1", -0.6010033919194457),
+    ("risk-duel", {"map": "africa"}, "fitted-1", 0.390783668124873),
+    ("risk-campaign", {"map": "grid-6x6", "deal": "17" * 16}, "fitted-1", 0.12252914776436137),
+    ("risk-campaign", {"map": "grid-6x6", "deal": "17" * 16}, "features-1", 0.019596951656435563),
+    ("risk-campaign", {"map": "world", "deal": "17" * 16}, "fitted-1", -0.19911897387717398),
+]
+
+
+@pytest.mark.parametrize(("game", "config", "name", "luck"), PINNED)
+def test_a_value_never_changes_under_its_name(game: str, config: dict[str, Any], name: str, luck: float) -> None:
+    rules = load(game, config)
+    assert luck_along(rules, value_of(rules, name), moves(rules, 5, 120)).total[0] == pytest.approx(luck)
+
+
 def test_a_map_of_ones_own_has_the_coefficients_of_another_and_more_seats_have_features_as_they_are() -> None:
     africa = maps.named("africa").wire
     for own in ({**africa, "name": "mine"}, {**africa, "borders": [*africa["borders"], [0, 4]]}):
