@@ -19,6 +19,9 @@ from referee.course import Course
 from referee.record import Ply, Record, Strike
 from referee.redo import replay
 
+MOST_STATES = 100_000
+"""On the way to the outcomes of a throw, at most: a third of a second. Who plays could make it minutes."""
+
 
 class ChanceEvent(Struct, frozen=True, kw_only=True):
     """What the dice of one move gave each seat, in points; `seat` is whose move it was."""
@@ -50,9 +53,14 @@ def luck_of(record: Record, value: Value | None = None) -> Luck:
 
 
 def luck_along(game: Game[Any, Any], value: Value, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
-    """The luck in moves, each with the state before and after it."""
+    """The luck in moves, each with the state before and after it.
+
+    Throws with too many ways to go through are left out: which they are is known before, so that gives no bias.
+    """
     events = []
     for before, move, after in plies:
+        if game.cost(before, move) > MOST_STATES:
+            continue
         outcomes = game.outcomes(before, move)
         if len(outcomes) > 1:
             seat = game.to_move(before)

@@ -69,6 +69,10 @@ class Rules(ABC, Generic[S, M]):
         """Every result that chance may give to a legal `move`, with its exact probability; they sum to 1."""
         return ((CERTAIN, self.apply(state, move, NO_DICE)[0]),)
 
+    def cost(self, state: S, move: M) -> int:
+        """About how many states `outcomes` goes through for a move, for who has to bound it before."""
+        return 1
+
     @abstractmethod
     def ranks(self, state: S) -> tuple[int, ...]:
         """The rank of every seat: 1 is best, equal numbers are a tie.

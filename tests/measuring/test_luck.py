@@ -13,6 +13,7 @@ from golden import make
 from machine.compiled import FAST
 from measuring.luck import Luck, luck_along, luck_of
 from measuring.values import names_of, value_of
+from protocol.dice import Dice
 from protocol.errors import BadRecord, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
@@ -84,6 +85,16 @@ def test_a_territory_taken_is_the_attackers_luck_and_one_held_the_defenders() ->
         value = value_of(DUEL, name)
         assert luck_along(DUEL, value, [(CROSSED, move, taken)]).total[0] > 0
         assert luck_along(DUEL, value, [(CROSSED, move, held)]).total[0] < 0
+
+
+@pytest.mark.parametrize(("troops", "measured"), [(300, 1), (5000, 0)])
+def test_a_battle_that_is_too_large_to_go_through_is_left_out_before_its_dice_are_looked_at(
+    troops: int, measured: int
+) -> None:
+    before = AT_WAR._replace(troops=(3, troops + 1, troops, 3))
+    move = Attack(2, 1, troops)
+    after = CAMPAIGN.apply(before, move, Dice(b"dice", 9))[0]
+    assert len(luck_along(CAMPAIGN, value_of(CAMPAIGN), [(before, move, after)]).events) == measured
 
 
 def test_more_than_two_seats_are_marked_as_an_estimate() -> None:

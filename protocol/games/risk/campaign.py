@@ -183,6 +183,9 @@ class Campaign(Game[Position, Move]):
         odds = battle_odds(move.units, state.troops[move.to])
         return tuple((chance, self._fought(state, move, *left)) for chance, *left in odds)
 
+    def cost(self, state: Position, move: Move) -> int:
+        return move.units * state.troops[move.to] if isinstance(move, Attack) and self.battle == "dice" else 1
+
     def _after(self, state: Position, move: Draft | End) -> Position:
         state = state._replace(at=state.at + 1)
         if isinstance(move, End):
