@@ -22,7 +22,9 @@ from measuring import telling
 from measuring.elo import Comparison
 
 SHOWN_EVERY = 0.25
-"""Seconds at a terminal."""
+"""Seconds at a terminal, at least."""
+SHOWN_FOR = 0.05
+"""Share of the time that this may take: findings are made of all matches so far."""
 FIRST_TOLD = 16
 """Pairs after which a line is said elsewhere."""
 
@@ -51,9 +53,11 @@ class Display:
         """Show the findings, if it is time."""
         pairs = len(self._evidence.matches) // 2
         if self.console.is_terminal:
-            if time.monotonic() >= self._due:
+            began = time.monotonic()
+            if began >= self._due:
                 self._show()
-                self._due = time.monotonic() + SHOWN_EVERY
+                now = time.monotonic()
+                self._due = now + max(SHOWN_EVERY, (now - began) / SHOWN_FOR)
         elif pairs >= max(FIRST_TOLD, 2 * self._told):
             print(f"arena: {standing(self._evidence.findings())}", file=sys.stderr)
             self._told = pairs
