@@ -16,7 +16,8 @@ from itertools import islice
 
 from bots.tuning.genetic import first_genes, schedule
 from bots.tuning.presets import PRESETS, Preset
-from bots.tuning.selfplay import Seats, play_all
+from bots.tuning.selfplay import Seats, play_adjusted, play_all
+from bots.tuning.tuning import value_name
 from machine.crew.cluster import cluster
 from machine.crew.workers import IN_FLIGHT, Crew, processes, spread
 from protocol import VERSION
@@ -45,7 +46,10 @@ def main() -> None:
 
 def report(name: str, game: str, preset: Preset, crews: Mapping[str, Crew]) -> None:
     """A line for each crew; the ratio is to the first."""
-    play = partial(play_all, preset.setup, version=VERSION)
+    value = value_name(*preset)
+    play: Play = partial(play_all, preset.setup, version=VERSION)
+    if value is not None:
+        play = partial(play_adjusted, preset.setup, version=VERSION, value=value)
     games = generation(preset)
     for crew in crews.values():
         warm_up(crew, play, games)
@@ -64,7 +68,7 @@ def report(name: str, game: str, preset: Preset, crews: Mapping[str, Crew]) -> N
 def generation(preset: Preset) -> list[Seats]:
     """The games of the first one."""
     genes = first_genes(preset.method, SEED)
-    return [Seats(genes[m.first], genes[m.second], m.start) for m in schedule(preset.method, SEED, 1)]
+    return [Seats(genes[m.first], genes[m.second], m.start, m.dice) for m in schedule(preset.method, SEED, 1)]
 
 
 def warm_up(crew: Crew, play: Play, games: Sequence[Seats]) -> None:

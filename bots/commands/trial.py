@@ -20,7 +20,7 @@ from bots.client.values import read_config, read_pairs
 from bots.commands.output import Json
 from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_search
 from bots.tuning.presets import PRESETS, read_preset
-from bots.tuning.selfplay import Setup, check, value_for
+from bots.tuning.selfplay import Setup, check
 from bots.tuning.session import pace
 from bots.tuning.tuning import check_seed
 from bots.tuning.weights import NAMES, WEIGHED, read_weights
@@ -63,8 +63,7 @@ def trial(
     with stoppable(lambda: "stopped before the last game: a trial has its result then"):
         crew = read_crew(jobs, dask)
         if dask is None:
-            compile_once(setup)
-            value_for(setup, value)  # an exact table is solved once, before every process would
+            compile_once(setup, value)
         began = monotonic()
         with crew as workers:
             result = _play(workers, sides, seed, starts, value)

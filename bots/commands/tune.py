@@ -22,7 +22,7 @@ from bots.tuning.genetic import fittest, middle
 from bots.tuning.plot import check_plot, plot
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.session import Tuner, pace
-from bots.tuning.tuning import Tuning, check_tuning, numbers, under_way
+from bots.tuning.tuning import Tuning, check_tuning, numbers, under_way, value_name
 from bots.tuning.weights import WEIGHED
 from machine.crew.workers import Crew
 from protocol import VERSION
@@ -106,7 +106,8 @@ def fresh(given: TuneOptions) -> Tuning:
     method, setup = read_preset(preset, given.game)
     method, setup = with_numbers(method, with_config(setup, given.config), given.sets)
     seed = secrets.token_hex(4) if given.seed is None else given.seed
-    tuning = Tuning(preset=preset, seed=seed, version=VERSION, method=method, setup=setup)
+    value = value_name(method, setup)
+    tuning = Tuning(preset=preset, seed=seed, version=VERSION, method=method, setup=setup, value=value)
     check_tuning(tuning)
     return replace(tuning, running=under_way(method, seed, ()))
 
@@ -145,7 +146,7 @@ def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[Crew], *, compi
     try:
         with stoppable(lambda: _stopped(tuner.tuning, path)):
             if compile_:
-                compile_once(tuning.setup)
+                compile_once(tuning.setup, tuning.value)
             with crew as workers:
                 print(f"arena-bot: {tuning.setup.game}, preset {tuning.preset}, seed {tuning.seed}", file=sys.stderr)
                 tuner.run(workers)

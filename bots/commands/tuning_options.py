@@ -15,7 +15,7 @@ from msgspec import structs
 
 from bots.client.warm_up import default_lock, warming_up
 from bots.tuning.genetic import Method
-from bots.tuning.selfplay import Setup, ready
+from bots.tuning.selfplay import Setup, ready, value_for
 from bots.tuning.tuning import config_text
 from machine.crew.cluster import cluster
 from machine.crew.workers import Crew, processes
@@ -83,11 +83,15 @@ def read_crew(jobs: int | None, dask: str | None) -> AbstractContextManager[Crew
     return processes(jobs or os.cpu_count() or 1) if dask is None else cluster(dask)
 
 
-def compile_once(setup: Setup) -> None:
-    """Compile here what the processes of this machine need, before all of them would."""
+def compile_once(setup: Setup, value: str | None) -> None:
+    """Compile here what the processes of this machine need, and solve what luck is measured by, before all of them
+    would.
+    """
     rules, kernel = ready(setup)
     with warming_up("arena-bot", rules, default_lock()):
         kernel.warm_up()
+    if value is not None:
+        value_for(setup, value)
 
 
 @contextmanager

@@ -10,5 +10,5 @@ from bots.reference.alphabeta import AlphaBeta
 class Ga(AlphaBeta):
     """Plays Risk with the weights tuned on the game it plays, made by `arena-bot tune`."""
 
-    def __init__(self, name: str, version: str = "", *, weights: str = "paired", **settings: Any) -> None:
+    def __init__(self, name: str, version: str = "", *, weights: str = "adjusted", **settings: Any) -> None:
         super().__init__(name, version, weights=weights, **settings)

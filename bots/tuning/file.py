@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -20,7 +21,7 @@ from bots.evaluation.base import EQUAL
 from bots.search.kernels import settings_of
 from bots.search.settings import SearchSettings
 from bots.tuning.genetic import DECIMALS, FITNESS_DECIMALS, Gene, Generation, Method, middle
-from bots.tuning.selfplay import Setup
+from bots.tuning.selfplay import SCORE_DECIMALS, Setup
 from bots.tuning.tuning import Running, Tuning, check_tuning, command, config_text, present
 from machine.arguments import read_file
 from machine.writing import in_place_of, locked
@@ -30,7 +31,12 @@ from protocol.shown import shown
 from protocol.values import FileTable
 
 _SCORES_A_LINE = 100
-_CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", None: "."}
+_ADJUSTED_A_LINE = 10
+_MISSING = "."
+_CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", None: _MISSING}
+_ADJUSTED = re.compile(rf"-?\d{{1,9}}\.\d{{{SCORE_DECIMALS}}}")
+_FITNESS: Mapping[str, tuple[float, float]] = {"results": (0, 1), "adjusted": (-10, 10)}
+"""From where to where; less luck it leaves [0, 1], but a mean of games not by much."""
 _SCORES = {character: score for score, character in _CHARACTERS.items()}
 
 
@@ -99,6 +105,7 @@ def _document(tuning: Tuning) -> dict[str, Any]:
         "preset": tuning.preset,
         "seed": tuning.seed,
         "version": tuning.version,
+        "value": tuning.value,
         "games": tuning.games,
         "generations": len(tuning.generations),
         "fitness": fitness,
@@ -112,7 +119,7 @@ def _document(tuning: Tuning) -> dict[str, Any]:
         "search": present(tuning.setup.search),
         "config": tuning.config,
         "generations": [_generation_table(generation) for generation in tuning.generations] or None,
-        "running": tuning.running and _running_table(tuning.running, len(tuning.generations) + 1),
+        "running": tuning.running and _running_table(tuning, tuning.running),
     }
     return present(document)
 
@@ -127,11 +134,16 @@ def _generation_table(generation: Generation) -> dict[str, Any]:
     }
 
 
-def _running_table(running: Running, number: int) -> dict[str, Any]:
-    scores = "".join(_CHARACTERS[score] for score in running.scores)
-    lines = [scores[at : at + _SCORES_A_LINE] for at in range(0, len(scores), _SCORES_A_LINE)]
+def _running_table(tuning: Tuning, running: Running) -> dict[str, Any]:
+    """A score is a character; less luck it is a number, with one space between two, and a full stop where it misses."""
+    if tuning.method.fitness == "results":
+        words, between, width = [_CHARACTERS[score] for score in running.scores], "", _SCORES_A_LINE
+    else:
+        words = [_MISSING if score is None else f"{score:.{SCORE_DECIMALS}f}" for score in running.scores]
+        between, width = " ", _ADJUSTED_A_LINE
+    lines = [between.join(words[at : at + width]) for at in range(0, len(words), width)]
     return {
-        "number": number,
+        "number": len(tuning.generations) + 1,
         "genes": "".join(f"{_line(gene)}\n" for gene in running.genes),
         "scores": "".join(f"{line}\n" for line in lines),
     }
@@ -145,6 +157,7 @@ class _Provenance(Struct):
     preset: str
     seed: str
     version: str
+    value: str | None = None
 
 
 class _Finished(Struct):
@@ -194,6 +207,7 @@ def _tuning(file: Any, kind: type[SearchSettings]) -> Tuning:
             search["depth"],
             search["nodes"],
         ),
+        value=file.provenance.value,
         generations=tuple(generations),
         running=None if file.running is None else _read_running(file.running, method),
     )
@@ -211,13 +225,27 @@ def _method(table: Mapping[str, Any]) -> Method:
 
 def _read_running(table: _Running, method: Method) -> Running:
     genes = _rows(table.genes, method, "genes of running", len(EQUAL))
+    scores = _results(table.scores) if method.fitness == "results" else _adjusted(table.scores)
+    if len(scores) != method.games:
+        kind = "characters" if method.fitness == "results" else "numbers"
+        raise UsageFault(f"scores of running has {len(scores)} {kind}: one for each of {method.games} games")
+    return Running(genes, scores)
+
+
+def _results(text: str) -> tuple[float | None, ...]:
     try:
-        scores = tuple(_SCORES[character] for line in table.scores.splitlines() for character in line)
+        return tuple(_SCORES[character] for line in text.splitlines() for character in line)
     except KeyError as exc:
         raise UsageFault(f"scores of running has the character {exc}: one of {' '.join(_SCORES)}") from exc
-    if len(scores) != method.games:
-        raise UsageFault(f"scores of running has {len(scores)} characters: one for each of {method.games} games")
-    return Running(genes, scores)
+
+
+def _adjusted(text: str) -> tuple[float | None, ...]:
+    words = text.split()
+    for word in words:
+        if word != _MISSING and not _ADJUSTED.fullmatch(word):
+            right = f"a number with {SCORE_DECIMALS} decimals, or {_MISSING} where the game was not played"
+            raise UsageFault(f"scores of running has {shown(word)}: {right}")
+    return tuple(None if word == _MISSING else float(word) for word in words)
 
 
 def _rows(text: str, method: Method, what: str, columns: int) -> tuple[tuple[float, ...], ...]:
@@ -225,21 +253,20 @@ def _rows(text: str, method: Method, what: str, columns: int) -> tuple[tuple[flo
     lines = text.splitlines()
     if len(lines) != method.genes:
         raise UsageFault(f"{what} has {len(lines)} lines: one for each of {method.genes} genes")
-    return tuple(_row(line, method.highest, f"{what}, line {number}", columns) for number, line in enumerate(lines, 1))
+    return tuple(_row(line, method, f"{what}, line {number}", columns) for number, line in enumerate(lines, 1))
 
 
-def _row(line: str, highest: float, what: str, columns: int) -> tuple[float, ...]:
+def _row(line: str, method: Method, what: str, columns: int) -> tuple[float, ...]:
     try:
         row = tuple(map(float, line.split()))
     except ValueError:
         row = ()
     weights, fitness = row[: len(EQUAL)], row[len(EQUAL) :]
-    sound = (
-        all(0 <= weight <= highest for weight in weights) and any(weights) and all(0 <= share <= 1 for share in fitness)
-    )
-    if len(row) != columns or not sound:
-        also = " and a fitness from 0 to 1" if columns > len(EQUAL) else ""
-        raise UsageFault(f"{what} is {shown(line)}: four weights from 0 to {highest:g}{also}")
+    low, high = _FITNESS[method.fitness]
+    sound = all(0 <= weight <= method.highest for weight in weights) and any(weights)
+    if len(row) != columns or not sound or not all(low <= share <= high for share in fitness):
+        also = f" and a fitness from {low:g} to {high:g}" if columns > len(EQUAL) else ""
+        raise UsageFault(f"{what} is {shown(line)}: four weights from 0 to {method.highest:g}{also}")
     return row
 
 

@@ -8,7 +8,7 @@ and its report differ, the report is followed.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -22,14 +22,15 @@ from protocol.shown import shown
 Gene = tuple[float, ...]
 """The four weights, rounded to `DECIMALS`; never all 0, which would be no evaluation."""
 Seating = Literal["drawn", "both"]
+Fitness = Literal["results", "adjusted"]
 
 DECIMALS = 3
 FITNESS_DECIMALS = 6
 MOST_GENES = 1000
 MOST_STARTS = 1000
 MOST_GENERATIONS = 1000
-MOST_GAMES = 100_000
-"""Of a generation."""
+MOST_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
+"""Of a generation: more would make a file too long for `read_file`."""
 MOST_WEIGHT = 1000.0
 
 
@@ -53,6 +54,11 @@ class Method:
     generations: int = 4
     highest: float = 10.0
     """Weights are drawn from 0 to this."""
+    step: float = 1.0
+    """By what the farthest that a mutant's weight is drawn from its parent's, first `highest`, is multiplied with every
+    generation."""
+    fitness: Fitness = "results"
+    """What makes a gene fit: what it scored, or what it scored less luck."""
 
     @property
     def games(self) -> int:
@@ -76,12 +82,13 @@ class Method:
             raise UsageFault(f"seats is {shown(self.seats)}: one of {', '.join(get_args(Seating))}")
         self._check_breeding()
         _check_integer("generations", self.generations, 1, MOST_GENERATIONS)
-        known = type(self.highest) in (int, float) and 0 < self.highest <= MOST_WEIGHT
-        if not known or self.highest != round(self.highest, DECIMALS):
-            right = f"a number above 0, at most {MOST_WEIGHT:g}, with {DECIMALS} decimals at most"
-            raise UsageFault(f"highest is {shown(self.highest)}: {right}")
-        if self.games > MOST_GAMES:
-            raise UsageFault(f"{self.games:,} games of a generation: at most {MOST_GAMES:,}; fewer genes or starts")
+        _check_number("highest", self.highest, MOST_WEIGHT)
+        _check_number("step", self.step, 1)
+        if self.fitness not in get_args(Fitness):
+            raise UsageFault(f"fitness is {shown(self.fitness)}: one of {', '.join(get_args(Fitness))}")
+        most = MOST_GAMES[self.fitness]
+        if self.games > most:
+            raise UsageFault(f"{self.games:,} games of a generation: at most {most:,}; fewer genes or starts")
 
     def _check_breeding(self) -> None:
         each = self.genes // self.tournaments
@@ -95,16 +102,18 @@ class Method:
 
 
 class Meeting(NamedTuple):
-    """A game to play: the genes on seats 0 and 1, by index, and what the deal and the dice follow from."""
+    """A game to play: the genes on seats 0 and 1, by index, and as in `Seats` what deal and dice follow from."""
 
     first: int
     second: int
     start: str
+    dice: str | None = None
 
 
 class Generation(NamedTuple):
-    """A generation that has played. `number` counts from 1; `fitness` is by gene, from 0 to 1,
-    to `FITNESS_DECIMALS`."""
+    """A generation that has played. `number` counts from 1; `fitness` is by gene, to `FITNESS_DECIMALS`: from 0 to 1
+    unless luck was taken out.
+    """
 
     number: int
     genes: tuple[Gene, ...]
@@ -123,7 +132,8 @@ def schedule(method: Method, seed: str, number: int) -> tuple[Meeting, ...]:
     """The games of a generation, tournament by tournament.
 
     The `start` of a game tells it from all others of the seed, but for the one that the same two play from it with
-    seats changed.
+    seats changed. These two have dice of their own where luck is taken out: with the same they would come out alike,
+    and tell no more than one.
     """
     chance = _chance(seed, number, "seats")
     meetings = []
@@ -132,14 +142,15 @@ def schedule(method: Method, seed: str, number: int) -> tuple[Meeting, ...]:
             for k in range(method.starts):
                 start = f"{seed}/{number}/{pair[0]}-{pair[1]}/{k}"
                 seated = pair if method.seats == "both" or chance.random() < 0.5 else pair[::-1]
-                meetings.append(Meeting(*seated, start))
+                own = [f"{start}/{seat}" if method.fitness == "adjusted" else None for seat in (0, 1)]
+                meetings.append(Meeting(*seated, start, own[0]))
                 if method.seats == "both":
-                    meetings.append(Meeting(*seated[::-1], start))
+                    meetings.append(Meeting(*seated[::-1], start, own[1]))
     return tuple(meetings)
 
 
 def fitness(method: Method, meetings: Sequence[Meeting], scores: Sequence[float]) -> tuple[float, ...]:
-    """By gene, its points as a share of its games. A score is that of seat 0: 1 won, 0.5 drawn, 0 lost."""
+    """By gene, its points as a share of its games. A score is seat 0's: 1 won, 0.5 drawn, 0 lost, or that less luck."""
     points, games = [0.0] * method.genes, [0] * method.genes
     for meeting, score in zip(meetings, scores, strict=True):
         points[meeting.first] += score
@@ -154,7 +165,8 @@ def next_genes(method: Method, seed: str, generation: Generation) -> tuple[Gene,
     parents = [generation.genes[i] for i in _parents(method, seed, generation)]
     mating, mutation = (_chance(seed, generation.number, purpose) for purpose in ("children", "mutants"))
     born = [_child(mating, parents) for _ in range(method.children)]
-    born += [_not_all_zero(lambda: _mutant(mutation, method, parents)) for _ in range(method.mutants)]
+    reach = method.highest * method.step ** (generation.number - 1)
+    born += [_not_all_zero(lambda: _mutant(mutation, method, parents, reach)) for _ in range(method.mutants)]
     least_fit = _ranked(generation, range(method.genes))[method.genes - len(born) :]
     genes = list(generation.genes)
     for place, gene in zip(sorted(least_fit), born, strict=True):
@@ -197,11 +209,12 @@ def _child(chance: random.Random, parents: Sequence[Gene]) -> Gene:
     return tuple(round((a + b) / 2, DECIMALS) for a, b in zip(one, other, strict=True))
 
 
-def _mutant(chance: random.Random, method: Method, parents: Sequence[Gene]) -> Gene:
-    """A parent with one weight drawn anew."""
+def _mutant(chance: random.Random, method: Method, parents: Sequence[Gene], reach: float) -> Gene:
+    """A parent with one weight drawn anew, no farther away than `reach`."""
     parent = chance.choice(parents)
     at = chance.randrange(len(parent))
-    return (*parent[:at], _weight(chance, method), *parent[at + 1 :])
+    weight = chance.uniform(max(0.0, parent[at] - reach), min(method.highest, parent[at] + reach))
+    return (*parent[:at], round(weight, DECIMALS), *parent[at + 1 :])
 
 
 def _not_all_zero(draw: Callable[[], Gene]) -> Gene:
@@ -216,6 +229,13 @@ def _weight(chance: random.Random, method: Method) -> float:
 
 def _chance(seed: str, number: int, purpose: str) -> random.Random:
     return random.Random(f"{seed}/{number}/{purpose}")
+
+
+def _check_number(key: str, value: object, most: float) -> None:
+    known = type(value) in (int, float) and 0 < value <= most  # type: ignore[operator]
+    if not known or value != round(value, DECIMALS):  # type: ignore[call-overload]
+        right = f"a number above 0, at most {most:g}, with {DECIMALS} decimals at most"
+        raise UsageFault(f"{key} is {shown(value)}: {right}")
 
 
 def _check_integer(key: str, value: object, low: int, high: int, reason: str = "") -> None:

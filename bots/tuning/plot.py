@@ -65,7 +65,7 @@ def _draw(tuning: Tuning, axes: Axes) -> None:
     axes.plot(numbers, medians, color="C0", marker="s", markersize=4, label="median")
     axes.set_title(f"{tuning.setup.game}, preset {tuning.preset}")
     axes.set_xlabel("generation")
-    axes.set_ylabel("fitness: share of points")
+    axes.set_ylabel(f"fitness: share of points{'' if tuning.value is None else ', less luck'}")
     axes.set_xlim(0.5, tuning.method.generations + 0.5)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y", color="0.9")

@@ -23,6 +23,17 @@ class Preset(NamedTuple):
 DETERMINISTIC = '{"battle": "deterministic"}'
 _PAPER = Method()
 _PAIRED = Method(genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8)
+_ADJUSTED = Method(
+    genes=60,
+    tournaments=6,
+    seats="both",
+    best=2,
+    children=16,
+    mutants=24,
+    generations=24,
+    step=0.93,
+    fitness="adjusted",
+)
 _QUICK = Method(genes=20, tournaments=2, children=4, mutants=2, generations=3)
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = {
@@ -39,6 +50,13 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
             Setup("risk-campaign", CampaignSettings("sure", "calm"), DETERMINISTIC, depth=3),
         ),
     },
+    "adjusted": {
+        "risk-duel": Preset(_ADJUSTED, Setup("risk-duel", DuelSettings(), depth=3)),
+        "risk-campaign": Preset(
+            replace(_ADJUSTED, genes=20, tournaments=2, best=3, children=8, mutants=4, generations=6, step=0.6),
+            Setup("risk-campaign", CampaignSettings(), nodes=1000),
+        ),
+    },
     "quick": {
         "risk-duel": Preset(_QUICK, Setup("risk-duel", DuelSettings(), depth=2)),
         "risk-campaign": Preset(
@@ -46,7 +64,10 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
         ),
     },
 }
-"""By name and game. `paper` is the method of the project arman-aminian/risk-game-ai-agent, as its report has it."""
+"""By name and game. `adjusted` has few games a generation, as each tells much, and many mutants, as genes alike
+only learn to beat their like. `paper` is the method of the project arman-aminian/risk-game-ai-agent, as its report has
+it.
+"""
 
 
 def read_preset(name: str, game: str) -> Preset:

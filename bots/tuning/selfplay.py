@@ -32,6 +32,8 @@ from protocol.shown import shown
 
 KEPT = 4
 """Setups for which a thread keeps rules and search."""
+SCORE_DECIMALS = 4
+"""Of a score less luck: what is rounded away is a hundredth of what such scores differ by."""
 
 
 class Setup(NamedTuple):
@@ -122,6 +124,11 @@ def play_freed(
         luck = luck_along(ready(setup)[0], value_for(setup, value), plies)
         freed.append(Freed(game.score, luck.total[0]))
     return freed
+
+
+def play_adjusted(setup: Setup, games: Sequence[Seats], version: str, value: str) -> list[float]:
+    """The score of every game less luck, as `play_freed` has them, to `SCORE_DECIMALS`: what a tuning keeps."""
+    return [round(game.score - game.luck, SCORE_DECIMALS) for game in play_freed(setup, games, version, value)]
 
 
 def _check_version(version: str) -> None:

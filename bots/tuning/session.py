@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from bots.tuning.file import NotKept, write
 from bots.tuning.genetic import Generation, fitness, middle, schedule
-from bots.tuning.selfplay import Seats, play_all
+from bots.tuning.selfplay import Seats, play_adjusted, play_all
 from bots.tuning.tuning import Running, Tuning, under_way
 from machine.crew.workers import Crew, spread
 
@@ -25,6 +25,13 @@ KEEPING = 0.05
 def pace(games: int, seconds: float) -> str:
     """How many games a second that is."""
     return f"{games / max(seconds, 1e-3):,.1f} games/s"
+
+
+def _work(tuning: Tuning) -> Callable[[Sequence[Seats]], list[float]]:
+    """What workers do: play games, and give the score of each as the tuning keeps it."""
+    if tuning.value is None:
+        return partial(play_all, tuning.setup, version=tuning.version)
+    return partial(play_adjusted, tuning.setup, version=tuning.version, value=tuning.value)
 
 
 class Tuner:
@@ -76,11 +83,11 @@ class Tuner:
         number = len(tuning.generations) + 1
         meetings = schedule(tuning.method, tuning.seed, number)
         missing = [i for i, score in enumerate(scores) if score is None]
-        games = [Seats(genes[m.first], genes[m.second], m.start) for m in (meetings[i] for i in missing)]
+        games = [Seats(genes[m.first], genes[m.second], m.start, m.dice) for m in (meetings[i] for i in missing)]
         name, done = f"{number}/{tuning.method.generations}", len(scores) - len(missing)
         bar = self._bar.add_task(name, total=len(scores), completed=done, told=self._told())
         try:
-            for k, score in spread(crew, partial(play_all, tuning.setup, version=tuning.version), games):
+            for k, score in spread(crew, _work(tuning), games):
                 scores[missing[k]] = score
                 self.played += 1
                 self._bar.update(bar, advance=1, told=self._told())

@@ -12,8 +12,10 @@ from bots.tuning.genetic import Gene, Generation, Method, first_genes, fittest, 
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check
 from machine.arguments import read_value
+from measuring.value import Nothing
+from measuring.values import names_of
 from protocol.errors import UsageFault
-from protocol.shown import shown
+from protocol.shown import among, shown
 
 MOST_GENES_IN_ALL = 15_000
 """Of all generations together: a file with more would be too long for `read_file`."""
@@ -21,7 +23,9 @@ MOST_SEED = 64
 
 
 class Running(NamedTuple):
-    """The generation under way: its genes, and by game the score of seat 0, None where it has not been played."""
+    """The generation under way: its genes, and by game the score of seat 0, as it counts for the fitness; None where
+    it has not been played.
+    """
 
     genes: tuple[Gene, ...]
     scores: tuple[float | None, ...]
@@ -37,6 +41,8 @@ class Tuning:
     """Of bot-arena: another one may play other games."""
     method: Method
     setup: Setup
+    value: str | None = None
+    """What luck is measured by, where fitness is less luck."""
     generations: tuple[Generation, ...] = ()
     running: Running | None = None
 
@@ -87,9 +93,34 @@ def check_tuning(tuning: Tuning) -> None:
     check(tuning.setup)
     method = tuning.method
     method.check()
+    _check_value(tuning)
     genes = method.genes * method.generations
     if genes > MOST_GENES_IN_ALL:
         raise UsageFault(f"genes times generations is {genes:,}: at most {MOST_GENES_IN_ALL:,}")
+
+
+def value_name(method: Method, setup: Setup) -> str | None:
+    """What a tuning measures luck by: the best there is, None where fitness has luck left in. Raises `UsageFault` where
+    there is no luck to take out.
+    """
+    if method.fitness == "results":
+        return None
+    name = names_of(check(setup))[0]
+    if name == Nothing.name:
+        raise UsageFault(f"fitness is 'adjusted': results, as no dice are thrown in {setup.game} under this config")
+    return name
+
+
+def _check_value(tuning: Tuning) -> None:
+    """Raises `UsageFault` where luck can't be measured as the tuning says; a finished one may name what is gone."""
+    if tuning.method.fitness == "results":
+        if tuning.value is not None:
+            raise UsageFault(f"value is {shown(tuning.value)}: none, as fitness is 'results'")
+        return
+    names = names_of(check(tuning.setup))
+    finished = len(tuning.generations) == tuning.method.generations
+    if tuning.value is None or not (finished or tuning.value in names):
+        raise UsageFault(f"value is {shown(tuning.value)}: {among(names)}")
 
 
 def check_seed(seed: str) -> None:

@@ -69,6 +69,8 @@ def methods(draw: st.DrawFn) -> Method:
         mutants=draw(st.integers(0, count * each - children)),
         generations=draw(st.integers(1, 4)),
         highest=draw(st.integers(1, 20_000)) / 1000,
+        step=draw(st.integers(1, 1000)) / 1000,
+        fitness=draw(st.sampled_from(["results", "adjusted"])),
     )
 
 
@@ -109,6 +111,19 @@ def test_children_and_mutants_come_from_the_three_best_of_each_tournament() -> N
         assert 3 in {sum(a == b for a, b in zip(mutant, parent, strict=True)) for parent in parents}
 
 
+def test_mutants_come_nearer_to_their_parents_with_every_generation() -> None:
+    method = replace(SMALL, children=0, mutants=8, best=3, step=0.5)
+    genes = first_genes(method, "s")
+    farthest = []
+    for number in (1, 3, 9):
+        generation = Generation(number, genes, tuple(i / 20 for i in range(12)))
+        born = [gene for gene in next_genes(method, "s", generation) if gene not in genes]
+        steps = [min(max(abs(a - b) for a, b in zip(one, parent, strict=True)) for parent in genes) for one in born]
+        farthest.append(max(steps))
+        assert all(step <= method.highest * 0.5 ** (number - 1) + 0.0005 for step in steps)
+    assert farthest[0] > 10 * farthest[2] > 0
+
+
 def test_of_equally_fit_genes_the_lower_index_is_the_fitter() -> None:
     method = replace(SMALL, children=0, mutants=5)
     generation = Generation(1, first_genes(method, "s"), (0.5,) * 12)
@@ -143,6 +158,14 @@ def test_with_both_seat_orders_a_pair_plays_every_start_twice() -> None:
     assert set(by_start.values()) == {2}
     assert len({meeting.start for meeting in meetings}) == len(by_start)
     assert len(set(meetings)) == len(meetings)
+
+
+def test_both_games_of_a_start_have_dice_of_their_own_where_luck_is_taken_out() -> None:
+    method = replace(SMALL, seats="both", starts=2)
+    freed = schedule(replace(method, fitness="adjusted"), "s", 1)
+    assert [meeting[:3] for meeting in freed] == [meeting[:3] for meeting in schedule(method, "s", 1)]
+    assert len({meeting.dice for meeting in freed}) == len(freed)
+    assert {meeting.dice for meeting in schedule(method, "s", 1)} == {None}
 
 
 def test_no_start_is_met_twice_in_a_seed_and_none_in_another() -> None:
@@ -249,6 +272,13 @@ def test_no_gene_is_all_zero_even_where_nearly_all_weights_are(seed: int) -> Non
         ({"highest": float("nan")}, "highest is nan: a number above 0, at most 1000, with 3 decimals at most"),
         ({"highest": 0.0005}, "highest is 0.0005: a number above 0, at most 1000, with 3 decimals at most"),
         ({"highest": "10"}, "highest is '10': a number above 0, at most 1000, with 3 decimals at most"),
+        ({"step": 0}, "step is 0: a number above 0, at most 1, with 3 decimals at most"),
+        ({"step": 1.5}, "step is 1.5: a number above 0, at most 1, with 3 decimals at most"),
+        ({"fitness": "elo"}, "fitness is 'elo': one of results, adjusted"),
+        (
+            {"starts": 89, "fitness": "adjusted"},
+            "40,050 games of a generation: at most 40,000; fewer genes or starts",
+        ),
         ({"starts": 223}, "100,350 games of a generation: at most 100,000; fewer genes or starts"),
     ],
 )

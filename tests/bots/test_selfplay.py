@@ -13,7 +13,7 @@ import pytest
 
 from bots.reference.alphabeta import AlphaBeta
 from bots.search.risk.settings import CampaignSettings, DuelSettings
-from bots.tuning.selfplay import KEPT, Seats, Setup, check, play, play_all, play_freed, ready
+from bots.tuning.selfplay import KEPT, Seats, Setup, check, play, play_adjusted, play_all, play_freed, ready
 from machine.crew.workers import processes
 from measuring.luck import luck_along
 from measuring.values import value_of
@@ -115,6 +115,14 @@ def test_the_luck_of_a_game_is_that_of_its_plies_by_the_value_named(setup: Setup
         assert score == game.score
         assert luck == luck_along(check(setup), value_of(check(setup), "features-1"), plies).total[0] != 0
     assert {luck for _, luck in play_freed(setup, games, VERSION, "none")} == {0.0}
+
+
+def test_a_tuning_keeps_the_score_less_luck_to_four_decimals() -> None:
+    games = [Seats(ONE, OTHER, start) for start in ("a", "b")]
+    freed = [game.score - game.luck for game in play_freed(DUEL, games, VERSION, "features-1")]
+    kept = play_adjusted(DUEL, games, VERSION, "features-1")
+    assert kept == pytest.approx(freed, abs=0.00005)
+    assert kept == [round(score, 4) for score in kept] != freed
 
 
 def test_games_do_not_depend_on_those_played_before() -> None:

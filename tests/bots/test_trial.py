@@ -228,7 +228,10 @@ def test_at_a_terminal_the_bar_keeps_out_of_standard_output() -> None:
 
 REFUSED = [
     (["nim", "equal", "equal"], "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
-    (["risk-duel", "equal", "equal", "--preset", "best"], "there is no preset 'best': one of paper, paired, quick"),
+    (
+        ["risk-duel", "equal", "equal", "--preset", "best"],
+        "there is no preset 'best': one of paper, paired, adjusted, quick",
+    ),
     (["risk-duel", "nobody", "equal"], "side 'nobody': weights is 'nobody': four numbers from 0 up"),
     (["risk-duel", "equal", ""], "side '': weights is '': four numbers from 0 up"),
     (["risk-duel", "equal", "0,0,0,0:depth=1"], "side '0,0,0,0:depth=1': weights is '0,0,0,0': four numbers"),

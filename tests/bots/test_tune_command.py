@@ -13,11 +13,14 @@ import pytest
 
 from bots.commands.tune import TuneOptions, fresh
 from bots.tuning.file import alone, read, write
-from bots.tuning.genetic import Generation, Method, middle
+from bots.tuning.genetic import Generation, Method, middle, schedule
 from bots.tuning.presets import PRESETS
-from bots.tuning.tuning import check_tuning, under_way
+from bots.tuning.selfplay import Seats, play_adjusted
+from bots.tuning.tuning import Running, check_tuning, under_way
 from bots.tuning.weights import WEIGHED, read_weights
 from commands import at_terminal, call, run
+from measuring.values import names_of
+from protocol.games import load
 
 TINY = ["genes=4", "tournaments=2", "best=1", "children=1", "mutants=1", "generations=2", "depth=1"]
 SETS = [word for pair in TINY for word in ("--set", pair)]
@@ -53,6 +56,28 @@ def test_two_workers_without_a_compiler_make_the_same_bytes(made: Made, tmp_path
     done = run("arena-bot", *COMMAND, "--jobs", "2", "--out", str(tmp_path / "w.toml"), **PLAIN)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "w.toml").read_bytes() == made.bytes
+
+
+ADJUSTED = [*(word for pair in TINY for word in ("--set", pair)), "--set", "seats=both", "--set", "step=0.5"]
+LESS_LUCK = ["tune", "risk-duel", "--preset", "adjusted", *ADJUSTED, "--config", "map=world", "--seed", "s"]
+
+
+def test_a_tuning_less_luck_is_the_same_bytes_with_two_workers_and_gone_on_with(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
+    assert run("arena-bot", *LESS_LUCK, "--jobs", "1", "--out", str(one)).returncode == 0
+    tuning = read(str(one))
+    assert tuning.value in names_of(load("risk-duel", {"map": "world"}))[:-1]
+    assert {share for generation in tuning.generations for share in generation.fitness} - {0.0, 0.25, 0.5, 0.75, 1.0}
+    genes = tuning.generations[1].genes
+    meetings = schedule(tuning.method, "s", 2)[:2]
+    games = [Seats(genes[meeting.first], genes[meeting.second], meeting.start, meeting.dice) for meeting in meetings]
+    first = play_adjusted(tuning.setup, games, tuning.version, str(tuning.value))
+    begun = Running(genes, (*first, None, None))
+    write(replace(tuning, generations=tuning.generations[:1], running=begun), other)
+    done = run("arena-bot", "tune", "risk-duel", "--resume", "--jobs", "2", "--out", str(other), **PLAIN)
+    assert done.returncode == 0, done.stderr
+    assert "games    8, 2 of them now in " in done.stdout
+    assert other.read_bytes() == one.read_bytes()
 
 
 def test_the_command_in_the_file_makes_the_file(made: Made, tmp_path: Path) -> None:
@@ -173,8 +198,8 @@ def test_the_preset_paper_is_the_method_of_the_report() -> None:
 
 REFUSED = [
     (["nim"], "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
-    (["risk-duel", "--preset", ""], "there is no preset '': one of paper, paired, quick"),
-    (["risk-duel", "--preset", "best"], "there is no preset 'best': one of paper, paired, quick"),
+    (["risk-duel", "--preset", ""], "there is no preset '': one of paper, paired, adjusted, quick"),
+    (["risk-duel", "--preset", "best"], "there is no preset 'best': one of paper, paired, adjusted, quick"),
     (["risk-duel", "--set", "speed=1"], "--set has no 'speed': one of genes, tournaments, "),
     (["risk-duel", "--set", "genes"], "--set 'genes': it is key=value"),
     (["risk-duel", "--set", "genes=many"], "genes is 'many': an integer"),
@@ -189,6 +214,12 @@ REFUSED = [
     (["risk-duel", "--set", "depth=deep"], "depth is 'deep': an integer, or none"),
     (["risk-duel", "--set", "depth=none"], "risk-duel: a search has no end without depth"),
     (["risk-campaign", "--set", "battles=x"], "risk-campaign: battles is 'x': one of means, dice, sure"),
+    (["risk-duel", "--set", "fitness=elo"], "fitness is 'elo': one of results, adjusted"),
+    (["risk-duel", "--set", "step=2"], "step is 2.0: a number above 0, at most 1, with 3 decimals at most"),
+    (
+        ["risk-campaign", "--set", "fitness=adjusted"],
+        "fitness is 'adjusted': results, as no dice are thrown in risk-campaign under this config",
+    ),
     (["risk-campaign", "--config", "players=3"], "risk-campaign: players is 3: 2, as"),
     (["risk-campaign", "--config", "troops=3"], "risk-campaign has no config key 'troops': one of map, "),
     (["risk-campaign", "--config", "map=@gone.toml"], "the file 'gone.toml' can't be read: No such file"),

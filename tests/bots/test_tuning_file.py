@@ -48,13 +48,65 @@ def tuning(finished: int, scores: str = "") -> Tuning:
     )
 
 
+def freed(finished: int, *scores: float) -> Tuning:
+    """As `tuning`, with luck taken out."""
+    stage = tuning(finished)
+    method = replace(stage.method, fitness="adjusted")
+    generations = tuple(each._replace(fitness=(-0.020816, 0.5, 0.54, 1.003)) for each in stage.generations)
+    running = under_way(method, SEED, generations)
+    if running is not None:
+        running = Running(running.genes, (*scores, *running.scores[len(scores) :]))
+    return replace(stage, method=method, value="exact", generations=generations, running=running)
+
+
 STAGES = [tuning(0), tuning(0, "10="), tuning(1), tuning(1, "10=101"), tuning(2)]
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", [*STAGES, freed(0), freed(1, 1.0312, -0.0415, 0.5), freed(2)])
 def test_what_is_written_is_read_back(stage: Tuning, tmp_path: Path) -> None:
     write(stage, tmp_path / "w.toml")
     assert read(str(tmp_path / "w.toml")) == stage
+
+
+def test_what_luck_was_measured_by_and_games_less_luck_are_in_the_file(tmp_path: Path) -> None:
+    write(freed(1, 1.0312, -0.0415, 0.5), tmp_path / "w.toml")
+    table = tomllib.loads((tmp_path / "w.toml").read_text())
+    assert (table["provenance"]["value"], table["method"]["fitness"]) == ("exact", "adjusted")
+    assert table["running"]["scores"] == "1.0312 -0.0415 0.5000 . . .\n"
+
+
+def test_a_finished_file_outlives_what_luck_was_measured_by(tmp_path: Path) -> None:
+    for stage in (freed(2), freed(1)):
+        write(replace(stage, value="fitted-0"), tmp_path / "w.toml")
+        if stage.running is None:
+            assert read(str(tmp_path / "w.toml")).value == "fitted-0"
+        else:
+            with pytest.raises(UsageFault, match="no sound tuning: value is 'fitted-0': one of "):
+                read(str(tmp_path / "w.toml"))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "why"),
+    [
+        ('value = "exact"\n', "", "value is None: one of "),
+        ('fitness = "adjusted"', 'fitness = "results"', "population of generation 1, line 1 is "),
+        ('fitness = "adjusted"', 'fitness = "points"', "fitness is 'points': one of results, adjusted"),
+        ("0.5000 .", "nan .", "scores of running has 'nan': a number with 4 decimals, or . where the game was not"),
+        ("0.5000 .", "0.5 .", "scores of running has '0.5': a number with 4 decimals"),
+        ("0.5000 .", "0.5000", "scores of running has 5 numbers: one for each of 6 games"),
+        ("  1.003000", "       nan", "four weights from 0 to 10 and a fitness from -10 to 10"),
+    ],
+)
+def test_a_file_less_luck_that_contradicts_itself_is_refused_by_its_key(
+    right: str, wrong: str, why: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "w.toml"
+    write(freed(1, 1.0312, -0.0415, 0.5), file)
+    assert right in file.read_text()
+    file.write_text(file.read_text().replace(right, wrong, 1))
+    with pytest.raises(UsageFault) as refused:
+        read(str(file))
+    assert why in str(refused.value)
 
 
 def test_a_map_in_the_config_is_read_back(tmp_path: Path) -> None:
@@ -145,7 +197,7 @@ def test_every_gene_of_a_generation_is_a_line_of_a_table(tmp_path: Path) -> None
         ("max_troops = 5", "max_troops = 1", "max_troops is 1"),
         ("max_troops = 5", "max_troops = 1979-05-27", "max_troops is '1979-05-27'"),
         ("max_troops = 5", "troops = 5", "risk-duel has no config key 'troops'"),
-        ('preset = "quick"', 'preset = "best"', "there is no preset 'best': one of paper, paired, quick"),
+        ('preset = "quick"', 'preset = "best"', "there is no preset 'best': one of paper, paired, adjusted, quick"),
         ('seed = "s"', 'seed = ""', "seed is '': 1 to 64 printable characters"),
         ("finished = false", "finished = true", "finished is True: the rest of the file says False"),
         ("games = 9", "games = 10", "provenance.games is 10: the rest of the file says 9"),
@@ -158,6 +210,7 @@ def test_every_gene_of_a_generation_is_a_line_of_a_table(tmp_path: Path) -> None
         ("10=...", "10-...", "scores of running has the character '-': one of 1 0 = ."),
         ("[search]", "[search]\nspeed = 1", "there is a key 'search.speed' that no tuning has"),
         ("genes = 4\n", "", "there is no key method.genes"),
+        ('seed = "s"', 'seed = "s"\nvalue = "exact"', "value is 'exact': none, as fitness is 'results'"),
         ('seed = "s"', "seed = 4", "provenance: seed is 4: text"),
         ("depth = 3", 'depth = "deep"', "search: depth is 'deep': an integer"),
         ("[running]", "[run]", "1 generations are finished, the method has 2"),

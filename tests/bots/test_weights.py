@@ -96,8 +96,8 @@ def test_weights_that_come_with_the_package_are_a_finished_tuning(game: str, nam
     assert read_weights("ga", name)[game] == tuning.best[0]
 
 
-def test_ga_plays_the_paired_weights_of_each_game_unless_told_otherwise() -> None:
-    assert Ga("mine").weights == read_weights("ga", "paired")
+def test_ga_plays_the_adjusted_weights_of_each_game_unless_told_otherwise() -> None:
+    assert Ga("mine").weights == read_weights("ga", "adjusted")
     assert Ga("mine", weights="1/2/3/4").weights == dict.fromkeys(WEIGHED, (1.0, 2.0, 3.0, 4.0))
 
 
@@ -106,7 +106,7 @@ def test_ga_moves_as_alphabeta_does_with_the_same_weights(game: str) -> None:
     rules = load(game)
     state = rules.initial(Dice(bytes(32), 0))[0]
     while rules.to_move(state) is not None and rules.ply(state) < 40:
-        players = Ga("mine", nodes=200), AlphaBeta("mine", nodes=200, weights="paired")
+        players = Ga("mine", nodes=200), AlphaBeta("mine", nodes=200, weights="adjusted")
         one, other = (bot.choose(turn(rules, state)) for bot in players)
         assert one == other
         state = rules.apply(state, rules.decode_move(one.move), Dice(bytes(32), rules.ply(state)))[0]
