@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import pickle
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from arena.ratings.pairing import Pairing
 from arena.tournament.terms import Halted, MatchReport, Terms, write_down
-from arena.tournament.worker import leave, referee
+from arena.tournament.worker import leave, referee, referee_elsewhere
 from machine.crew.workers import Crew, spread_chunks
 
 
@@ -20,7 +21,7 @@ def play(terms: Terms, matches: Sequence[Pairing], crew: Crew) -> Iterator[Seque
     early: dict[int, MatchReport] = {}
     due = 0
     try:
-        for start, replies in spread_chunks(crew, partial(referee, terms), matches):
+        for start, replies in spread_chunks(crew, _work(terms), matches):
             for bot, words in (words for reply in replies for words in reply.words):
                 write_down(terms.logs, bot, words)
             reports = [reply for reply in replies if isinstance(reply, MatchReport)]
@@ -36,3 +37,10 @@ def play(terms: Terms, matches: Sequence[Pairing], crew: Crew) -> Iterator[Seque
                     raise reply.fault
     finally:
         crew.farewell(partial(leave, terms.key))
+
+
+def _work(terms: Terms) -> Callable[[Sequence[Pairing]], Sequence[MatchReport | Halted]]:
+    """What workers are to do with matches."""
+    if terms.sources is None:
+        return partial(referee, terms)
+    return partial(referee_elsewhere, terms.sources, pickle.dumps(terms))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -31,11 +32,19 @@ _making = threading.Lock()
 """A bot's file is run as if alone in the process."""
 
 
+def referee_elsewhere(sources: str, terms: bytes, matches: Sequence[Pairing]) -> list[MatchReport | Halted]:
+    """`referee` on another machine, by pickled terms: only the same sources know how to read them."""
+    try:
+        _check_sources(sources)
+    except ArenaFault as fault:
+        return [Halted(fault)]
+    return referee(pickle.loads(terms), matches)  # noqa: S301 - from the head, whose code it is that runs here
+
+
 def referee(terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Halted]:
     """The matches, refereed one after the other; up to the first that can't be played, and why."""
     done: list[MatchReport | Halted] = []
     try:
-        _check_sources(terms)
         with _playing(terms) as play:
             for match in matches:
                 reply = play(match)
@@ -53,12 +62,12 @@ def leave(key: str) -> None:
         hall().leave(key)
 
 
-def _check_sources(terms: Terms) -> None:
+def _check_sources(sources: str) -> None:
     """Raises `ArenaFault` where this is another bot-arena than that of the head."""
-    if terms.sources not in (None, digest_of_all()):
+    if sources != digest_of_all():
         raise ArenaFault(
             f"the worker on {gethostname()} has another bot-arena ({VERSION}, sources {digest_of_all()}) than the one "
-            f"here (sources {terms.sources}): install the same on all machines"
+            f"here (sources {sources}): install the same on all machines"
         )
 
 
