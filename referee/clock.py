@@ -5,6 +5,8 @@ What a seat is given back, because the arena or the network was late, is whole m
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import TypeVar
 
 from msgspec import Struct
@@ -37,6 +39,10 @@ class TimeBanks(Struct, frozen=True, gc=False):
     def new(cls, seats: int, bank_ms: int, increment_ms: int) -> TimeBanks:
         """A clock at rest with the whole bank for each seat."""
         return cls((bank_ms / 1000,) * seats, increment_ms / 1000, most_given(bank_ms), (0,) * seats)
+
+    def showing(self, milliseconds: Iterable[int]) -> TimeBanks:
+        """The clock with banks that are shown as these whole milliseconds."""
+        return replace(self, banks=tuple(map(_seconds, milliseconds)))
 
     def start(self, seat: int, now: float) -> TimeBanks:
         """The clock running for `seat`."""
@@ -100,15 +106,16 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     def milliseconds(self, now: float) -> list[int]:
         """What each seat has left, in whole milliseconds."""
-        shown = [_milliseconds(bank) for bank in self.banks]
+        shown = [int(bank * 1000) for bank in self.banks]
         if self.running is not None:
-            shown[self.running] = _milliseconds(self.left(self.running, now))
+            shown[self.running] = int(self.left(self.running, now) * 1000)
         return shown
 
 
-def _milliseconds(seconds: float) -> int:
-    """Whole milliseconds. A hair below one is that one: 8.03 * 1000 is 8029.999999999999."""
-    return int(seconds * 1000 + 1e-6)
+def _seconds(milliseconds: int) -> float:
+    """The least that is shown as so many: 8030 / 1000 * 1000 is 8029.999999999999."""
+    seconds = milliseconds / 1000
+    return seconds if int(seconds * 1000) == milliseconds else math.nextafter(seconds, math.inf)
 
 
 def _put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from protocol.dice import commitment
 from protocol.errors import BadRecord, BotFault
 from protocol.games import load
@@ -115,7 +113,7 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | S
             standing.strike(line.seat)
             continue
         event = line.event
-        standing.clock = replace(standing.clock, banks=tuple(ms / 1000 for ms in line.clock))
+        standing.clock = standing.clock.showing(line.clock)
         if line.info is not None:
             standing.said += size_of(line.info)
         if line.given and was_to_move is not None:
