@@ -96,7 +96,7 @@ async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visitin
             await expect(page.locator(".status")).to_contain_text(
                 "Your move." if turn["to_move"] != start["seat"] else "is to move."
             )
-        visit.expects(GONE)
+        visit.forgives(GONE)  # there are some if the page tried again before the arena was back
 
 
 @pytest.mark.parametrize("path", ["/", "/matches"])
@@ -112,7 +112,7 @@ async def test_after_a_restart_a_table_is_renewed(visiting: Visits, tmp_path: Pa
             async with renewed as answer:
                 await expect(page.locator("#connection")).to_be_hidden()
             await (await answer.value).finished()  # a house that ends before cuts it off, of which the page complains
-        visit.expects(GONE)
+        visit.forgives(GONE)  # there are some if the page tried again before the arena was back
 
 
 async def test_a_connection_that_is_given_up_before_it_stands_is_closed_without_a_complaint(
