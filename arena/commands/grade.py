@@ -45,6 +45,7 @@ def _print(report: Grades) -> None:
         worth = f"{move.value:+.3f}"
         table.add_row(str(move.ply), said(move.bot), said(move.notation), *gave, worth, *map(said, better))
     console.print(table)
+    say(console, "values are expected results, -1 to +1" + ("; luck is in points, 0 to 1" if luck else ""))
     for mark in report.seats:
         told = "no moves" if mark.mean is None else f"{counted(mark.moves, 'move', 'moves')}, each gave away"
         mean = "" if mark.mean is None else f" {mark.mean:.4f} on average"
