@@ -38,6 +38,8 @@ def run(options: Proposal) -> None:
         played = len(evidence.matches)
         if played:
             print(f"arena: {counted(played, 'game was', 'games were')} played before", file=sys.stderr)
+        elif options.seed is None and (seed := store.finished_before(entry.key)) is not None:
+            print(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", file=sys.stderr)
         if evidence.verdict is None and played < plan.count:
             _play(plan, evidence, store, crew, options, around)
         if evidence.verdict is not None or question.hypotheses is None:

@@ -20,6 +20,9 @@ from arena.testing.telling import amount, conclusion, warnings
 from arena.tournament.plan import Plan
 from measuring import telling
 from measuring.elo import Comparison
+from protocol.dice import Dice
+from protocol.games import load
+from protocol.games.base import Game
 
 SHOWN_EVERY = 0.25
 """Seconds at a terminal, at least."""
@@ -75,7 +78,8 @@ class Conclusion:
         self._findings = evidence.findings()
         self._conclusion = conclusion(evidence.bots, evidence.question, self._findings)
         others = [name for name in plan.rules.presets if name != plan.rules.preset]
-        self._warnings = list(warnings(evidence.bots, self._findings, others))
+        dealing = [name for name in others if _deals(load(plan.rules.name, {"preset": name}))]
+        self._warnings = list(warnings(evidence.bots, self._findings, others, dealing))
 
     def write(self, file: Path, arguments: Mapping[str, Any]) -> None:
         """Write everything as JSON, whole or not at all. Raises `ArenaFault`."""
@@ -99,6 +103,11 @@ class Conclusion:
         for said in self._warnings:
             console.print(f"\n{said}", markup=False)
         console.print(f"\n{self._conclusion}", markup=False)
+
+
+def _deals(game: Game[Any, Any]) -> bool:
+    """Whether pairs of its matches start differently."""
+    return game.dealt(Dice(b"", 0)) != game.config
 
 
 def standing(findings: Findings) -> str:

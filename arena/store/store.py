@@ -272,6 +272,15 @@ class Store:
             connection.execute(insert(tournaments).values(row).on_conflict_do_nothing())
         return name, seed
 
+    def finished_before(self, arguments: str) -> str | None:
+        """The seed of the newest finished tournament with these arguments (canonical JSON without the seed)."""
+        with self._reading() as connection:
+            return connection.execute(
+                select(tournaments.c.seed)
+                .where(tournaments.c.arguments == arguments, tournaments.c.finished.is_not(None))
+                .order_by(tournaments.c.finished.desc())
+            ).scalar()
+
     def finish_tournament(self, tournament: str) -> None:
         """Mark a tournament as played to its end."""
         with self._writing() as connection:

@@ -10,6 +10,7 @@ from arena.testing.evidence import ENOUGH, MANY, ONE_SIDED, Findings, Question
 from measuring import telling
 from measuring.elo import Comparison
 from measuring.sequential import Hypotheses
+from protocol.reasons import RESIGNED
 
 
 def conclusion(bots: tuple[str, str], question: Question, findings: Findings) -> str:
@@ -28,11 +29,16 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
     return f"{claim}: it {scores}; {otherwise}, this would come up in at most {_odds(wrong)} tests"
 
 
-def warnings(bots: tuple[str, str], findings: Findings, presets: Sequence[str]) -> Iterator[str]:
-    """What should be known before the conclusion is believed, a sentence each; `presets` are others of the game."""
-    other = f"another preset ({', '.join(presets)}) or config" if presets else "another config"
-    yield from _one_sided(findings, other)
+def warnings(
+    bots: tuple[str, str], findings: Findings, presets: Sequence[str], dealing: Sequence[str]
+) -> Iterator[str]:
+    """What should be known before the conclusion is believed, a sentence each.
+
+    `presets` are others of the game, `dealing` those of them that deal their starts.
+    """
     games = 2 * (findings.pairs + findings.left_out)
+    if findings.reasons.get(RESIGNED, 0) + sum(findings.forfeits.values()) < games:
+        yield from _one_sided(findings, presets, dealing)
     for bot in bots:
         lost = findings.forfeits[bot]
         if lost > MANY * games:
@@ -50,14 +56,16 @@ def amount(edge: float, unit: str) -> str:
     return {"score": f"{edge:g} points a game", "elo": f"{edge:g} Elo", "nelo": f"{edge:g} normalised Elo"}[unit]
 
 
-def _one_sided(findings: Findings, other: str) -> Iterator[str]:
+def _one_sided(findings: Findings, presets: Sequence[str], dealing: Sequence[str]) -> Iterator[str]:
     if findings.pairs < ENOUGH or findings.seat_0 is None:
         return
     first = findings.seat_0
+    other = f"another preset ({', '.join(presets)}) or config" if presets else "another config"
     if findings.alike:
+        dealt = f"a preset whose starts are dealt ({', '.join(dealing)})" if dealing else "a config that deals starts"
         yield (
             f"all {findings.pairs:,} pairs went alike: bots that always play the same from the same start "
-            f"tell no more in many pairs than in one; take {other} with starts that are dealt, or bots that draw lots"
+            f"tell no more in many pairs than in one; take {dealt}, or bots that draw lots"
         )
     elif not 1 - ONE_SIDED < first < ONE_SIDED:
         yield (

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from arena.testing.evidence import Evidence, Question, Sample
 from arena.testing.telling import conclusion, warnings
 from measuring.sequential import LEAST_PAIRS, Hypotheses
-from protocol.reasons import TIMEOUT, VOID, WIN
+from protocol.reasons import RESIGNED, TIMEOUT, VOID, WIN
 from seasons import result
 
 BOTS = ("ann", "bob")
@@ -57,7 +57,7 @@ def told(found: Evidence) -> str:
 
 
 def warned(found: Evidence) -> list[str]:
-    return list(warnings(BOTS, found.findings(), ["sticks", "min-nim"]))
+    return list(warnings(BOTS, found.findings(), ["sticks", "min-nim", "dealt"], ["dealt"]))
 
 
 def test_points_and_luck_are_the_first_bots_whichever_seat_it_had() -> None:
@@ -169,7 +169,7 @@ def test_a_seat_that_decides_nearly_all_is_warned_of() -> None:
     (said,) = warned(evidence(results([(1.0, 0.0)] * 50), None))
     assert said == (
         "seat 0 scores 1.000, whoever sits there: the seat decides nearly all, and the bots next to nothing; "
-        "take another preset (sticks, min-nim) or config"
+        "take another preset (sticks, min-nim, dealt) or config"
     )
 
 
@@ -182,6 +182,15 @@ def test_bots_that_play_the_same_game_again_and_again_are_warned_of() -> None:
     same = [Sample(replace(one.result, plies=9)) for one in results([(1.0, 0.5)] * 20)]
     (said,) = warned(evidence(same, None))
     assert said.startswith("all 20 pairs went alike: bots that always play the same from the same start tell no more")
+    assert said.endswith("take a preset whose starts are dealt (dealt), or bots that draw lots")
+
+
+def test_a_bot_that_never_plays_on_is_told_of_and_no_start_blamed() -> None:
+    resigned = [match(place, 0.0, reason=RESIGNED) for place in range(40)]
+    assert warned(evidence(resigned, None)) == []
+    late = [match(place, 0.0, reason=TIMEOUT) for place in range(40)]
+    (said,) = warned(evidence(late, None))
+    assert said.startswith("ann forfeited 40 of 40 games")
 
 
 def test_many_forfeits_are_told_and_few_are_not() -> None:
