@@ -104,7 +104,7 @@ def _play_missing(
                 for reports in seated.play(missing):
                     seated.keep(reports)
                     results += [report.result for report in reports]
-                    progress.advance(task, len(reports))
+                    progress.update(task, advance=len(reports), description=plan.rules.name)
     except KeyboardInterrupt:
         done = len(store.tournament_results(plan.id))
         print(
@@ -120,12 +120,13 @@ def _missing(plan: Plan, results: Sequence[Result]) -> list[Pairing]:
 
 
 def _progress(console: Console, plan: Plan, done: int) -> tuple[Progress, Any]:
+    """A bar, which says so as long as nothing is over: bots may take half a minute to compile the first time."""
     progress = Progress(
-        TextColumn(plan.rules.name),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("matches"),
         TimeRemainingColumn(),
         console=console,
     )
-    return progress, progress.add_task(plan.rules.name, total=plan.count, completed=done)
+    return progress, progress.add_task(f"{plan.rules.name}: bots get ready", total=plan.count, completed=done)
