@@ -63,11 +63,12 @@ ROWS = (
     _words("alphabeta", "greedy", 2_000),
     _words("alphabeta", "random", 2_000),
     Row("duel-even", "risk-duel", SOUTH_AMERICA, ("equal", "equal"), ("fitted-1", "features-1"), 4_000),
-    Row("duel-africa", "risk-duel", AFRICA, ("paired", "equal"), ("fitted-1", "features-1"), 4_000),
+    Row("duel-africa", "risk-duel", AFRICA, ("paired", "equal"), ("fitted-1", "features-1"), 10_000),
     Row("duel-africa-even", "risk-duel", AFRICA, ("equal", "equal"), ("fitted-1", "features-1"), 4_000),
-    Row("grid-paired", "risk-campaign", {}, ("paired", "equal"), ("fitted-1", "features-1"), 1_000, 100),
+    Row("duel-europe", "risk-duel", {"map": "europe"}, ("paired", "equal"), ("general-1", "features-1"), 10_000),
+    Row("grid-paired", "risk-campaign", {}, ("paired", "equal"), ("fitted-1", "features-1"), 10_000, 100),
     Row("grid-even", "risk-campaign", {}, ("equal", "equal"), ("fitted-1", "features-1"), 1_000, 100),
-    Row("world-paired", "risk-campaign", WORLD, ("paired", "equal"), ("fitted-1", "features-1"), 500, 100),
+    Row("world-paired", "risk-campaign", WORLD, ("paired", "equal"), ("fitted-1", "features-1"), 10_000, 100),
 )
 
 Score = tuple[float, tuple[float, ...]]
