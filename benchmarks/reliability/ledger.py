@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ class Ledger:
         """
         found: Counter[str] = Counter()
         with closing(Store.open(file, create=False)) as store:
-            for line in store.check(lambda result, ratings, body: look(result, ratings, body, quick=quick)):
+            for line in store.check(partial(look, quick=quick)):
                 found[f"the database does not add up: {line}"] += 1
             kept = {result.match: result for result in store.newest()}
             for match, ends in self.ends.items():
