@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from bots.analysis.searches import Comparison, Measured, compare_searches
+from bots.analysis.searches import SearchComparison, SearchRun, compare_searches
 from bots.evaluation import evaluation
 from bots.search import ENDLESS, Limit, expectiminimax
 from bots.search.risk.duel import DuelSearch
@@ -72,7 +72,7 @@ def compare_all() -> None:
         report(comparison)
 
 
-def report(comparison: Comparison) -> None:
+def report(comparison: SearchComparison) -> None:
     """One line a search; the ratios are minimax's nodes and seconds over the search's own."""
     print(ROW.format("algorithm", "nodes", "leaves", "seconds", "nodes/s", "fewer", "faster"))
     first = comparison.searches[0]
@@ -169,7 +169,7 @@ def risk_shares() -> None:
         nodes, leaves = plain.nodes - before.nodes, plain.leaves - before.leaves
         counts = [nodes, pruned.nodes - before_pruned.nodes, plain.nodes, pruned.nodes]
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
-        effective = Comparison(DEEP, DEEP, [Measured("expectiminimax", nodes, leaves, plain.value, 0.0)])
+        effective = SearchComparison(DEEP, DEEP, [SearchRun("expectiminimax", nodes, leaves, plain.value, 0.0)])
         branching = effective.branching(effective.searches[0])
         print_shares(str(plies), counts, f"{(nodes - 1) / (nodes - leaves):.1f}", f"{branching:.1f}")
     print_shares("all", totals, "", "")

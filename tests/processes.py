@@ -83,7 +83,7 @@ async def stopped(process: Process) -> None:
 
 async def run(*command: str, folder: Path, **environ: str) -> tuple[int, str, str]:
     """Run `arena …` or `arena-bot …` to its end: exit code, output, error output. Tokens are kept in `folder`."""
-    process = await _start(*command, folder=folder, **environ)
+    process = await _start(*command, folder=folder, files=None, **environ)
     try:
         out, err = await asyncio.wait_for(process.communicate(), WITHIN)
     finally:
@@ -101,7 +101,7 @@ async def play(arena: Served, name: str, matches: int, *options: str) -> None:
     assert (code, err) == (0, "")
 
 
-async def _start(program: str, *arguments: str, folder: Path, files: int | None = None, **environ: str) -> Process:
+async def _start(program: str, *arguments: str, folder: Path, files: int | None, **environ: str) -> Process:
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
     return await asyncio.create_subprocess_exec(
         sys.executable,
@@ -113,7 +113,7 @@ async def _start(program: str, *arguments: str, folder: Path, files: int | None 
         stdin=DEVNULL,
         stdout=PIPE if program == "arena-bot" or arguments[0] != "serve" else DEVNULL,
         stderr=PIPE,
-        preexec_fn=files and partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)),
+        preexec_fn=None if files is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)),
     )
 
 

@@ -221,7 +221,7 @@ class CountedMachine(RefereeMachine):
 
     runs = steps = over = 0
 
-    def check_invariants(self, *args: object, **more: object) -> None:
+    def check_invariants(self, *args: Any, **more: Any) -> None:
         """Called after each step."""
         type(self).steps += 1
         super().check_invariants(*args, **more)

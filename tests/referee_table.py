@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -41,7 +41,7 @@ class Dibs(Game[Pile, int]):
     """Three seats take 1 to 3 sticks of a pile in turn; a six on the die takes one more. Who takes the last wins."""
 
     name = "dibs"
-    presets: Mapping[str, Mapping[str, Any]] = {"classic": {}}
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {}}
     draw_probability = 0.0
     seats = 3
 
@@ -192,16 +192,18 @@ class Table:
     def finish_at_random(self) -> Table:
         """Play the first legal move until the end."""
         while self.match.standing.phase is Phase.PLAYING:
-            self.play(self.match.game.offer(self.match.standing.course.state)[0][0])
+            self.play(self.match.game.offer(self.match.standing.playing.state)[0][0])
         return self
 
     @property
     def ply(self) -> int:
-        return self.match.standing.course.ply
+        return self.match.standing.playing.ply
 
     @property
     def to_move(self) -> int:
-        return self.match.standing.course.to_move
+        seat = self.match.standing.playing.to_move
+        assert seat is not None
+        return seat
 
     def banks(self) -> list[int]:
         return self.match.standing.clock.milliseconds(self.now)

@@ -94,8 +94,8 @@ def _one(server: Server, options: argparse.Namespace, what: str, how: str) -> bo
     command = [sys.executable, "-m", "arena", "replay", "export", match, "--to", str(record)]
     subprocess.run([*command, "--data", str(server.data)], check=True, stdout=subprocess.DEVNULL)
     plies = [line for line in map(json.loads, record.read_text().splitlines()) if line["type"] == "ply"]
-    charged = BANK * 1000 - plies[-1]["clock"][seat]
-    given = [sum(line.get("given", 0) for line in plies if line["event"]["seat"] == at) for at in (0, 1)]
+    charged: float = BANK * 1000 - plies[-1]["clock"][seat]
+    given: list[int] = [sum(line.get("given", 0) for line in plies if line["event"]["seat"] == at) for at in (0, 1)]
     gained = thought * 1000 - charged
     fair = gained <= given[seat] + MOVES and max(given) <= BANK * 10  # clocks count in milliseconds
     line = f"{what:46}{thought * 1000:9.0f}{charged:9.0f}{gained:8.0f}{given[seat]:12}"

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from rig import Raw, small_or_asked
 
 from arena.commands.config import ServerSettings
-from arena.commands.serve import serve
+from arena.commands.serve import listening, serve
 from protocol.dice import Dice
 from protocol.games import NAMES, load
 from protocol.games.risk.description import MOST, MOST_BORDERS
@@ -112,14 +112,14 @@ class Meter:
         self._loop: asyncio.AbstractEventLoop | None = None
         thread, run = threading.get_ident(), asyncio.Handle._run
 
-        def timed(handle: asyncio.Handle) -> None:
+        def timed(handle: Any) -> None:
             began = time.thread_time()
             run(handle)
             if threading.get_ident() == thread:
                 self._loop = handle._loop
                 self.longest = max(self.longest, time.thread_time() - began)
 
-        asyncio.Handle._run = timed
+        asyncio.Handle._run = timed  # type: ignore[assignment, method-assign]
 
     async def settle(self) -> None:
         """Return some turns of the measured loop later."""
@@ -207,7 +207,8 @@ class Run:
         """What may come between the moves, and the end."""
         game, match, seat = case.game, turn["match"], turn["to_move"]
         async with self.measured("strike", game):
-            for move in ({"do": "attack", "from": 0, "to": 99, "units": 1}, [[[]] * 1000] * 15):
+            wrong: tuple[Any, ...] = ({"do": "attack", "from": 0, "to": 99, "units": 1}, [[[]] * 1000] * 15)
+            for move in wrong:
                 seats[seat].send(type="move", match=match, ply=turn["ply"], move=move)
                 await seats[seat].receive("rejected")
         watcher = await self.enter()
@@ -290,7 +291,9 @@ def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
     with tempfile.TemporaryDirectory() as data:
         asking = threading.Thread(target=client)
         asking.start()
-        asyncio.run(serve(ServerSettings(port=0, web=False, data=data), Path(data)))
+        settings = ServerSettings(port=0, web=False, data=data)
+        with listening(settings) as taken:
+            asyncio.run(serve(settings, Path(data), taken))
         asking.join()
     return found
 

@@ -161,7 +161,8 @@ def worst(turn: dict[str, Any]) -> dict[str, Any]:
 
 async def dodger(server: Server, options: argparse.Namespace) -> bool:
     """Two perfect players meet; one is silent unless it begins, and so wins all that it plays."""
-    dodging, alike = [], []
+    dodging: list[float] = []
+    alike: list[float] = []
     for number in range(options.rounds):
         for only, gains in ((0, dodging), (None, alike)):
             names = [f"{'dodger' if only == 0 else 'equal'}-{number}", f"honest-{number}-{only}"]
@@ -198,7 +199,8 @@ async def pair(server: Server, options: argparse.Namespace) -> bool:
 
 async def trolls(server: Server, options: argparse.Namespace) -> bool:
     """Silent bots with 64 slots each seek what honest bots seek."""
-    alone, beside = [], []
+    alone: list[int] = []
+    beside: list[int] = []
     for number in range(options.rounds):
         for count, finished in ((0, alone), (TROLLS, beside)):
             finished.append(await _honest_matches(server, options, count, f"{number}-{count}"))

@@ -47,7 +47,7 @@ CONFIGS: tuple[dict[str, Any], ...] = (
     {"map": {"name": "mine", "territories": [{"name": "A", "continent": 0, "x": 1, "y": 2}], "continents": []}},
     {"map": "africa", "players": 3, "deal": "00" * 16},
 )
-ODD = (
+ODD: tuple[Any, ...] = (
     None,
     True,
     -1,

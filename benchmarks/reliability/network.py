@@ -124,8 +124,8 @@ async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[E
     deadline = time.monotonic() + WITHIN + options.matches
     while len(told) < options.matches and time.monotonic() < deadline:
         done, _ = await asyncio.wait(playing, timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
-        for bot in done:
-            raise RuntimeError(f"a bot ended, with {bot.exception() or bot.result()!r}")
+        for ended in done:
+            raise RuntimeError(f"a bot ended, with {ended.exception() or ended.result()!r}")
     for task in playing:
         task.cancel()
     await asyncio.gather(*playing, return_exceptions=True)

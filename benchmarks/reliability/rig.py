@@ -88,7 +88,8 @@ class Server:
             "--data",
             str(self.data),
         ]
-        limit = self._files and partial(resource.setrlimit, resource.RLIMIT_NOFILE, (self._files, self._files))
+        files = self._files
+        limit = None if files is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files))
         self._process = process = subprocess.Popen(
             [*command, *self._options], stderr=subprocess.PIPE, text=True, env=self.environment, preexec_fn=limit
         )

@@ -23,12 +23,12 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rig import WITHIN, Closed, Raw, descriptors_of, finished_matches, memory_of, small_or_asked
 
 from arena.commands.config import ServerSettings
-from arena.commands.serve import serve
+from arena.commands.serve import listening, serve
 from machine import event_loop
 
 PACE = 0.01
@@ -55,7 +55,9 @@ async def _serve(data: Path, every: float) -> None:
             print(len(asyncio.all_tasks()), len(gc.get_objects()), flush=True)
 
     telling = asyncio.create_task(tell())
-    await serve(ServerSettings(port=0, web=False, clock="30+0.1", data=str(data)), data)
+    settings = ServerSettings(port=0, web=False, clock="30+0.1", data=str(data))
+    with listening(settings) as ports:
+        await serve(settings, data, ports)
     telling.cancel()
 
 
@@ -88,7 +90,7 @@ class Regular:
         finally:
             raw.close()
 
-    async def _answer(self, raw: Raw, told: dict[str, object], game: str, preset: str) -> None:
+    async def _answer(self, raw: Raw, told: dict[str, Any], game: str, preset: str) -> None:
         match = told.get("match")
         if told["type"] == "start":
             raw.send(type="ready", match=match)
@@ -97,7 +99,7 @@ class Regular:
             if self._chance.random() < 0.005:
                 raw.send(type="resign", match=match)
             else:
-                move = self._chance.choice(told["legal"])  # type: ignore[arg-type]
+                move = self._chance.choice(told["legal"])
                 raw.send(type="move", match=match, ply=told["ply"], move=move)
         elif told["type"] == "end":
             self.matches += 1

@@ -27,7 +27,7 @@ from typing import Any
 from rig import WITHIN, small_or_asked
 
 TESTS = Path(__file__).parents[2] / "tests"
-NOTHING = ([], False, None)
+NOTHING: tuple[Any, ...] = ([], False, None)
 OWN = {"arena", "processes", "scratch"}
 """What is a bot's in its sandbox too; the last two within limits."""
 WORST = {"processes": 300, "scratch": 64}

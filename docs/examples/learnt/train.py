@@ -31,7 +31,7 @@ class Past:
     """An opponent: one of the last policies, drawn anew for every round of learning."""
 
     def __init__(self):
-        self.policies = deque(maxlen=ROUNDS_OF_MEMORY)
+        self.policies: deque[Policy] = deque(maxlen=ROUNDS_OF_MEMORY)
 
     def add(self, policy):
         self.policies.append(policy)
