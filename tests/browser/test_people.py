@@ -102,7 +102,7 @@ async def test_a_person_plays_a_campaign_of_four_to_its_end(visiting: Visits, tm
         rivals = [await stack.enter_async_context(player(house.url, name)) for name in ("bob", "cid", "dan")]
         for rival in rivals:
             await rival.seek("risk-campaign", open=True)
-        config = '{"players":4,"max_rounds":2}'
+        config = '{"players":4,"max_rounds":1}'
         page = await sit_down(visit, "ann", f"game=risk-campaign&config={config}&seats=4&opponent=cid")
         async with asyncio.TaskGroup() as playing:
             for rival in rivals:

@@ -178,7 +178,7 @@ async def test_the_board_keeps_the_keyboard_between_turns(
 
 async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page, PHONE) as visit:
-        page, _ = await begin(visit, rival, "risk-duel", '&config={"map":"south-america","max_plies":40}')
+        page, _ = await begin(visit, rival, "risk-duel", '&config={"map":"south-america","max_plies":16}')
         await play(page, rival, click_list, turns=4)
         assert await barriers(page) == ""
         assert await sideways(page) == 0
