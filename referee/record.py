@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 
 from protocol import VERSION
 from protocol.dice import commitment
+from protocol.games.base import Game
 from protocol.messages import Clock, Event, Info, MatchId
 from referee.result import Ratings
 
@@ -149,8 +150,7 @@ def pack(lines: Iterable[bytes], footer: Footer) -> bytes:
 def header_of(
     *,
     match: str,
-    game: str,
-    config: dict[str, Any],
+    game: Game[Any, Any],
     seats: Sequence[RecordedSeat],
     seed: bytes,
     pool: str | None,
@@ -164,8 +164,8 @@ def header_of(
         format=FORMAT,
         version=VERSION,
         match=match,
-        game=game,
-        config=config,
+        game=game.name,
+        config=game.config,
         seats=list(seats),
         commitment=commitment(match, seed).hex(),
         rated=pool is not None,

@@ -98,8 +98,7 @@ class Library:
         seed = hashlib.sha256(f"seed of {name}".encode()).digest()
         header = records.header_of(
             match=name,
-            game=rules.name,
-            config=rules.config,
+            game=rules,
             seats=[RecordedSeat(bot=entrant.name, version=entrant.version) for entrant in seats],
             seed=seed,
             pool=pool,

@@ -130,8 +130,7 @@ def header(
     rules = load(game, config)
     made = header_of(
         match=match,
-        game=game,
-        config=rules.config,
+        game=rules,
         seats=[RecordedSeat(bot=bot, version="1") for bot in bots],
         seed=SEED,
         pool=rules.pool if rated else None,

@@ -156,8 +156,7 @@ class Arena:
         """
         return header_of(
             match=match,
-            game=game.name,
-            config=game.config,
+            game=game,
             seats=[RecordedSeat(bot=bot, version=self.lobby.version(bot)) for bot in bots],
             seed=seed,
             pool=pool,

@@ -94,11 +94,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     def header_of(self, match: Pairing, started: str, version: Callable[[str], str]) -> tuple[Header, bytes]:
         """The header of a pairing that starts now, with the bots' versions; and the seed of its dice."""
         seed = self.derive(f"dice/{match.place}")
-        game = self.game_of(match)
         header = header_of(
             match=f"{self.id}-{match.place:05d}",
-            game=game.name,
-            config=game.config,
+            game=self.game_of(match),
             seats=[RecordedSeat(bot=bot, version=version(bot)) for bot in match.seats],
             seed=seed,
             pool=self.pool,

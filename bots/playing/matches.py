@@ -166,8 +166,7 @@ def _opening(rules: Game[Any, Any], guests: Sequence[Guest], clock: Clock, seed:
     secret = hashlib.sha256(f"{seed}/{match}/dice".encode()).digest()
     header = header_of(
         match=match,
-        game=rules.name,
-        config=rules.config,
+        game=rules,
         seats=[RecordedSeat(bot=guest.name, version=guest.version) for guest in guests],
         seed=secret,
         pool=None,

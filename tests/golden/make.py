@@ -86,8 +86,7 @@ def make(name: str, golden: Golden) -> bytes:
     nonces = [chooser.randbytes(16) if seat else b"" for seat in range(golden.seats)]
     header = records.header_of(
         match=name,
-        game=game.name,
-        config=game.config,
+        game=game,
         seats=[RecordedSeat(bot=bot) for bot in ("ann", "bob", "cas", "dan")[: golden.seats]],
         seed=seed,
         pool=None,

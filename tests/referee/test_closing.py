@@ -23,8 +23,7 @@ CONFIG = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
 def tournament_header() -> Header:
     return header_of(
         match="m-9",
-        game="nim",
-        config=CONFIG,
+        game=load("nim", CONFIG),
         seats=SEATS,
         seed=SEED,
         pool="nim/classic",
