@@ -20,6 +20,8 @@ MAX_STRIKES = 3
 MAX_BAD_MESSAGES = 20
 MAX_NOTE = 256
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 128
+MOST_CLOCK_MS = 24 * 3600 * 1000
+"""A day: what a bank, or an increment, is at most where matches are begun."""
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_FORM)]
 MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as its start has it")]

@@ -15,12 +15,11 @@ from arena.network.addresses import networks
 from arena.network.origins import origins
 from protocol.errors import UsageFault
 from protocol.launch import PORT
-from protocol.messages import Clock
+from protocol.messages import MOST_CLOCK_MS, Clock
 
 DEFAULT_DATA = "arena-data"
 DEMO = {"data": "arena-demo", "rated_per_pair": 0}
 """What a demo has otherwise, unless it is said."""
-_MOST_BANK_MS = 24 * 3600 * 1000
 
 
 class ServerSettings(Struct, frozen=True, kw_only=True):
@@ -160,7 +159,7 @@ def clock(text: str, key: str = "clock") -> Clock:
     """A clock from `seconds+increment` or `seconds`. Raises `UsageFault`, naming the key."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
     bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
-    if not 1 <= bank <= _MOST_BANK_MS or increment > _MOST_BANK_MS:
+    if not 1 <= bank <= MOST_CLOCK_MS or increment > MOST_CLOCK_MS:
         raise UsageFault(f"{key} is {text!r}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
     return Clock(bank_ms=bank, increment_ms=increment)
 

@@ -24,7 +24,7 @@ from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.launch import spec_of
-from protocol.messages import CHANCE, Clock
+from protocol.messages import CHANCE, MOST_CLOCK_MS, Clock
 from protocol.names import folded
 from protocol.shown import printable, shown
 from referee import reading
@@ -98,7 +98,8 @@ def play(
 
     With a `clock` each bot pays for its thinking and may lose by time; without, nobody does. What a bot does wrong
     costs it what it would in an arena, and is told to `say`, else on standard error; with `raises`, what its code
-    raises is raised here. Raises `UsageFault` for bots that can't be had, `UnknownGame` and `BadConfig`.
+    raises is raised here. Raises `UsageFault` for bots that can't be had and a clock that is none, `UnknownGame` and
+    `BadConfig`.
     """
     once = [os.urandom(16).hex() if seed is None else seed]
     return next(play_all(bots, game, once, config=config, clock=clock, raises=raises, say=say))
@@ -118,6 +119,7 @@ def play_all(
     warmed up once for all, at once. Raises what `play` raises.
     """
     rules = rules_of(game, load(game, config).config)  # held here, so that every match finds them
+    told, timed = _checked(clock), clock is not None
     if len(bots) != rules.seats:
         raise UsageFault(f"{game} has {rules.seats} seats under this config: {len(bots)} bots are given")
     made = [_made(bot) for bot in bots]
@@ -129,12 +131,24 @@ def play_all(
     guests = [
         Guest(bot, name, name, rules, say or _to_author, raises=raises) for bot, name in zip(made, names, strict=True)
     ]
-    return (_played(rules, guests, clock, str(seed)) for seed in seeds)
+    return (_played(rules, guests, told, str(seed), timed=timed) for seed in seeds)
 
 
-def _played(rules: Game[Any, Any], guests: Sequence[Guest], clock: Clock | None, seed: str) -> Played:
-    header, secret = _opening(rules, guests, clock or UNTIMED, seed)
-    return Played(seed, referee(header, secret, guests, timed=clock is not None))
+def _played(rules: Game[Any, Any], guests: Sequence[Guest], clock: Clock, seed: str, *, timed: bool) -> Played:
+    header, secret = _opening(rules, guests, clock, seed)
+    return Played(seed, referee(header, secret, guests, timed=timed))
+
+
+def _checked(clock: Clock | None) -> Clock:
+    """What bots are shown of time. Raises `UsageFault`."""
+    if clock is None:
+        return UNTIMED
+    if not isinstance(clock, Clock):
+        raise UsageFault(f"clock is {shown(clock)}: one like Clock(bank_ms=10_000, increment_ms=100), or None")
+    for key, value, least in (("bank_ms", clock.bank_ms, 1), ("increment_ms", clock.increment_ms, 0)):
+        if type(value) is not int or not least <= value <= MOST_CLOCK_MS:
+            raise UsageFault(f"the clock's {key} is {shown(value)}: an integer from {least} to {MOST_CLOCK_MS}")
+    return clock
 
 
 def _made(bot: Bot | type[Bot] | str) -> Bot:

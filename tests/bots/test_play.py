@@ -395,6 +395,24 @@ def test_what_can_not_be_played_is_said_in_a_line(
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("clock", "says"),
+    [
+        (Clock(bank_ms=-5, increment_ms=0), "the clock's bank_ms is -5: an integer from 1 to 86400000"),
+        (Clock(bank_ms=10**8, increment_ms=0), "the clock's bank_ms is 100000000: an integer from 1 to 86400000"),
+        (
+            Clock(bank_ms=1000, increment_ms=0.5),  # type: ignore[arg-type]
+            "the clock's increment_ms is 0.5: an integer from 0 to 86400000",
+        ),
+        ("10+0", "clock is '10+0': one like Clock(bank_ms=10_000, increment_ms=100), or None"),
+    ],
+)
+def test_a_clock_that_is_none_is_refused_in_a_line(clock: Clock, says: str) -> None:
+    with pytest.raises(UsageFault) as raised:
+        play_all([First, First], "nim", [1], clock=clock)
+    assert str(raised.value) == says
+
+
 def test_many_matches_that_can_not_be_played_are_refused_before_the_first_is_asked_for() -> None:
     with pytest.raises(UsageFault, match="oracle does not play nim"):
         play_all(["random", "oracle"], "nim", range(3))
