@@ -33,13 +33,13 @@ def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode()
 
 
-def shown(value: Any) -> str:
-    """A value from outside, for a message: printable, and cut short."""
+def shown(value: Any, most: int = 40) -> str:
+    """A value from outside, for a message: printable, and cut short, to `most` characters."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
         return "something too long to show"
-    return text if len(text) <= 40 else text[:37] + "..."
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def rating(mu: float, sigma: float) -> str:

@@ -17,7 +17,10 @@ from bots.client.bot import Bot, Choice, GiveUp, Turn
 from protocol.codec import MSGPACK
 from protocol.errors import Fault
 from protocol.messages import MAX_CLIENT_FRAME, MAX_NOTE, End, Move, Rejected, Start
+from protocol.shown import shown
 
+MOST_SHOWN = 80
+"""Characters of what `choose` returned, in a message."""
 SHARE = 1 / 20
 """Of the time that is left, which a pace takes at most."""
 
@@ -96,12 +99,12 @@ def read_choice(turn: Turn, choice: Any) -> Move:
         move, info = choice.move, _info(choice)
     if not isinstance(move, Mapping):
         example = msgspec.json.encode(turn.legal[0]).decode()
-        raise NoMove(f"choose returned {_shown(choice)}{_on(turn)}: a move is a map like {example}")
+        raise NoMove(f"choose returned {shown(choice, MOST_SHOWN)}{_on(turn)}: a move is a map like {example}")
     message = Move(match=turn.match, ply=turn.ply, move=dict(move), info=info)
     try:
         size = len(MSGPACK.encode(message))
     except (TypeError, ValueError, OverflowError, RecursionError) as exc:
-        raise NoMove(f"choose returned {_shown(move)}{_on(turn)}, which cannot be sent: {exc}") from exc
+        raise NoMove(f"choose returned {shown(move, MOST_SHOWN)}{_on(turn)}, which cannot be sent: {exc}") from exc
     if size > MAX_CLIENT_FRAME:
         raise NoMove(f"choose returned a move of {size} bytes{_on(turn)}: at most {MAX_CLIENT_FRAME}")
     return message
@@ -127,11 +130,6 @@ def _on(turn: Turn) -> str:
 
 def _at(work: Work) -> str:
     return _on(work.turn) if isinstance(work, Choose) else f" in {work.match}"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _traceback(exc: BaseException) -> str:

@@ -14,6 +14,7 @@ from bots.client.bot import Choice, GiveUp, Turn
 from protocol.errors import Fault
 from protocol.fields import wrong
 from protocol.messages import End, Info, Rejected, Start
+from protocol.shown import shown
 
 MOST_SHOWN = 60
 
@@ -61,7 +62,7 @@ def answer(line: bytes, turn: Turn) -> Choice | None:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         said = None
     if not isinstance(said, dict):
-        raise Unusable(f"wrote {shown(line)}, which is no map in JSON: {_right(turn)}")
+        raise Unusable(f"wrote {quoted(line)}, which is no map in JSON: {_right(turn)}")
     match said.get("type"):
         case None:
             return Choice(said)
@@ -69,7 +70,7 @@ def answer(line: bytes, turn: Turn) -> Choice | None:
             raise GiveUp
         case "move":
             return _moved(said, turn)
-    raise Unusable(f"wrote {shown(line)}, whose type is neither move nor resign: {_right(turn)}")
+    raise Unusable(f"wrote {quoted(line)}, whose type is neither move nor resign: {_right(turn)}")
 
 
 def _moved(said: Mapping[str, Any], turn: Turn) -> Choice:
@@ -90,7 +91,6 @@ def _right(turn: Turn) -> str:
     return f"a move is a line like {msgspec.json.encode(turn.legal[0]).decode()}, and all else goes to standard error"
 
 
-def shown(line: bytes) -> str:
-    """What a program wrote, for a message: cut where it is long."""
-    text = repr(line.decode(errors="replace"))
-    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
+def quoted(line: bytes) -> str:
+    """What a program wrote, for a message."""
+    return shown(line.decode(errors="replace"), MOST_SHOWN)

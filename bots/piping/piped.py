@@ -10,18 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
-from bots.piping.lines import Passed, Unusable, answer, asked, shown, told
+from bots.piping.lines import Passed, Unusable, answer, asked, quoted, told
 from bots.piping.program import Gone, Program, Silent, TooMuch
 from machine.children import ending
 from protocol import launch
 from protocol.errors import UsageFault
 from protocol.messages import End, Rejected, Start
 from protocol.shown import printable
+from referee.clock import most_given
 
 LATE = 0.5
 """Seconds after the end of its clock until a program is ended, so that the arena has the first word."""
-GIVEN_BACK = 0.01
-"""Of the bank, what an arena gives back at most for delays."""
 LEAVE_WITHIN = 1.0
 """Seconds that programs have to end by themselves when there is nothing more to play."""
 _OURS = (launch.TOKEN, launch.TOKEN_FD)
@@ -62,7 +61,7 @@ class Piped(Bot):
             raise GiveUp(str(exc)) from None
         program.tell(line)
         with self._lock:
-            self._matches[start.match] = _Match(line, LATE + start.clock.bank_ms * GIVEN_BACK / 1000, program)
+            self._matches[start.match] = _Match(line, LATE + most_given(start.clock.bank_ms) / 1000, program)
 
     def rejected(self, rejected: Rejected) -> None:
         program = self._matches[rejected.match].program
@@ -113,7 +112,7 @@ class Piped(Bot):
             program = match.program = self._started()
             program.tell(match.start)
         if (written := program.unasked()).strip():
-            self._leave_out(match, f"wrote {shown(written)} before it was asked", turn)
+            self._leave_out(match, f"wrote {quoted(written)} before it was asked", turn)
         program.tell(asked(turn))
         until = time.monotonic() + turn.time_left + match.grace
         while True:
