@@ -103,9 +103,7 @@ def _in_order(row: Row, starts: Sequence[int], order: int) -> Iterator[Score]:
     rules = load(row.game, row.config)
     values = [value_of(rules, name) for name in row.values]
     for played in play_all(words, row.game, [f"{SEED}/{start}/{order}" for start in starts], config=row.config):
-        own, other = (played.record.footer.ranks[seat] for seat in (order, 1 - order))
-        score = 0.5 if own == other else float(own < other)
-        yield score, tuple(luck_of(played.record, value).total[order] for value in values)
+        yield played.points[order], tuple(luck_of(played.record, value).total[order] for value in values)
 
 
 def report(row: Row, crew: Crew, share: float) -> None:

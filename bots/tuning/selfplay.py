@@ -29,6 +29,7 @@ from protocol.errors import ArenaFault, BadConfig, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.shown import shown
+from referee.result import points_of
 
 KEPT = 4
 """Setups for which a thread keeps rules and search."""
@@ -68,8 +69,8 @@ class Seats(NamedTuple):
 
 
 class PlayedGame(NamedTuple):
-    """A finished game: its moves as the rules have them, the states before, between and after them, and 1 where seat 0
-    won, 0.5 for a draw, else 0.
+    """A finished game: its moves as the rules have them, the states before, between and after them, and the points of
+    seat 0.
     """
 
     moves: tuple[Any, ...]
@@ -154,8 +155,7 @@ def play(setup: Setup, seats: Seats, second: Setup | None = None) -> PlayedGame:
         moves.append(_choose(kernels[seat], setups[seat], state, weights[seat], below))
         state = rules.apply(state, moves[-1], Dice(key, ply))[0]
         states.append(state)
-    one, other = rules.ranks(state)
-    return PlayedGame(tuple(moves), tuple(states), 0.5 if one == other else float(one < other))
+    return PlayedGame(tuple(moves), tuple(states), points_of(rules.ranks(state))[0])
 
 
 def _choose(kernel: Kernel, setup: Setup, state: Any, weights: Gene, below: Callable[[int], int] | None) -> Any:
