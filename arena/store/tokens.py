@@ -7,8 +7,10 @@ import secrets
 
 
 def new_token() -> str:
-    """A fresh token: 43 characters, 256 bits."""
-    return secrets.token_urlsafe(32)
+    """A fresh token: 43 characters, 256 bits. None begins with a dash, by which a command line knows an option."""
+    while (token := secrets.token_urlsafe(32)).startswith("-"):
+        pass
+    return token
 
 
 def hash_token(token: str) -> str:

@@ -275,6 +275,10 @@ def test_tokens_are_long_and_never_the_same() -> None:
     assert 16 <= len(new_token()) <= 128
 
 
+def test_no_token_looks_like_an_option_of_a_command() -> None:
+    assert "-" not in {new_token()[0] for _ in range(2000)}
+
+
 def test_a_revoked_bot_has_no_token_until_it_gets_a_new_one(store: Store) -> None:
     store.add_bot("ann", "a" * 64)
     store.revoke("ANN")
