@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from random import Random
 from typing import NamedTuple
 
-from measuring.units import SideScore, Strata, Stratum, Unit, stratified
+from measuring.units import LEAST_UNITS, SideScore, Strata, Stratum, Unit, stratified
 
 _DRAWS, _GROUPS = 1000, 500
 
@@ -25,14 +25,16 @@ def factor(matches: Iterable[SideScore], seed: str = "") -> Factor | None:
     """Variance of single games as they came out over that of adjusted ones: of pairs, twice that of their means.
 
     The interval is a percentile bootstrap over units (in groups, where they are many) within opponents and seats; equal
-    seeds give equal ones. None where luck isn't known of every match, or where the one or the other does not vary.
-    Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), 13.3.
+    seeds give equal ones. None where luck isn't known of every match, with fewer than `LEAST_UNITS`, and where the one
+    or the other does not vary. Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), 13.3.
     """
     strata, known = stratified(matches)
+    if not known or _few(strata):
+        return None
     chance = Random(seed)  # noqa: S311 -- drawn to be repeated, not to be secret
     groups = _grouped(strata, chance)
     found = _ratio({key: _summed(each) for key, each in groups.items()})
-    if not known or not 0 < found < math.inf:
+    if not 0 < found < math.inf:
         return None
     ratios = sorted(
         _ratio({key: _summed(chance.choices(each, k=len(each))) for key, each in groups.items()}) for _ in range(_DRAWS)
@@ -42,10 +44,16 @@ def factor(matches: Iterable[SideScore], seed: str = "") -> Factor | None:
 
 
 def worth_of(strata: Strata) -> float | None:
-    """How many single games, luck left in, would be as certain; None where the one or the other does not vary."""
+    """How many single games, luck left in, would be as certain; None as in `factor`, were all luck known."""
+    if _few(strata):
+        return None
     sums = {key: _summed(map(_sums, units)) for key, units in strata.items()}
     ratio = _ratio(sums)
     return ratio * sum(each.games for each in sums.values()) if 0 < ratio < math.inf else None
+
+
+def _few(strata: Strata) -> bool:
+    return sum(map(len, strata.values())) < LEAST_UNITS
 
 
 class _Sums(NamedTuple):

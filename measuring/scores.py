@@ -36,7 +36,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 
     `score` is None without a match; `adjusted`, less luck, with fewer than two units or where luck isn't known of every
     match: it may leave 0 to 1. `worth` is how many single games, luck left in, would be as certain as `adjusted`; None
-    where all came out alike.
+    with fewer than `LEAST_UNITS` units, and where all came out alike.
     """
 
     games: int

@@ -13,11 +13,10 @@ from msgspec import Struct
 
 from measuring.elo import NORMALISED, score_of
 from measuring.multinomial import with_deviations, with_mean
+from measuring.units import LEAST_UNITS
 from protocol.errors import UsageFault
 from protocol.shown import among, shown
 
-LEAST_PAIRS = 32
-"""Pairs of adjusted scores before a decision: the spread of fewer is too unsure."""
 _WIDEST = {"score": ("a score", 0.5), "elo": ("a difference in elo", 1000.0), "nelo": ("a difference in nelo", 1000.0)}
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _UNSEEN = 1e-3
@@ -134,7 +133,7 @@ def pentanomial_llr(hypotheses: Hypotheses, counts: list[int]) -> float:
 
 
 class RealValued(SequentialTest):
-    """Of adjusted results, of unknown spread: n/2 ln(sum (x - m0)^2 / sum (x - m1)^2), from `LEAST_PAIRS` pairs on.
+    """Of adjusted results, of unknown spread: n/2 ln(sum (x - m0)^2 / sum (x - m1)^2), from `LEAST_UNITS` pairs on.
 
     That alone errs up to twice as often as it should where results are skewed, or where most are alike and a few are
     not. So the same is taken of means freed of skewness too, and what says less counts; and to either sum is added what
@@ -142,7 +141,7 @@ class RealValued(SequentialTest):
     normalised Elo. Source: P. Hall, On the removal of skewness by transformation (1992).
     """
 
-    _least = LEAST_PAIRS
+    _least = LEAST_UNITS
 
     def __init__(self, hypotheses: Hypotheses) -> None:
         super().__init__(hypotheses)

@@ -11,6 +11,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+LEAST_UNITS = 32
+"""Units whose spread is sure enough to go by, to about a quarter: that of fewer may be next to nothing by chance."""
+
 
 class SideScore(NamedTuple):
     """One match of a side. `points` are 0 to 1; `luck` is the points that chance gave it, None where that isn't known.

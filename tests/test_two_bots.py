@@ -15,7 +15,7 @@ import pytest
 
 from arena.store.store import Store
 from commands import at_terminal, call, ends, faulty, of_workers, passing, run, started
-from measuring.sequential import LEAST_PAIRS
+from measuring.units import LEAST_UNITS
 from patience import WITHIN, found_in
 from test_tournament_workers import cluster, killer
 
@@ -76,7 +76,7 @@ def test_a_test_ends_in_a_sentence_and_shows_its_numbers_on_80_columns(duel: Fin
     assert re.fullmatch(r"luck by the value exact, worth \d{3} games with luck left in", lines[3])
     bounds = r"h0 \(0 points a game\) below -2\.94, h1 \(0\.02 points a game\) above 2\.94"
     assert re.fullmatch(rf"LLR \d\.\d\d: {bounds}", lines[4])
-    assert len(duel.matches) == int(decided[1]) >= 2 * LEAST_PAIRS
+    assert len(duel.matches) == int(decided[1]) >= 2 * LEAST_UNITS
 
 
 def test_it_says_how_far_it_is_whenever_that_doubled(duel: Finished) -> None:

@@ -24,12 +24,13 @@ def standing_table(rows: Sequence[Row]) -> Table:
 
 
 def less_luck_table(rows: Sequence[Row]) -> Table:
-    """Shares of points beside what they are less luck, and how many matches that is worth."""
-    table = _table("#", "bot", "score", "95 %", "less luck", "95 %", "worth")
+    """Shares of points beside what they are less luck, and how many matches that is worth, if it is known of any."""
+    known = any(row.worth is not None for row in rows)
+    table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if known else []))
     for row in rows:
         found = ("", "") if row.adjusted is None else (f"{row.adjusted.score:.3f}", interval(row.adjusted))
-        worth = "" if row.worth is None else games(row.worth)
-        table.add_row(str(row.rank), row.bot, f"{row.score:.3f}", interval(row), *found, worth)
+        worth = [games(row.worth)] if row.worth is not None else []
+        table.add_row(str(row.rank), row.bot, f"{row.score:.3f}", interval(row), *found, *worth)
     return table
 
 

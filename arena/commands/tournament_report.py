@@ -67,7 +67,9 @@ class Report:
             console.print("not rated: no preset has this config")
         console.print(standing_table(self._rows))
         if any(row.adjusted is not None for row in self._rows):
-            console.print(f"\nless luck, by {self._value}; worth so many single matches with luck left in")
+            known = any(row.worth is not None for row in self._rows)
+            worth = "; worth so many single matches with luck left in" if known else ""
+            console.print(f"\nless luck, by {self._value}{worth}")
             console.print(less_luck_table(self._rows))
         self._show_duels(console)
         print_unbeaten(console, plan, results, data)

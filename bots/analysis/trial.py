@@ -14,6 +14,7 @@ from measuring.elo import Comparison, compared
 from measuring.saving import Factor, factor
 from measuring.scores import measured
 from measuring.units import SideScore
+from measuring.value import Nothing
 from protocol import VERSION
 
 
@@ -29,8 +30,8 @@ class TrialResult(NamedTuple):
     """What the first side made of its games, as they came out and less luck; and what seat 0 made of them.
 
     `worth` is how many single games, luck left in, would be as certain, `factor` that over the games that were played.
-    `adjusted` and these are None where luck was not asked for or too little was played; these also where results or
-    adjusted results are all the same.
+    `adjusted` and these are None where luck was not asked for or too little was played, two starts for the one and
+    `LEAST_UNITS` for the others; these also where results or adjusted results are all the same.
     """
 
     games: int
@@ -64,7 +65,7 @@ def play_trial(
             freed[k] = game
             played()
         found.append(freed)
-    return summed_up(*found, freed=value != "none")
+    return summed_up(*found, freed=value != Nothing.name)
 
 
 def deals(seed: str, starts: int) -> list[str]:

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from arena.testing.evidence import Evidence, Question, Sample
 from arena.testing.telling import conclusion, warnings
-from measuring.sequential import LEAST_PAIRS, Hypotheses
+from measuring.sequential import Hypotheses
+from measuring.units import LEAST_UNITS
 from protocol.reasons import RESIGNED, TIMEOUT, VOID, WIN
 from seasons import result
 
@@ -85,9 +86,9 @@ def test_a_pair_with_a_void_match_is_left_out_of_both_columns_and_of_the_test() 
 
 def test_nothing_is_decided_before_so_many_pairs_once_luck_is_taken_out() -> None:
     chance = Random(1)
-    sure = [0.6 + chance.gauss(0, 0.001) for _ in range(2 * LEAST_PAIRS)]
-    assert evidence(freed(sure[: LEAST_PAIRS - 1]), value="exact").verdict is None
-    assert evidence(freed(sure), value="exact").findings().pairs == LEAST_PAIRS
+    sure = [0.6 + chance.gauss(0, 0.001) for _ in range(2 * LEAST_UNITS)]
+    assert evidence(freed(sure[: LEAST_UNITS - 1]), value="exact").verdict is None
+    assert evidence(freed(sure), value="exact").findings().pairs == LEAST_UNITS
 
 
 def test_the_verdict_is_that_of_the_shortest_prefix_that_decides_whatever_comes_after() -> None:

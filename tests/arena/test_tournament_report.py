@@ -12,6 +12,7 @@ import pytest
 from arena.commands.tournament_report import Report
 from arena.tournament.contestants import Contestant
 from arena.tournament.plan import Plan
+from measuring.units import LEAST_UNITS
 from protocol.errors import ArenaFault
 from protocol.games import load
 from protocol.messages import Clock
@@ -93,7 +94,7 @@ LONG = [f"the-{number}-bot-of-thirty-two-letters"[:32] for number in range(8)]
 def test_tables_with_luck_keep_to_80_columns_and_cut_no_number(
     names: list[str], form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    entered = plan("risk-duel", names, 20, form=form)
+    entered = plan("risk-duel", names, LEAST_UNITS, form=form)
     results, luck = played(entered)
     Report(entered, results, luck, "exact").show(Path("data"))
     out = capsys.readouterr().out
@@ -115,6 +116,15 @@ def test_two_bots_are_told_apart_with_elo_and_how_likely_the_one_is_better(capsy
     assert less.endswith("> 99.9 %")
 
 
+def test_what_too_few_starts_are_worth_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+    entered = plan("risk-duel", SHORT[:2], LEAST_UNITS - 1)
+    results, luck = played(entered)
+    Report(entered, results, luck, "exact").show(Path("data"))
+    out = capsys.readouterr().out
+    assert "\nless luck, by exact\n" in out
+    assert "worth" not in out
+
+
 def test_where_nothing_is_thrown_nothing_is_said_of_luck(capsys: pytest.CaptureFixture[str]) -> None:
     entered = plan("nim", SHORT, 4)
     Report(entered, played(entered)[0]).show(Path("data"))
@@ -124,7 +134,7 @@ def test_where_nothing_is_thrown_nothing_is_said_of_luck(capsys: pytest.CaptureF
 
 
 def test_the_file_has_what_the_tables_show_and_the_luck_of_every_match(tmp_path: Path) -> None:
-    entered, file = plan("risk-duel", SHORT, 5), tmp_path / "out.json"
+    entered, file = plan("risk-duel", SHORT, 16), tmp_path / "out.json"
     results, luck = played(entered)
     Report(entered, results, luck, "exact").write(file, {})
     content = json.loads(file.read_text())
@@ -134,7 +144,7 @@ def test_the_file_has_what_the_tables_show_and_the_luck_of_every_match(tmp_path:
         assert row["adjusted"]["low"] < row["adjusted"]["score"] < row["adjusted"]["high"]
         assert row["worth"] > row["played"]
     duel = content["duels"]["ga"]["random"]
-    assert duel["matches"] == 10
+    assert duel["matches"] == 32
     assert duel["score"]["score"] == content["head_to_head"]["ga"]["random"]
     assert duel["adjusted"]["elo"]["low"] < duel["adjusted"]["elo"]["elo"] < duel["adjusted"]["elo"]["high"]
     assert 0 < duel["adjusted"]["superiority"] < 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from measuring.saving import factor
 from measuring.scores import Estimate, Measured, measured
-from measuring.units import SideScore
+from measuring.units import LEAST_UNITS, SideScore
 
 
 def pairs(points: list[tuple[float, float]], luck: list[tuple[float, float]] | None = None) -> list[SideScore]:
@@ -174,8 +174,8 @@ def test_about_95_of_100_intervals_of_the_factor_hold_it() -> None:
 
 
 def test_where_nearly_all_results_are_alike_the_factor_may_be_next_to_nothing() -> None:
-    luck = [(0.5 + start / 100, 0.5 - start / 50) for start in range(8)]
-    found = factor(pairs([(1, 1)] * 7 + [(1, 0)], luck))
+    luck = [(0.5 + start / 100, 0.5 - start / 50) for start in range(LEAST_UNITS)]
+    found = factor(pairs([(1, 1)] * (LEAST_UNITS - 1) + [(1, 0)], luck))
     assert found is not None
     assert found.low == 0 < found.factor
 
@@ -186,8 +186,16 @@ def test_equal_seeds_give_equal_intervals_of_the_factor() -> None:
 
 
 def test_where_nothing_varies_there_is_no_factor() -> None:
+    decided = pairs([(1, 0)] * LEAST_UNITS, [(0.5, -0.5)] * LEAST_UNITS)
+    won = pairs([(1, 1)] * LEAST_UNITS, [(0.5, 0.1), (0.2, 0.2), (0.1, 0.6), (0, 0)] * (LEAST_UNITS // 4))
+    for played in (decided, won):
+        assert (factor(played), measured(played).worth) == (None, None)
+
+
+def test_what_few_starts_are_worth_is_not_told_as_their_spread_may_be_next_to_nothing_by_chance() -> None:
+    played = list(drawn(LEAST_UNITS, random.Random(1)))
+    assert None not in (factor(played), measured(played).worth)
+    assert (factor(played[2:]), measured(played[2:]).worth) == (None, None)
+    assert measured(played[2:]).adjusted is not None
     assert factor([]) is None
-    assert factor(pairs([(1, 0)] * 4)) is None
-    assert factor(pairs([(1, 0)] * 4, [(0.5, -0.5)] * 4)) is None
-    assert factor(pairs([(1, 1)] * 4, [(0.5, 0.1), (0.2, 0.2), (0.1, 0.6), (0, 0)])) is None
-    assert measured(pairs([(1, 1)] * 4, [(0.5, 0.1), (0.2, 0.2), (0.1, 0.6), (0, 0)])).worth is None
+    assert factor([match._replace(luck=None) for match in played]) is None

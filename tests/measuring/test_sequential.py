@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measuring.multinomial import with_deviations, with_mean
-from measuring.sequential import LEAST_PAIRS, Hypotheses, Pentanomial, RealValued, SequentialTest, pentanomial_llr
+from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, pentanomial_llr
+from measuring.units import LEAST_UNITS
 from protocol.errors import UsageFault
 
 FASTCHESS = [
@@ -107,7 +108,7 @@ def test_skewed_values_weigh_less_than_the_formula_says() -> None:
 
 def test_adjusted_scores_decide_nothing_before_32_pairs() -> None:
     test = RealValued(Hypotheses(h1=0.02))
-    for pair in range(LEAST_PAIRS - 1):
+    for pair in range(LEAST_UNITS - 1):
         test.add(0.6 + pair % 2 / 50)
         assert test.verdict is None
     assert test.llr > test.hypotheses.upper
