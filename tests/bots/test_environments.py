@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -35,6 +36,11 @@ CONFIGS: list[tuple[str, Mapping[str, Any]]] = [
     ("risk-campaign", {"map": "africa", "players": 4, "max_rounds": 5, "deal": "0" * 32}),
     ("risk-campaign", {"map": "south-america", "players": 4, "max_attacks": 20, "max_rounds": 40}),
 ]
+MASKED = {
+    "Observation is not a NumPy array",
+    "Observation space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete",
+}
+"""What PettingZoo warns of where an observation has an action mask, in games of its own too."""
 every_config = pytest.mark.parametrize(("name", "config"), CONFIGS, ids=str)
 
 
@@ -55,14 +61,46 @@ def at_random(seed: int) -> Callable[[np.ndarray], int]:
 
 
 @every_config
-@pytest.mark.filterwarnings("ignore")
-def test_pettingzoo_finds_nothing_wrong(name: str, config: Mapping[str, Any]) -> None:
-    api_test(env(name, config), num_cycles=200)
+def test_pettingzoos_own_test_of_an_environment_finds_nothing_wrong(name: str, config: Mapping[str, Any]) -> None:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        api_test(env(name, config), num_cycles=200)  # raises what is wrong, and warns of what is odd
+    assert {str(each.message) for each in warned} == MASKED
 
 
 @every_config
-def test_the_same_seed_gives_the_same_game(name: str, config: Mapping[str, Any]) -> None:
-    seed_test(lambda: env(name, config), num_cycles=200)
+def test_pettingzoos_own_test_of_seeds_finds_the_same_game_twice(name: str, config: Mapping[str, Any]) -> None:
+    made: list[AECEnv] = []
+
+    def make() -> AECEnv:
+        made.append(env(name, config))
+        return made[-1]
+
+    seed_test(make, num_cycles=200)  # raises where two games differ
+    one, other = (world.unwrapped for world in made)
+    assert one.position == other.position
+
+
+class Unseeded(Environment):
+    """Heeds no seed."""
+
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+        super().reset(None, options)
+
+
+class Forgetful(Environment):
+    """Has rewards of which what agents got in all does not know."""
+
+    def _accumulate_rewards(self) -> None:
+        pass
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pettingzoos_own_tests_refuse_an_environment_that_is_broken() -> None:
+    with pytest.raises(AssertionError, match="Incorrect"):
+        seed_test(lambda: Unseeded("risk-duel"), num_cycles=200)
+    with pytest.raises(AssertionError, match="reward"):
+        api_test(Forgetful("tictactoe"), num_cycles=200)
 
 
 def test_resets_without_a_seed_go_on_from_the_last_one() -> None:
