@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -65,7 +66,7 @@ class Turn:
         return self.clock_ms[self.seat] / 1000 - (time.monotonic() - self.received)
 
 
-class Bot:
+class Bot(ABC):
     """A player. Subclass it, write `choose`, and give an instance to `run`.
 
     `choose` runs in a thread of its own; with more than one slot several matches call it at the same time, so keep
@@ -95,9 +96,9 @@ class Bot:
     def prepare(self, start: Start) -> None:
         """Called in the thinking thread before the bot says it is ready; the match clock does not run yet."""
 
+    @abstractmethod
     def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
         """Your move, as in `turn.legal`, or a `Choice` that carries it."""
-        raise NotImplementedError(f"{type(self).__name__} needs a choose(self, turn) that returns a move")
 
     def rejected(self, rejected: Rejected) -> None:
         """The arena did not accept the move; the client has printed why, and asks `choose` again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -66,9 +67,9 @@ class SearchingBot(Bot):
         """By the name of the game."""
         self._evaluation = None if eval is None else read_one(kind, "eval", eval, NAMES)
 
+    @abstractmethod
     def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
         """The search for games without a kernel."""
-        raise NotImplementedError(f"{type(self).__name__} needs a generic(self, turn) that returns a search")
 
     def deepest(self, kernel: Kernel | None) -> int:
         """How deep to look."""

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from bots.client import connecting
-from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
 from bots.client.run import Client
 from bots.client.settings import Settings
+from bots.reference.random_bot import RandomBot
 from patience import WITHIN
 from protocol.errors import UsageFault
 from protocol.messages import Error, Hello, List, Listing, Ready, Seek
@@ -214,7 +214,7 @@ async def playing(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[...
     tasks = []
 
     def play(url: str, **settings: Any) -> asyncio.Task[int]:
-        client = Client(Bot("mine"), Settings(url=url, game="nim", **settings), "t" * 20)
+        client = Client(RandomBot("mine"), Settings(url=url, game="nim", **settings), "t" * 20)
         tasks.append(asyncio.create_task(client.play()))
         return tasks[-1]
 

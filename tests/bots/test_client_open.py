@@ -13,6 +13,7 @@ from bots.client.conversation import Conversation
 from bots.client.effects import Effect, Say, Stop, WarmUp
 from bots.client.options import from_command_line
 from bots.client.settings import OPEN_SLOTS, Given, Settings, settle
+from bots.reference.random_bot import RandomBot
 from conftest import free_port
 from patience import WITHIN
 from processes import run, serving
@@ -21,13 +22,13 @@ from protocol.errors import UsageFault
 from protocol.games.base import Game
 
 
-class Warm(Bot):
+class Warm(RandomBot):
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         pass
 
 
 def conversation(bot: Bot | None = None, **settings: Any) -> Conversation:
-    return Conversation(bot or Bot("house"), Settings(**{"open": True, "slots": 9, **settings}), "t" * 20)
+    return Conversation(bot or RandomBot("house"), Settings(**{"open": True, "slots": 9, **settings}), "t" * 20)
 
 
 def sought(effects: list[Effect]) -> list[str]:
@@ -97,10 +98,10 @@ def test_a_bot_that_can_play_nothing_stops(script: Any) -> None:
 
 
 def test_it_has_slots_for_its_seeks_and_some_matches_unless_it_says_otherwise() -> None:
-    open_to_all = from_command_line(Bot("house"), ["--open"])
+    open_to_all = from_command_line(RandomBot("house"), ["--open"])
     assert settle(open_to_all).slots == OPEN_SLOTS
     assert settle(open_to_all, Given(slots=2)).slots == 2
-    assert settle(from_command_line(Bot("house"), [])).open is False
+    assert settle(from_command_line(RandomBot("house"), [])).open is False
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from bots.client.bot import Bot
 from bots.client.options import from_command_line
 from bots.client.settings import DEFAULT_URL, Given, from_environment, settle
 from bots.client.values import read_config, read_pairs
+from bots.reference.random_bot import RandomBot
 from protocol.errors import UsageFault
 
 
 def test_the_command_line_goes_before_the_environment_and_that_before_the_code() -> None:
-    command_line = from_command_line(Bot("mine"), ["--url", "ws://a:1", "--matches", "3"])
+    command_line = from_command_line(RandomBot("mine"), ["--url", "ws://a:1", "--matches", "3"])
     environment = from_environment({"ARENA_URL": "ws://b:1", "ARENA_SLOTS": "4", "ARENA_TOKEN": ""})
     settings = settle(command_line, environment, Given(slots=2, game="nim"))
     assert (settings.url, settings.matches, settings.slots, settings.game) == ("ws://a:1", 3, 4, "nim")
@@ -22,7 +22,7 @@ def test_the_command_line_goes_before_the_environment_and_that_before_the_code()
 
 
 def test_without_a_word_a_bot_plays_rated_at_the_local_arena_for_ever() -> None:
-    settings = settle(from_command_line(Bot("mine"), []), from_environment({}))
+    settings = settle(from_command_line(RandomBot("mine"), []), from_environment({}))
     assert (settings.url, settings.matches, settings.slots, settings.rated) == (DEFAULT_URL, None, 1, True)
 
 

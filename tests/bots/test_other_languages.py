@@ -13,10 +13,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bots.client.bot import Bot, Turn
+from bots.client.bot import Turn
 from bots.client.seat import Seat
 from bots.client.thinking import Choose
 from bots.piping.lines import answer, asked, told
+from bots.reference.random_bot import RandomBot
 from commands import REPOSITORY, run
 from patience import WITHIN
 from protocol import messages
@@ -84,7 +85,7 @@ def read() -> Turn:
     """The turn of the document, as a bot is given it."""
     start = msgspec.json.decode(START, type=messages.Start)
     turn = msgspec.convert({**json.loads(TURN), "digest": "0" * 64}, messages.Turn)
-    (work,) = Seat(Bot("mine"), start, 0, load(start.game, start.config), "").turned(turn, 0.0)
+    (work,) = Seat(RandomBot("mine"), start, 0, load(start.game, start.config), "").turned(turn, 0.0)
     assert isinstance(work, Choose)
     return work.turn
 

@@ -427,6 +427,14 @@ def test_a_class_that_is_made_otherwise_is_refused_with_the_way_it_is_made() -> 
         play([Own, First], "nim")
 
 
+def test_a_class_without_a_choose_is_refused_before_anything_is_played() -> None:
+    class Mute(Bot):
+        pass
+
+    with pytest.raises(UsageFault, match=r"mute: Mute\(name, \*\*settings\) can't be made: TypeError\(.* choose"):
+        play([Mute, First], "nim")
+
+
 def test_a_bot_that_can_not_warm_up_is_refused_in_a_line() -> None:
     class Cold(First):
         def warm_up(self, game: object) -> None:

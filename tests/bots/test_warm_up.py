@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 
 from bots.client import warm_up as warm_ups
-from bots.client.bot import Bot
 from bots.client.conversation import Conversation
 from bots.client.run import run
 from bots.client.settings import Settings
 from bots.client.thinking import Choose
 from bots.client.warm_up import warm_up
+from bots.reference.random_bot import RandomBot
 from patience import WITHIN
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 
 
-class Warm(Bot):
+class Warm(RandomBot):
     """Notes whether another process could have begun its warm-up meanwhile."""
 
     def __init__(self, lock: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_bot_whose_warm_up_never_ends_does_not_keep_the_others_for_ever(tmp_pa
 
 
 def test_a_bot_without_a_warm_up_leaves_no_lock(tmp_path: Path) -> None:
-    warm_up(Bot("plain"), None, tmp_path / "cache" / "warm-up.lock")
+    warm_up(RandomBot("plain"), None, tmp_path / "cache" / "warm-up.lock")
     assert not (tmp_path / "cache").exists()
 
 
@@ -91,7 +91,7 @@ class Heard(io.StringIO):
 def test_a_long_warm_up_is_told_while_it_lasts(
     game: Game[Any, Any] | None, what: str, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    class Slow(Bot):
+    class Slow(RandomBot):
         def warm_up(self, game: Game[Any, Any] | None) -> None:
             assert heard.line.wait(WITHIN)
 
@@ -113,7 +113,7 @@ def test_a_quick_warm_up_says_nothing_and_leaves_no_thread(tmp_path: Path, monke
 
 def test_the_game_of_the_warm_up_is_the_one_that_is_played(script: Any) -> None:
     game = load("nim")
-    conversation = Conversation(Bot("mine"), Settings(game="nim"), "t" * 20, game)
+    conversation = Conversation(RandomBot("mine"), Settings(game="nim"), "t" * 20, game)
     conversation.receive(script.welcome(), 0.0)
     conversation.receive(script.start(), 0.0)
     (choose,) = conversation.receive(script.turn(), 0.0)
@@ -125,7 +125,7 @@ def test_the_game_of_the_warm_up_is_the_one_that_is_played(script: Any) -> None:
 def test_a_fault_in_the_warm_up_ends_the_program_with_its_line(
     environ: dict[str, str], heaps: Any, tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:
-    class Faulty(Bot):
+    class Faulty(RandomBot):
         def warm_up(self, game: Game[Any, Any] | None) -> None:
             raise UsageFault(f"heaps {game and game.config['heaps']} will not do")
 
