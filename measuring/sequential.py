@@ -7,6 +7,7 @@ real values, results less luck. Pure.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Literal
 
 from msgspec import Struct
@@ -75,7 +76,7 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
         return 0.5 + self.h0, 0.5 + self.h1
 
 
-class SequentialTest:
+class SequentialTest(ABC):
     """A test under way. Pairs are added in the order of the schedule; what comes after the verdict changes nothing.
 
     `llr` is the log likelihood ratio of h1 to h0 after `pairs` pairs, `verdict` None while neither is accepted.
@@ -102,8 +103,9 @@ class SequentialTest:
             elif self.llr <= self.hypotheses.lower:
                 self.verdict = "h0"
 
+    @abstractmethod
     def _after(self, score: float) -> float:
-        raise NotImplementedError
+        """The log likelihood ratio with one pair more, which `pairs` counts already."""
 
 
 class Pentanomial(SequentialTest):
