@@ -11,6 +11,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+from referee.result import Result, points
+
 LEAST_UNITS = 32
 """Units whose spread is sure enough to go by, to about a quarter: that of fewer may be next to nothing by chance."""
 
@@ -27,6 +29,19 @@ class SideScore(NamedTuple):
     start: Hashable = None
     against: Hashable = None
     seat: int = 0
+
+
+def side_score(result: Result, bot: str, luck: float | None = None, start: Hashable = None) -> SideScore:
+    """A match as one of a bot that sat in it; `luck` is the points that chance gave seat 0 of two."""
+    names = [seat.bot for seat in result.seats]
+    seat = names.index(bot)
+    return SideScore(
+        points=points(result)[seat],
+        luck=luck if luck is None or seat == 0 else -luck,
+        start=start,
+        against=tuple(sorted(name for name in names if name != bot)),
+        seat=seat,
+    )
 
 
 class Unit(NamedTuple):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct, structs
@@ -11,9 +10,9 @@ from msgspec import Struct, structs
 from arena.ratings.standings import TableRow, table
 from measuring.elo import Comparison, compared
 from measuring.scores import Measured, measured
-from measuring.units import SideScore
+from measuring.units import SideScore, side_score
 from protocol.reasons import VOID
-from referee.result import Result, points
+from referee.result import Result
 
 
 class Met(NamedTuple):
@@ -88,16 +87,8 @@ def _duel(found: Measured) -> HeadToHead | None:
     )
 
 
-def _played(bot: str, met: Iterable[Met]) -> Iterable[SideScore]:
-    return chain.from_iterable(_seen(bot, one) for one in met if one.result.reason != VOID)
-
-
-def _seen(bot: str, one: Met) -> Iterable[SideScore]:
-    """The match as one of the bot's, if it is."""
-    names = [seat.bot for seat in one.result.seats]
-    if bot not in names:
-        return
-    seat = names.index(bot)
-    luck = one.luck if one.luck is None or seat == 0 else -one.luck
-    against = tuple(sorted(name for name in names if name != bot))
-    yield SideScore(points=points(one.result)[seat], luck=luck, start=one.start, against=against, seat=seat)
+def _played(bot: str, met: Iterable[Met]) -> Iterator[SideScore]:
+    """The bot's matches among these, but for void ones."""
+    for result, luck, start in met:
+        if result.reason != VOID and any(seat.bot == bot for seat in result.seats):
+            yield side_score(result, bot, luck, start)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from measuring.elo import Comparison, EloDifference, compared, normalised
 from measuring.scores import measured
 from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, Verdict
-from measuring.units import SideScore
+from measuring.units import SideScore, side_score
 from protocol.reasons import FORFEITS, VOID
 from referee.result import Result, points
 
@@ -112,7 +112,8 @@ class Evidence:
         if any(one.result.reason == VOID for one in pair):
             self._left_out += 1
             return
-        seen = [self._seen(one) for one in pair]
+        start = len(self._played) // 2
+        seen = [side_score(one.result, self.bots[0], one.luck, start) for one in pair]
         self._played += seen
         first = [points(one.result)[0] for one in pair]
         self._means.append(sum(one.points for one in seen) / 2)
@@ -121,12 +122,6 @@ class Evidence:
         self._same_seat += first in ([1.0, 1.0], [0.0, 0.0])
         if self._test is not None:
             self._test.add(sum(one.points - (one.luck or 0.0) for one in seen) / 2)
-
-    def _seen(self, one: Sample) -> SideScore:
-        names = [seat.bot for seat in one.result.seats]
-        seat = names.index(self.bots[0])
-        luck = one.luck if one.luck is None or seat == 0 else -one.luck
-        return SideScore(points=points(one.result)[seat], luck=luck, start=len(self._played) // 2, seat=seat)
 
     def findings(self) -> Findings:
         """What is found so far."""
