@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-
-
-def written(moment: datetime) -> str:
-    """A moment in UTC, in ISO 8601 with milliseconds: 2026-01-31T12:00:00.000Z. They sort as times do."""
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class SeatResult(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from bots import Bot, Choice
 from bots.reference.greedy import Greedy
 from bots.reference.perfect import Perfect
 from bots.reference.random_bot import RandomBot
+from machine.times import written
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Clock, Player
@@ -23,7 +24,6 @@ from referee import record as records
 from referee.effects import Deadline, Effect, Expired, Forfeited, MatchEvent, Played, Readied, Resigned, Write
 from referee.match import Match
 from referee.record import Header, RecordedSeat
-from referee.result import written
 from referee.standing import Phase
 from turns import move_of, turn
 

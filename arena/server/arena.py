@@ -33,7 +33,7 @@ from arena.server.session import Action
 from arena.server.settling import Settle, Settling, StoreFirst
 from arena.server.waiting import Sought, agreed
 from arena.store.archive import Archive
-from arena.store.times import utc
+from machine.times import utc
 from protocol.close_codes import RESTARTING
 from protocol.codec import Codec
 from protocol.dice import SEED_BYTES

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 
 from arena.store.archive import Archive
-from arena.store.times import seconds_of
+from machine.times import seconds_of
 from protocol.names import folded
 from referee.result import Result
 

@@ -14,8 +14,8 @@ from msgspec import Struct
 from arena.network.rates import Patience, Rate
 from arena.store.archive import Archive
 from arena.store.store import NameInUse, Registered
-from arena.store.times import utc
 from arena.store.tokens import hash_token, new_token
+from machine.times import utc
 from protocol import error_codes
 from protocol.errors import ArenaFault, BotFault
 from protocol.messages import Hello

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from arena.network.rates import Rate
 from arena.network.wire import Parted
 from arena.store.incidents import Incident
-from arena.store.times import utc
+from machine.times import utc
 from protocol import close_codes, reasons
 from protocol.errors import ArenaFault
 from protocol.messages import MAX_BAD_MESSAGES

@@ -11,7 +11,7 @@ from arena.server.journal import Journal, JournalFault
 from arena.server.runner import Runner
 from arena.store.archive import Archive
 from arena.store.finishing import Finished
-from arena.store.times import utc
+from machine.times import utc
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import Fault
 from protocol.messages import Error

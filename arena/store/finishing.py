@@ -15,7 +15,7 @@ from arena.store import reading, summaries
 from arena.store.browsing import group_of, outcome_of
 from arena.store.luck import MatchLuck
 from arena.store.schema import bots, matches, ratings, records, seats
-from arena.store.times import utc
+from machine.times import utc
 from protocol.digest import canonical
 from protocol.names import folded
 from referee.result import Ratings, Result

@@ -18,8 +18,9 @@ from arena.store.boards import bot_of
 from arena.store.browsing import OUTCOMES, Page, Search
 from arena.store.cursors import cursor, place_of
 from arena.store.schema import matches
+from machine.times import written
 from protocol.errors import UsageFault
-from referee.result import Result, written
+from referee.result import Result
 
 _NEWEST = """
 SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE {chosen}) AS part, json_each((

@@ -26,7 +26,7 @@ from arena.store.luck import MatchLuck
 from arena.store.presence import Presence
 from arena.store.reading import LeaderboardRow
 from arena.store.schema import bots, matches, ratings, records, seats, tournament_id, tournaments
-from arena.store.times import utc
+from machine.times import utc
 from protocol.errors import UsageFault
 from protocol.names import folded
 from referee.result import Ratings, Result

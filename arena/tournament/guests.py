@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from arena.ratings.pairing import Pairing
-from arena.store.times import utc
 from arena.tournament.contestants import Contestant
 from arena.tournament.terms import MOST_WORDS, MatchReport, Terms, write_down
+from machine.times import utc
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 from protocol.launch import PLAYERS, BotSpec

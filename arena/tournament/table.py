@@ -27,11 +27,11 @@ from arena.server.settling import Ended
 from arena.store.archive import Archive
 from arena.store.incidents import Incident
 from arena.store.store import Store
-from arena.store.times import utc
 from arena.tournament.assigning import assigned
 from arena.tournament.contestants import Contestant
 from arena.tournament.door import FixedDoor
 from arena.tournament.terms import MOST_WORDS, Halted, MatchReport, Terms, Words
+from machine.times import utc
 from protocol import launch
 from protocol.close_codes import GOING_AWAY
 from protocol.errors import ArenaFault, Fault

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -17,6 +16,7 @@ from bots.client.loading import make
 from bots.playing.guest import Guest
 from bots.playing.players import bot_of, check_plays, warmed_up
 from bots.playing.table import referee
+from machine.times import utc
 from measuring.luck import Luck, luck_of
 from measuring.values import value_of
 from protocol.digest import canonical
@@ -31,7 +31,7 @@ from referee import reading
 from referee.closing import Closed
 from referee.record import Header, Ply, Record, RecordedSeat, header_of
 from referee.redo import replay
-from referee.result import Result, points, written
+from referee.result import Result, points
 from referee.rules import rules_of
 
 UNTIMED = Clock(bank_ms=10_000, increment_ms=0)
@@ -185,7 +185,7 @@ def _opening(rules: Game[Any, Any], guests: Sequence[Guest], clock: Clock, seed:
         seed=secret,
         pool=None,
         clock=clock,
-        started=written(datetime.now(UTC)),
+        started=utc(),
     )
     return header, secret
 

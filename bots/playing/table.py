@@ -9,10 +9,10 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from contextlib import nullcontext
-from datetime import UTC, datetime
 
 from bots.playing.alarm import Alarm
 from bots.playing.guest import Guest
+from machine.times import utc
 from protocol.messages import FromClient, FromServer, Move, Player, Ready
 from referee.closing import Closed
 from referee.effects import (
@@ -30,7 +30,6 @@ from referee.effects import (
 )
 from referee.match import Match
 from referee.record import Header, public, write_line
-from referee.result import written
 
 GRACE = 0.1
 """Seconds after its deadline at which a bot's code is stopped."""
@@ -69,7 +68,7 @@ class _Table:
                 self._carry_out(self._match.receive(event, self._now))
             for seat in list(self._guests):
                 self._tell(seat, self._match.farewell(seat))
-        result = self._match.result(written(datetime.now(UTC)))
+        result = self._match.result(utc())
         return Closed(result, tuple(self._lines), self._match.footer(result, None))
 
     def _next(self) -> MatchEvent:

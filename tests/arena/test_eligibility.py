@@ -13,7 +13,7 @@ from arena.server.eligibility import DAY, Eligibility
 from arena.store.archive import Archive
 from arena.store.finishing import Finished
 from arena.store.store import Store
-from arena.store.times import seconds_of, utc
+from machine.times import seconds_of, utc
 from referee.result import Result, SeatResult
 
 POOL = "nim/classic"

@@ -12,8 +12,8 @@ import pytest
 from arena.server import identity
 from arena.server.identity import Registration
 from arena.store.database import StoreFailed
-from arena.store.times import utc
 from arena.store.tokens import hash_token
+from machine.times import utc
 
 
 async def test_the_same_name_without_its_token_stays_out(serve: Any) -> None:

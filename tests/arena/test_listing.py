@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from arena.server import listing
-from arena.store.times import utc
+from machine.times import utc
 from protocol.codec import JSON
 from protocol.messages import MAX_SERVER_FRAME, ListedBot, ListedMatch, ListedSeek, Listing
 
