@@ -15,7 +15,7 @@ REFERENCE_BOTS = "bot_arena.bots"
 """The group of entry points in which packages offer bots by name."""
 PLAYERS = "bot_arena.players"
 """The group of entry points in which packages offer to play bots without processes of their own, as `InProcess` of
-referee.closing."""
+referee/in_process.py."""
 
 # The variables of a bot's environment. A tournament sets them for the bots that it starts.
 URL = "ARENA_URL"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,15 +28,6 @@ class Closed(Struct, frozen=True):
     def record(self, ratings: Ratings | None = None) -> bytes:
         """Its record, packed, closed with the ratings that it was given."""
         return pack(self.lines, replace(self.footer, ratings=ratings))
-
-
-class InProcess(Protocol):
-    """Bots that play without processes of their own: what the entry points of `protocol.launch.PLAYERS` make of their
-    specs, the game, and a `say(bot, line)` that is told what an author has to know.
-    """
-
-    def play(self, header: Header, seed: bytes) -> Closed:
-        """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment."""
 
 
 def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:

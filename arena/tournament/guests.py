@@ -15,7 +15,7 @@ from machine.times import utc
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 from protocol.launch import PLAYERS, BotSpec
-from referee.closing import InProcess
+from referee.in_process import InProcess
 
 
 def check(contestants: Sequence[Contestant], game: Game[Any, Any]) -> None:

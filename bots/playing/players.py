@@ -22,11 +22,12 @@ from protocol.errors import Fault, UsageFault
 from protocol.games.base import Game
 from protocol.launch import BotSpec
 from referee.closing import Closed
+from referee.in_process import InProcess
 from referee.record import Header, RecordedSeat
 from referee.rules import rules_of
 
 
-class Players:
+class Players(InProcess):
     """Bots that play one match after the other; they are warmed up for `game` before the first.
 
     `say` is told, with the bot's name, what an author has to know. Raises `UsageFault` where there is no such bot, it
