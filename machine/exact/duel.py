@@ -10,7 +10,6 @@ from typing import Any
 
 from machine.cache import cache_folder
 from machine.exact.duel_shape import Shape, shape_of
-from machine.exact.duel_values import iterate
 from machine.exact.storage import read_values, write_values
 from machine.exact.verdict import Judge, Verdict
 from protocol.errors import UsageFault
@@ -75,7 +74,7 @@ class Table:
 def solve(board: Board, max_troops: int) -> Table:
     """The table of `board`. Raises `UsageFault` where it would be too large, or where nothing is compiled."""
     shape = shape_of(board, max_troops)
-    return Table(board, shape, *iterate(shape))
+    return Table(board, shape, *_solved(shape))
 
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None) -> Table:
@@ -84,9 +83,16 @@ def load_or_solve(board: Board, max_troops: int, folder: Path | None = None) -> 
     path = (cache_folder() if folder is None else folder) / f"duel-{shape.key}"
     found = read_values(path, shape.key)
     if found is None:
-        found = iterate(shape)
+        found = _solved(shape)
         write_values(path, shape.key, *found)
     return Table(board, shape, *found)
+
+
+def _solved(shape: Shape) -> tuple[Any, int]:
+    """The values, and the number of sweeps it took."""
+    from machine.exact.duel_values import iterate  # with numba, over a second: not for a table that is kept
+
+    return iterate(shape)
 
 
 def judge_of(game: Duel) -> Judge:

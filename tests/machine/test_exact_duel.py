@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from machine.compiled import FAST
-from machine.exact import duel, duel_shape, duel_values
+from machine.exact import duel_shape, duel_values
 from machine.exact.duel import Table, load_or_solve, solve
 from machine.exact.duel_shape import shape_of
 from protocol.errors import UsageFault
@@ -229,7 +229,7 @@ def test_a_table_is_read_from_disk_the_second_time_for_every_map_of_its_graph(
 ) -> None:
     first = load_or_solve(named("australia"), 4, tmp_path / "new" / "folder")
     with monkeypatch.context() as patch:
-        patch.delattr(duel, "iterate")
+        patch.delattr(duel_values, "iterate")
         second = load_or_solve(named("south-america"), 4, tmp_path / "new" / "folder")
     assert (second.start, second.sweeps, second.positions) == (first.start, first.sweeps, 9**4)
     for position in some(100, 4, 4, seed=6):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -170,3 +172,11 @@ def test_a_duel_that_is_solved_is_measured_by_its_table() -> None:
 @pytest.mark.skipif(not FAST, reason="numba is not installed")
 def test_a_table_that_takes_minutes_to_solve_is_there_for_who_asks() -> None:
     assert names_of(Duel({"max_troops": 30})) == ("fitted-1", "general-1", "features-1", "exact", "none")
+
+
+@pytest.mark.skipif(not FAST, reason="numba is not installed")
+def test_which_values_there_are_is_known_without_numba() -> None:
+    script = "import sys; from measuring.values import names_of; from protocol.games import load; "
+    script += "print(names_of(load('risk-duel'))[0], 'numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "exact False\n"
