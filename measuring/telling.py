@@ -17,14 +17,20 @@ class _Interval(Protocol):
     def high(self) -> float: ...
 
 
+def points(share: float) -> str:
+    """`0.650`."""
+    return f"{share:z.3f}"
+
+
 def interval(of: _Interval) -> str:
-    """`0.582-0.713`."""
-    return f"{of.low:.3f}-{of.high:.3f}"
+    """`0.582-0.713`; `-0.139 to 0.139` where a minus sign is in it."""
+    low, high = points(of.low), points(of.high)
+    return f"{low} to {high}" if low.startswith("-") else f"{low}-{high}"
 
 
 def share(found: Comparison) -> str:
     """`0.650 (0.582-0.713)`."""
-    return f"{found.score:.3f} ({interval(found)})"
+    return f"{points(found.score)} ({interval(found)})"
 
 
 def elo(found: Comparison) -> str:

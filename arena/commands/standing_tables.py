@@ -9,7 +9,7 @@ from rich.table import Table
 from arena.commands.tables import WIDTH
 from arena.ratings.fared import HeadToHead, Row
 from measuring.elo import Comparison
-from measuring.telling import better, elo_interval, elo_of, games, interval
+from measuring.telling import better, elo_interval, elo_of, games, interval, points
 
 _WIDEST_CELL, _GAP = 9, 2
 
@@ -18,7 +18,7 @@ def standing_table(rows: Sequence[Row]) -> Table:
     """Matches won, drawn and lost, and the share of points; best first."""
     table = _table("#", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
     for row in rows:
-        cells = (row.rank, row.bot, row.played, row.won, row.drawn, row.lost, f"{row.score:.3f}", interval(row))
+        cells = (row.rank, row.bot, row.played, row.won, row.drawn, row.lost, points(row.score), interval(row))
         table.add_row(*map(str, cells), str(row.forfeits))
     return table
 
@@ -28,9 +28,9 @@ def less_luck_table(rows: Sequence[Row]) -> Table:
     known = any(row.worth is not None for row in rows)
     table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if known else []))
     for row in rows:
-        found = ("", "") if row.adjusted is None else (f"{row.adjusted.score:.3f}", interval(row.adjusted))
+        found = ("", "") if row.adjusted is None else (points(row.adjusted.score), interval(row.adjusted))
         worth = [games(row.worth)] if row.worth is not None else []
-        table.add_row(str(row.rank), row.bot, f"{row.score:.3f}", interval(row), *found, *worth)
+        table.add_row(str(row.rank), row.bot, points(row.score), interval(row), *found, *worth)
     return table
 
 
@@ -48,7 +48,7 @@ def duel_table(duels: Iterable[tuple[str, str, HeadToHead]]) -> Table:
 
 
 def _compared(found: Comparison) -> tuple[str, ...]:
-    return f"{found.score:.3f}", interval(found), elo_of(found), elo_interval(found), better(found)
+    return points(found.score), interval(found), elo_of(found), elo_interval(found), better(found)
 
 
 def cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToHead]]) -> Iterator[tuple[str, Table]]:
@@ -70,7 +70,7 @@ def _cross(names: Sequence[str], found: Mapping[str, Mapping[str, Comparison]]) 
 
 def _spread(found: Comparison) -> str:
     half = f"{(found.high - found.low) / 2:.2f}"
-    return f"{found.score:.2f}\n±{half.removeprefix('0')}"
+    return f"{found.score:z.2f}\n±{half.removeprefix('0')}"
 
 
 def shares_table(names: Sequence[str], shares: Mapping[str, Mapping[str, float | None]]) -> Table:

@@ -21,6 +21,20 @@ def test_a_score_is_told_with_its_interval_and_its_elo() -> None:
     assert telling.better(score) == "97.5 %"
 
 
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "said"),
+    [
+        (-0.0001, -0.139, 0.139, "0.000 (-0.139 to 0.139)"),
+        (-0.15, -0.2, -0.1, "-0.150 (-0.200 to -0.100)"),
+        (0.1, -0.0001, 0.2, "0.100 (0.000-0.200)"),
+    ],
+)
+def test_an_interval_that_begins_below_nothing_is_told_in_words(
+    mean: float, low: float, high: float, said: str
+) -> None:
+    assert telling.share(found(mean, low, high)) == said
+
+
 def test_elo_has_no_end_where_a_score_leaves_0_to_1() -> None:
     assert telling.elo(found(0.9, 0.7, 1.01)) == "Elo +382 (+147 to +inf)"
     assert telling.elo(found(0.0, -0.1, 0.2)) == "Elo -inf (-inf to -241)"
