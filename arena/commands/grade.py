@@ -13,7 +13,7 @@ from arena.commands.replay import load, read
 from arena.commands.tables import counted, say
 from arena.replay import grading
 from arena.replay.grading import Grades
-from arena.replay.luck import by_move, in_all, points
+from arena.replay.luck import by_move, in_all, signed
 from protocol.shown import printable
 
 
@@ -24,10 +24,12 @@ def grade(target: str, database: str, *, to_json: bool, value: str | None = None
     if to_json:
         print_line(report)
     else:
-        _print(report)
+        print_grades(report)
 
 
-def _print(report: Grades) -> None:
+def print_grades(report: Grades) -> None:
+    """Print them within 80 columns, unless a terminal is wider."""
+
     def said(text: str) -> Text:
         return Text(printable(text))
 
@@ -38,11 +40,11 @@ def _print(report: Grades) -> None:
         table.add_column(column, justify="left" if column in ("bot", "move", "better") else "right")
     for move in report.moves:
         given = luck.get((move.ply, move.seat))
-        gave = [] if not luck else [""] if given is None else [points(given)]
+        gave = [] if not luck else [""] if given is None else [signed(given)]
         better = ("", "", "")
         if move.gave_away:
-            better = (move.best_notation, f"{move.best_value:+.3f}", f"{move.gave_away:.3f}")
-        worth = f"{move.value:+.3f}"
+            better = (move.best_notation, signed(move.best_value), f"{move.gave_away:.3f}")
+        worth = signed(move.value)
         table.add_row(str(move.ply), said(move.bot), said(move.notation), *gave, worth, *map(said, better))
     console.print(table)
     say(console, "values are expected results, -1 to +1" + ("; luck is in points, 0 to 1" if luck else ""))

@@ -29,13 +29,13 @@ def by_move(luck: Luck | None) -> ByMove:
     return {} if luck is None else {(event.ply, event.seat): event.luck[event.seat] for event in luck.events}
 
 
-def points(luck: float, digits: int = 3) -> str:
-    """`+0.410`: points with their sign, and none of them negative zeros."""
-    return f"{luck:+z.{digits}f}"
+def signed(number: float, digits: int = 3) -> str:
+    """`+0.410`: a number with its sign, which is no minus where only zeros follow."""
+    return f"{number:+z.{digits}f}"
 
 
 def in_all(luck: Luck, bots: Sequence[str]) -> str:
     """What the dice gave everyone, in a sentence; `bots` are named in seat order."""
-    *most, last = (f"{bot} {points(given, 2)}" for bot, given in zip(bots, luck.total, strict=True))
+    *most, last = (f"{bot} {signed(given, 2)}" for bot, given in zip(bots, luck.total, strict=True))
     by = "estimated by" if luck.estimate else "by"
     return f"the dice gave {', '.join(most)} and {last} points, {by} {luck.value}"

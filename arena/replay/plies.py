@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from arena.replay.luck import ByMove, points
+from arena.replay.luck import ByMove, signed
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 from protocol.shown import printable
@@ -61,7 +61,7 @@ def _told(line: Ply | Strike, game: Game[Any, Any], header: Header, luck: ByMove
     told = game.told(event)
     move = game.notation(game.decode_move(event.move)) + (f": {told}" if told else "")
     given = luck.get((event.ply, event.seat))
-    gave = "" if given is None else points(given)
+    gave = "" if given is None else signed(given)
     if info is None:
         return Told(ply, bot, move, gave, left, back)
     value = "" if info.value is None else f"{info.value:.7g}"

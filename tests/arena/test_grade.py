@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from arena.commands.grade import grade
-from arena.replay.grading import Graded, graded
+from arena.commands.grade import grade, print_grades
+from arena.replay.grading import Graded, Grades, graded
 from commands import call
 from machine.compiled import FAST
 from machine.exact.duel import load_or_solve
@@ -124,6 +124,18 @@ def test_the_json_has_every_move_and_the_mean_of_each_seat(tmp_path: Path, capsy
         assert told["seats"][seat] == {"seat": seat, "bot": ("ann", "bob")[seat], "moves": len(lost), "mean": mean}
     first = told["moves"][0]
     assert (first["ply"], first["bot"], first["move"]["do"], first["notation"][:7]) == (0, "ann", "invade", "invade ")
+
+
+def test_a_position_that_is_even_but_for_rounding_is_worth_nothing_and_not_less(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    even, even_too = -1e-9, -2e-9
+    move = Graded(
+        ply=0, seat=0, bot="ann", move={}, notation="this", value=even_too,
+        best={}, best_notation="that", best_value=even, gave_away=even - even_too,
+    )  # fmt: skip
+    print_grades(Grades(match="m-1", game="risk-duel", moves=[move], seats=[]))
+    assert capsys.readouterr().out.splitlines()[1].split() == ["0", "ann", "this", "+0.000", "that", "+0.000", "0.000"]
 
 
 @needs_numba

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arena.replay.document import document
-from arena.replay.luck import by_move, in_all, luck_in, points
+from arena.replay.luck import by_move, in_all, luck_in, signed
 from commands import call
 from golden import make
 from machine.compiled import FAST
@@ -55,7 +55,7 @@ def test_every_move_that_threw_dice_says_what_they_gave_its_bot_and_the_last_lin
     told = {int(line[:3]): line[end - 6 : end].strip() for line in rows if line[end - 6 : end].strip()}
     luck = luck_in(golden(DUEL), "features-1")
     assert luck is not None
-    assert told == {ply: points(given) for (ply, _), given in by_move(luck).items()}
+    assert told == {ply: signed(given) for (ply, _), given in by_move(luck).items()}
     assert lines[-1] == in_all(luck, ["ann", "bob"])
 
 
@@ -79,7 +79,7 @@ def test_who_wants_no_luck_told_names_the_value_none() -> None:
 def test_boards_say_it_where_they_tell_the_move() -> None:
     told = [line for line in show(file_of(DUEL), "--boards", "--value", "features-1").splitlines() if ", luck " in line]
     assert [line.partition(", luck ")[2].split(",")[0] for line in told] == [
-        points(given) for given in by_move(luck_in(golden(DUEL), "features-1")).values()
+        signed(given) for given in by_move(luck_in(golden(DUEL), "features-1")).values()
     ]
 
 
@@ -145,8 +145,8 @@ def test_a_match_in_which_no_dice_were_thrown_yet_has_no_sentence() -> None:
     assert "the dice" not in show(file_of("duel-late"), "--value", "features-1")
 
 
-def test_points_have_a_sign_and_nothing_is_less_than_nothing() -> None:
-    assert [points(0.4104, 2), points(-0.0001, 2), points(-0.25)] == ["+0.41", "+0.00", "-0.250"]
+def test_numbers_have_a_sign_and_nothing_is_less_than_nothing() -> None:
+    assert [signed(0.4104, 2), signed(-0.0001, 2), signed(-0.25)] == ["+0.41", "+0.00", "-0.250"]
     luck = Luck(
         value="exact", estimate=False, events=(ChanceEvent(ply=3, seat=1, luck=(0.4, -0.4)),), total=(0.4, -0.4)
     )
