@@ -6,7 +6,7 @@ lots are their play; a deal is the same for both where starts are paired, and no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -14,10 +14,8 @@ from msgspec import Struct
 from measuring.value import Value
 from measuring.values import value_of
 from protocol.games.base import Game
-from protocol.messages import CHANCE
-from referee.course import Course
-from referee.record import Ply, Record, Strike
-from referee.redo import replay
+from referee.record import Record
+from referee.redo import moves, replay
 
 MOST_STATES = 100_000
 """On the way to the outcomes of a throw, at most: a third of a second. Who plays could make it minutes."""
@@ -49,7 +47,8 @@ def luck_of(record: Record, value: Value | None = None) -> Luck:
     """The luck in a record, by the best value there is if none is given. Raises `BadRecord` as `replay` does."""
     lines = replay(record)
     _, course = next(lines)
-    return luck_along(course.game, value or value_of(course.game), _moves(course.state, lines))
+    plies = ((moved.before, moved.move, moved.after) for moved in moves(course, lines))
+    return luck_along(course.game, value or value_of(course.game), plies)
 
 
 def luck_along(game: Game[Any, Any], value: Value, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
@@ -68,11 +67,3 @@ def luck_along(game: Game[Any, Any], value: Value, plies: Iterable[tuple[Any, An
             events.append(ChanceEvent(ply=game.ply(before), seat=seat, luck=value.luck(before, outcomes, after)))
     total = tuple(sum(event.luck[seat] for event in events) for seat in range(game.seats))
     return Luck(value=value.name, estimate=game.seats > 2, events=tuple(events), total=total)
-
-
-def _moves(before: Any, lines: Iterable[tuple[Ply | Strike | None, Course]]) -> Iterator[tuple[Any, Any, Any]]:
-    """The moves among the lines of a record, each with the state before and after it; `before` the first is given."""
-    for line, course in lines:
-        if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
-            yield before, course.game.decode_move(line.event.move), course.state
-        before = course.state

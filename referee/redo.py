@@ -71,6 +71,24 @@ def redo(
         yield line, course
 
 
+class Moved(NamedTuple):
+    """A seat's move: how it was told, and as the rules have it, with the states around it."""
+
+    event: Event
+    before: Any
+    move: Any
+    after: Any
+
+
+def moves(begun: Course, lines: Iterable[tuple[Ply | Strike | None, Course]]) -> Iterator[Moved]:
+    """The moves of seats in the lines that `replay` goes on with after the course that has just `begun`."""
+    before = begun.state
+    for line, course in lines:
+        if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
+            yield Moved(line.event, before, course.game.decode_move(line.event.move), course.state)
+        before = course.state
+
+
 class Recalled(NamedTuple):
     """What a journal says besides where the match stands."""
 

@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from arena.replay.luck import luck_in
 from machine.exact.judging import judge_of
-from machine.exact.verdict import Judge, Verdict
+from machine.exact.verdict import Verdict
 from measuring.luck import Luck
 from protocol.games.base import Game
-from protocol.messages import CHANCE, Event
-from referee.record import Ply, Record
-from referee.redo import replay
+from protocol.messages import Event
+from referee.record import Record
+from referee.redo import moves, replay
 
 
 class Graded(Struct, frozen=True, kw_only=True):
@@ -63,14 +63,11 @@ def grade(record: Record, value: str | None = None) -> Grades:
 
 def graded(record: Record) -> Iterator[Graded]:
     """Every move of the match. Raises as `grade` does."""
-    judge: Judge | None = None
-    before: Any = None
-    for line, course in replay(record):
-        judge = judge or judge_of(course.game)
-        if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
-            move = course.game.decode_move(line.event.move)
-            yield _graded(record, course.game, line.event, move, judge(before, move))
-        before = course.state
+    lines = replay(record)
+    _, course = next(lines)
+    judge = judge_of(course.game)
+    for moved in moves(course, lines):
+        yield _graded(record, course.game, moved.event, moved.move, judge(moved.before, moved.move))
 
 
 def _graded(record: Record, game: Game[Any, Any], event: Event, move: Any, verdict: Verdict) -> Graded:
