@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist, fmean, pvariance
+from statistics import fmean, pvariance
 
 from msgspec import Struct
 
-from measuring.scores import Estimate
+from measuring.scores import Z95, Estimate
 
 NORMALISED = 800 / math.log(10)
 """Normalised Elo of a mean one standard deviation of a game above one half."""
-_Z95 = NormalDist().inv_cdf(0.975)
 
 
 class EloDifference(Struct, frozen=True, kw_only=True):
@@ -72,5 +71,5 @@ def normalised(pairs: Sequence[float]) -> EloDifference | None:
     if len(pairs) < 2 or not (spread := math.sqrt(2 * pvariance(pairs))):
         return None
     elo = NORMALISED * (fmean(pairs) - 0.5) / spread
-    error = _Z95 * NORMALISED / math.sqrt(2 * len(pairs))
+    error = Z95 * NORMALISED / math.sqrt(2 * len(pairs))
     return EloDifference(elo=elo, low=elo - error, high=elo + error)

@@ -13,7 +13,8 @@ from measuring.saving import worth_of
 from measuring.units import SideScore, Strata, stratified
 
 _NORMAL = NormalDist()
-_Z95 = _NORMAL.inv_cdf(0.975)
+Z95 = _NORMAL.inv_cdf(0.975)
+"""How many standard errors a 95 % interval goes to either side of a normal mean."""
 _EQUAL = 1e-9
 """A standard error below which all units are taken as equal: what is left is rounding."""
 
@@ -76,8 +77,8 @@ def _score(strata: Strata) -> Estimate:
     error = math.sqrt((within + added) / ((count + 3) * (count + 4)))
     return Estimate(
         mean=mean,
-        low=max(0.0, middle - _Z95 * error),
-        high=min(1.0, middle + _Z95 * error),
+        low=max(0.0, middle - Z95 * error),
+        high=min(1.0, middle + Z95 * error),
         error=error,
         superiority=_NORMAL.cdf((middle - 0.5) / error),
     )

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from measuring.scores import Z95
 from protocol.reasons import FORFEITS, RESIGNED, VOID
 from referee.result import Result, points
-
-Z95 = 1.959963984540054
 
 
 class TableRow(Struct, frozen=True, kw_only=True):
