@@ -52,18 +52,23 @@ def luck_of(record: Record, value: Value | None = None) -> Luck:
 
 
 def luck_along(game: Game[Any, Any], value: Value, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
-    """The luck in moves, each with the state before and after it.
-
-    Throws with too many ways to go through are left out: which they are is known before, so that gives no bias.
-    """
+    """The luck in moves, each with the state before and after it; what `luck_at` leaves out is no event."""
     events = []
     for before, move, after in plies:
-        if game.cost(before, move) > MOST_STATES:
-            continue
-        outcomes = game.outcomes(before, move)
-        if len(outcomes) > 1:
+        luck = luck_at(game, value, before, move, after)
+        if luck is not None:
             seat = game.to_move(before)
             assert seat is not None
-            events.append(ChanceEvent(ply=game.ply(before), seat=seat, luck=value.luck(before, outcomes, after)))
+            events.append(ChanceEvent(ply=game.ply(before), seat=seat, luck=luck))
     total = tuple(sum(event.luck[seat] for event in events) for seat in range(game.seats))
     return Luck(value=value.name, estimate=game.seats > 2, events=tuple(events), total=total)
+
+
+def luck_at(game: Game[Any, Any], value: Value, before: Any, move: Any, after: Any) -> tuple[float, ...] | None:
+    """What the dice of one move gave each seat, in points; None where none were thrown, and where there are too many
+    ways to go through: which throws these are is known before, so to leave them out gives no bias.
+    """
+    if game.cost(before, move) > MOST_STATES:
+        return None
+    outcomes = game.outcomes(before, move)
+    return value.luck(before, outcomes, after) if len(outcomes) > 1 else None

@@ -14,6 +14,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from bots.environments.encodings import encoding_of
+from measuring.luck import luck_at
 from measuring.value import Nothing
 from measuring.values import value_of
 from protocol.dice import SEED_BYTES, Dice
@@ -128,8 +129,8 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         self._clear_rewards()
         before, move = self.position, self._moves[number]
         self._arrive(self.rules.apply(before, move, self._dice(self.rules.ply(before)))[0])
-        if self._value is not None and len(outcomes := self.rules.outcomes(before, move)) > 1:
-            luck = self._value.luck(before, outcomes, self.position)
+        luck = None if self._value is None else luck_at(self.rules, self._value, before, move, self.position)
+        if luck is not None:
             for agent in self.agents:
                 self.rewards[agent] -= REWARD_OF_A_POINT * luck[self._seats[agent]]
         self._accumulate_rewards()
