@@ -43,12 +43,15 @@ class Luck(Struct, frozen=True, kw_only=True):
     total: tuple[float, ...]
 
 
-def luck_of(record: Record, value: Value | None = None) -> Luck:
-    """The luck in a record, by the best value there is if none is given. Raises `BadRecord` as `replay` does."""
+def luck_of(record: Record, value: Value | str | None = None) -> Luck:
+    """The luck in a record, by a value, by the one of that name, or by the best there is.
+
+    Raises `UsageFault` as `value_of` does, and `BadRecord` as `replay`.
+    """
     lines = replay(record)
     _, course = next(lines)
-    plies = ((moved.before, moved.move, moved.after) for moved in moves(course, lines))
-    return luck_along(course.game, value or value_of(course.game), plies)
+    by = value if isinstance(value, Value) else value_of(course.game, value)
+    return luck_along(course.game, by, ((moved.before, moved.move, moved.after) for moved in moves(course, lines)))
 
 
 def luck_along(game: Game[Any, Any], value: Value, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
@@ -21,10 +20,8 @@ from arena.store.luck import MatchLuck
 from arena.store.store import Store
 from arena.store.store import upgrade as upgrade_file
 from measuring.luck import luck_of
-from measuring.value import Value
-from measuring.values import names_of, value_of
+from measuring.values import names_of
 from protocol.errors import ArenaFault, BadRecord
-from protocol.games.base import Game
 from protocol.shown import printable
 from referee import reading
 from referee.record import Record
@@ -86,15 +83,9 @@ def _of_luck(record: Record, luck: MatchLuck) -> Iterator[str]:
     """What the luck should be, where it is by a value that this version has."""
     game = rules_of(record.header.game, record.header.config)
     if luck.value in names_of(game):
-        found = luck_of(record, _value(game, luck.value)).total[0]
+        found = luck_of(record, luck.value).total[0]
         if abs(found - luck.points) > CLOSE:
             yield f"its luck is {luck.points!r} by {luck.value}, from the record it is {found!r}"
-
-
-@lru_cache(maxsize=4)
-def _value(game: Game[Any, Any], name: str) -> Value:
-    """A value that takes time to make, for all matches of a config."""
-    return value_of(game, name)
 
 
 @contextmanager

@@ -26,11 +26,10 @@ from machine.crew.workers import Crew
 from machine.prctl import keep_private
 from measuring.luck import luck_of
 from measuring.value import Nothing
-from measuring.values import names_of, value_of
+from measuring.values import names_of
 from protocol.reasons import VOID
 from referee.reading import read
 from referee.result import Result
-from referee.rules import rules_of
 
 
 def run(options: Options) -> None:
@@ -71,9 +70,7 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
     for match in sorted(counted_in - luck.keys()):
         body = store.record(match)
         if body is not None:
-            record = read(body, match)
-            game = rules_of(record.header.game, record.header.config)
-            anew[match] = MatchLuck(value, luck_of(record, value_of(game, value)).total[0])
+            anew[match] = MatchLuck(value, luck_of(read(body, match), value).total[0])
     store.keep_luck(anew)
     return value, {match: noted.points for match, noted in (luck | anew).items()}
 

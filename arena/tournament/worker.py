@@ -17,7 +17,6 @@ from arena.tournament.hall import hall
 from arena.tournament.terms import Halted, MatchReport, Terms
 from machine.sources import digest_of_all
 from measuring.luck import luck_of
-from measuring.values import value_of
 from protocol import VERSION
 from protocol.errors import ArenaFault, Fault
 from protocol.reasons import VOID
@@ -48,7 +47,7 @@ def referee(terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Halt
         with _playing(terms) as play:
             for match in matches:
                 reply = play(match)
-                done.append(_measured(reply, terms, match) if isinstance(reply, MatchReport) else reply)
+                done.append(_measured(reply, terms.value) if isinstance(reply, MatchReport) else reply)
                 if isinstance(reply, Halted):
                     break
     except Fault as fault:
@@ -95,11 +94,10 @@ def _print_to(log: Path) -> None:
             raise ArenaFault(f"the log {log} can't be written: {exc.strerror}") from exc
 
 
-def _measured(report: MatchReport, terms: Terms, match: Pairing) -> MatchReport:
+def _measured(report: MatchReport, value: str | None) -> MatchReport:
     """With its luck, where that is asked for."""
     closed = report.closed
-    if terms.value is None or closed.result.reason == VOID:
+    if value is None or closed.result.reason == VOID:
         return report
-    value = value_of(terms.plan.game_of(match), terms.value)
     luck = luck_of(read(b"".join((*closed.lines, write_line(closed.footer))), closed.result.match), value)
     return report._replace(luck=MatchLuck(luck.value, luck.total[0]))

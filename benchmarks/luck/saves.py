@@ -25,7 +25,6 @@ from measuring.saving import factor
 from measuring.scores import Estimate, measured
 from measuring.units import SideScore
 from measuring.values import value_of
-from protocol.games import load
 
 SEED = "saves-1"
 """Of games that no fit played."""
@@ -100,10 +99,8 @@ def _by_words(row: Row, starts: Sequence[int]) -> Iterator[tuple[Score, Score]]:
 
 def _in_order(row: Row, starts: Sequence[int], order: int) -> Iterator[Score]:
     words = row.bots[::-1] if order else row.bots
-    rules = load(row.game, row.config)
-    values = [value_of(rules, name) for name in row.values]
     for played in play_all(words, row.game, [f"{SEED}/{start}/{order}" for start in starts], config=row.config):
-        yield played.points[order], tuple(luck_of(played.record, value).total[order] for value in values)
+        yield played.points[order], tuple(luck_of(played.record, name).total[order] for name in row.values)
 
 
 def report(row: Row, crew: Crew, share: float) -> None:

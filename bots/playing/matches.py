@@ -18,7 +18,6 @@ from bots.playing.players import bot_of, check_plays, warmed_up
 from bots.playing.table import referee
 from machine.times import utc
 from measuring.luck import Luck, luck_of
-from measuring.values import value_of
 from protocol.digest import canonical
 from protocol.errors import UsageFault
 from protocol.games import load
@@ -76,8 +75,7 @@ class Played:
 
     def luck(self, value: str | None = None) -> Luck:
         """What chance gave each seat, by the value called so or by the best there is. Raises `UsageFault`."""
-        header = self.record.header
-        return luck_of(self.record, value_of(rules_of(header.game, header.config), value))
+        return luck_of(self.record, value)
 
 
 def play(

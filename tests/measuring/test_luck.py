@@ -115,7 +115,7 @@ def test_a_record_has_the_luck_of_its_moves(name: str) -> None:
             plies.append((before, game.decode_move(event.move), course.state))
         before = course.state
     for value in (value_of(game, name) for name in names_of(game)):
-        assert luck_of(record, value) == luck_along(game, value, plies)
+        assert luck_of(record, value) == luck_of(record, value.name) == luck_along(game, value, plies)
 
 
 @pytest.mark.parametrize("ends", [{"leaves": 10}, {"late": 10}], ids=["resigned", "late"])
