@@ -1,1 +1,1 @@
-"""What this machine does for both sides: loops compiled, tables kept on disk, files that a command line names."""
+"""What this machine does for both sides: loops compiled, tables kept, work spread, programs run, files in and out."""
