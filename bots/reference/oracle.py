@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
-from machine.exact.duel import Table, load_or_solve
+from machine.exact.duel import Table, table_of
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
-from protocol.games.risk.board import Board
 from protocol.games.risk.duel import Duel
 from protocol.messages import Start
 
@@ -43,9 +41,4 @@ class Oracle(Bot):
 def table_for(rules: Game[Any, Any]) -> Table:
     """The table of a risk-duel. Raises `UsageFault` where there can be none."""
     assert isinstance(rules, Duel)
-    return _table(rules.map, rules.max_troops)
-
-
-@lru_cache(maxsize=4)
-def _table(board: Board, max_troops: int) -> Table:
-    return load_or_solve(board, max_troops)
+    return table_of(rules.map, rules.max_troops)

@@ -5,6 +5,7 @@ The tables are kept on disk.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,12 @@ def load_or_solve(board: Board, max_troops: int, folder: Path | None = None) -> 
         found = _solved(shape)
         write_values(path, shape.key, *found)
     return Table(board, shape, *found)
+
+
+@lru_cache(maxsize=4)
+def table_of(board: Board, max_troops: int) -> Table:
+    """As `load_or_solve`, and held in memory for whoever asks again in this process."""
+    return load_or_solve(board, max_troops)
 
 
 def _solved(shape: Shape) -> tuple[Any, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from machine.exact.duel import can_judge, load_or_solve
+from machine.exact.duel import can_judge, table_of
 from measuring.risk import fitted
 from measuring.risk.features import measure
 from measuring.risk.fitted import Coefficients, Constants, Fitted
@@ -55,7 +55,7 @@ def _fits(game: Duel | Campaign) -> Makers:
 
 def exact(game: Duel) -> Value:
     """By the table of exact play, which ignores the ply limit."""
-    table = _table(game.map, game.max_troops)
+    table = table_of(game.map, game.max_troops)
 
     def worths(position: Position) -> Worths:
         mover = (1 + table.value(position)) / 2
@@ -88,4 +88,3 @@ def _elsewhere(game: str) -> Coefficients | None:
 
 
 _read = cache(fitted.read)
-_table = lru_cache(maxsize=4)(load_or_solve)
