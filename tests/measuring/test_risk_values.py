@@ -163,6 +163,7 @@ def test_coefficients_are_general_on_every_map_and_the_maps_own_at_home() -> Non
     assert (own.value, general.value) == ("fitted-1", "general-1")
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("game", "config", "count", "factor"),
     [

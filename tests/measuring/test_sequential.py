@@ -194,6 +194,7 @@ def seats(chance: random.Random, mean: float) -> float:
     return fmean(float(chance.random() < mean + edge) for edge in (0.4, -0.4))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("of", "draw", "h1"),
     [
