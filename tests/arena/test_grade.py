@@ -24,11 +24,6 @@ needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
 DUEL = {"map": "australia", "max_troops": 4, "max_plies": 40}
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 def played(table: Table, *moves: dict[str, Any]) -> Table:
     for move in moves:
         table.play(move)

@@ -23,11 +23,6 @@ needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
 DUEL, NO_DICE, THREE_SEATS = "duel-south-america", "campaign-deterministic", "campaign-drop-out"
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 def file_of(name: str) -> str:
     return str(make.HERE / f"{name}.jsonl")
 

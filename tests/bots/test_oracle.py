@@ -13,6 +13,7 @@ from bots.client.bot import Choice, GiveUp, Turn, seeded
 from bots.reference.oracle import Oracle, table_for
 from commands import run
 from machine.compiled import FAST
+from machine.exact import duel
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load
@@ -22,11 +23,6 @@ from protocol.messages import Clock, Player, Start
 
 pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
 SMALL = load("risk-duel", {"map": "australia", "max_troops": 4})
-
-
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 def turn(rules: Game[Any, Any], state: Position, seed: str) -> Turn:
@@ -97,10 +93,14 @@ def test_the_oracle_scores_no_worse_than_its_table_predicts_and_well_against_ran
     assert mean(results) > 0.2
 
 
-def test_the_oracle_warms_up_with_the_preset_where_no_game_is_named(tmp_path: Path) -> None:
+def test_the_oracle_warms_up_with_the_preset_where_no_game_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duel, "cache_folder", lambda: tmp_path)
+    duel.table_of.cache_clear()
     Oracle("oracle").warm_up(None)
     assert table_for(load("risk-duel")).positions == 194_481
-    assert [path.stat().st_size > 8 * 194_481 for path in (tmp_path / "bot-arena").iterdir()] == [True]
+    assert [path.stat().st_size > 8 * 194_481 for path in tmp_path.iterdir()] == [True]
 
 
 def test_a_map_that_is_too_large_ends_the_warm_up_and_costs_the_match() -> None:
