@@ -21,7 +21,7 @@ from bots.tuning.weights import read_weights
 from machine.arguments import read_value
 from machine.crew.workers import Crew, processes, spread
 from measuring.luck import luck_along, luck_of
-from measuring.saving import factor
+from measuring.saving import Factor, factor
 from measuring.scores import Estimate, measured
 from measuring.units import SideScore
 from measuring.values import value_of
@@ -118,12 +118,19 @@ def report(row: Row, crew: Crew, share: float) -> None:
         assert told.adjusted is not None
         mean = [fmean(lucks[at] for _, lucks in played[start]) for start in range(starts)]
         z = fmean(mean) / (stdev(mean) / math.sqrt(starts))
-        ratio = ("-", "-") if saved is None else (f"{saved.factor:.1f}", f"{saved.low:.1f}-{saved.high:.1f}")
-        print(LINE.format(row.name, value, 2 * starts, _told(told.score), _told(told.adjusted), *ratio, f"{z:+.1f}"))
+        estimates = _told(told.score), _told(told.adjusted)
+        print(LINE.format(row.name, value, 2 * starts, *estimates, *_saved(saved), f"{z:+.1f}"))
 
 
 def _told(estimate: Estimate) -> str:
     return f"{estimate.mean:.4f} ±{(estimate.high - estimate.low) / 2:.4f}"
+
+
+def _saved(saved: Factor | None) -> tuple[str, str]:
+    """The factor and its interval."""
+    if saved is None:
+        return "-", "-"
+    return f"{saved.factor:.1f}", f"{saved.low:.1f}-{'inf' if saved.high is None else f'{saved.high:.1f}'}"
 
 
 def main() -> None:
