@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -27,47 +28,70 @@ EXAMPLES = REPOSITORY / "docs" / "examples"
 DOCUMENT = (REPOSITORY / "docs" / "other-languages.md").read_text()
 START, TURN, BARE, MOVE, REJECTED, END = re.findall(r"```json\n(.*)\n```", DOCUMENT)
 PIPE = f"{sys.executable} -m bots pipe --"
+COMPILERS = {"sh": "sh", "c": "gcc", "java": "javac", "go": "go"}
+HERE = [language for language, compiler in COMPILERS.items() if shutil.which(compiler)]
 
 
-def built(tmp_path: Path, *command: str) -> None:
-    """Compile an example; without the compiler the test is skipped, in CI it fails."""
-    if shutil.which(command[0]) is None:
-        if os.environ.get("CI"):
-            pytest.fail(f"{command[0]} is not installed")
-        pytest.skip(f"{command[0]} is not installed")
-    cache = {"GOCACHE": str(tmp_path / "cache")}
-    subprocess.run(command, cwd=EXAMPLES, check=True, timeout=WITHIN, env={**os.environ, **cache})
+def needed(language: str) -> None:
+    """Without the compiler of a language its test is skipped, in CI it fails."""
+    if language not in HERE:
+        missing = f"{COMPILERS[language]} is not installed"
+        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
 
 
-def program(language: str, tmp_path: Path) -> str:
-    """The words that run the example in this language."""
-    match language:
-        case "c":
-            built(tmp_path, "gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-o", f"{tmp_path}/legal", "legal.c")
-            return f"{tmp_path}/legal"
-        case "java":
-            built(tmp_path, "javac", "-Xlint:all", "-Werror", "-d", str(tmp_path), "Legal.java")
-            return f"java -cp {tmp_path} Legal"
-        case "go":
-            built(tmp_path, "go", "build", "-o", f"{tmp_path}/clever", "clever.go")
-            return f"{tmp_path}/clever"
-    return f"{EXAMPLES}/legal.sh"
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The words that run the example in each language whose compiler is here."""
+    folder = tmp_path_factory.mktemp("built")
+    commands = {
+        "c": ("gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-o", f"{folder}/legal", "legal.c"),
+        "java": ("javac", "-Xlint:all", "-Werror", "-d", str(folder), "Legal.java"),
+        "go": ("go", "build", "-o", f"{folder}/clever", "clever.go"),
+    }
+    environ = {**os.environ, "GOCACHE": f"{folder}/cache"}
+    for language in commands.keys() & HERE:
+        subprocess.run(commands[language], cwd=EXAMPLES, check=True, timeout=WITHIN, env=environ)
+    words = {
+        "sh": f"{EXAMPLES}/legal.sh",
+        "c": f"{folder}/legal",
+        "java": f"java -cp {folder} Legal",
+        "go": f"{folder}/clever",
+    }
+    return {language: words[language] for language in HERE}
 
 
-@pytest.mark.parametrize("language", ["sh", "c", "java", "go"])
-def test_an_example_plays_legal_moves_to_the_end(language: str, tmp_path: Path) -> None:
-    words = [f"mine={PIPE} {program(language, tmp_path)}", "random", "--game", "risk-campaign"]
-    done = run("arena", "tournament", *words, "--data", f"{tmp_path}/data")
+class Played(NamedTuple):
+    """What a tournament printed, and the folder that it leaves."""
+
+    table: str
+    data: Path
+
+
+@pytest.fixture(scope="module")
+def played(programs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """A match of each example against the bot `random`."""
+    data = tmp_path_factory.mktemp("played")
+    bots = [f"{language}={PIPE} {program}" for language, program in programs.items()]
+    words = ["random", *bots, "--format", "gauntlet", "--game", "risk-campaign", "--data", str(data)]
+    done = run("arena", "tournament", *words)
     assert done.returncode == 0, done.stderr
-    played = re.search(r"^\d +mine +1 .* (\d+)$", done.stdout, re.MULTILINE)
-    assert played is not None, done.stdout
-    assert played[1] == "0", "forfeits"
-    assert "mine: " not in "".join(log.read_text() for log in Path(tmp_path, "data").rglob("mine*.log"))
+    return Played(done.stdout, data)
 
 
-def test_the_clever_one_plays_nim_by_its_theory(tmp_path: Path) -> None:
-    clever = program("go", tmp_path)
-    done = subprocess.run([clever], input=f"{START}\n{TURN}\n", capture_output=True, text=True, timeout=WITHIN)
+@pytest.mark.parametrize("language", COMPILERS)
+def test_an_example_plays_legal_moves_to_the_end(language: str, played: Played) -> None:
+    needed(language)
+    row = re.search(rf"^\d +{language} +1 .* (\d+)$", played.table, re.MULTILINE)
+    assert row is not None, played.table
+    assert row[1] == "0", "forfeits"
+    (log,) = played.data.rglob(f"{language}.log")
+    assert f"{language}: " not in log.read_text()
+
+
+def test_the_clever_one_plays_nim_by_its_theory(programs: dict[str, str]) -> None:
+    needed("go")
+    words = [programs["go"]]
+    done = subprocess.run(words, input=f"{START}\n{TURN}\n", capture_output=True, text=True, timeout=WITHIN)
     assert json.loads(done.stdout) == {"heap": 1, "take": 1}, "of 1 and 2 it leaves 1 and 1"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from bots.client.bot import Choice, GiveUp, Turn, seeded
+from bots.piping import program
 from bots.piping.lines import asked
 from bots.piping.piped import Piped
 from commands import descendants, ends
@@ -251,7 +252,10 @@ def test_a_program_does_not_see_the_token(
     assert capfd.readouterr().err == ""
 
 
-def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(start: messages.Start) -> None:
+def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(
+    start: messages.Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "KILL_WITHIN", 0.1)
     before = set(descendants(os.getpid()))
     with piped(PLAYS, start):
         (keeper, *others) = [pid for pid in descendants(os.getpid()) if pid not in before]
