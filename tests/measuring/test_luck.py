@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from golden import make
 from machine.compiled import FAST
-from measuring.luck import Luck, luck_along, luck_of
+from measuring.luck import MOST_STATES, Luck, luck_along, luck_of
 from measuring.values import names_of, value_of
 from protocol.dice import Dice
 from protocol.errors import BadRecord, UsageFault
@@ -89,12 +89,12 @@ def test_a_territory_taken_is_the_attackers_luck_and_one_held_the_defenders() ->
         assert luck_along(DUEL, value, [(CROSSED, move, held)]).total[0] < 0
 
 
-@pytest.mark.parametrize(("troops", "measured"), [(300, 1), (5000, 0)])
+@pytest.mark.parametrize(("units", "measured"), [(400, 1), (401, 0)])
 def test_a_battle_that_is_too_large_to_go_through_is_left_out_before_its_dice_are_looked_at(
-    troops: int, measured: int
+    units: int, measured: int
 ) -> None:
-    before = AT_WAR._replace(troops=(3, troops + 1, troops, 3))
-    move = Attack(2, 1, troops)
+    before = AT_WAR._replace(troops=(3, units + 1, MOST_STATES // 400, 3))
+    move = Attack(2, 1, units)
     after = CAMPAIGN.apply(before, move, Dice(b"dice", 9))[0]
     assert len(luck_along(CAMPAIGN, value_of(CAMPAIGN), [(before, move, after)]).events) == measured
 

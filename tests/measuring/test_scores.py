@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
-from statistics import fmean, stdev, variance
+from statistics import NormalDist, fmean, stdev, variance
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring import saving
+from measuring import saving, student
 from measuring.saving import factor
 from measuring.scores import Estimate, Measured, measured
-from measuring.units import LEAST_UNITS, SideScore
+from measuring.units import LEAST_UNITS, SideScore, side_score
+from seasons import result
 
 
 def pairs(points: list[tuple[float, float]], luck: list[tuple[float, float]] | None = None) -> list[SideScore]:
@@ -54,6 +55,19 @@ def test_the_unit_is_a_start_with_the_mean_of_its_matches() -> None:
     within = stdev(widened) ** 2
     assert score_of(found).error == pytest.approx(math.sqrt(within / 7))
     assert score_of(found).low == pytest.approx(3.75 / 7 - 1.96 * math.sqrt(within / 7), abs=1e-4)
+    above = (3.75 / 7 - 0.5) / math.sqrt(within / 7)
+    assert score_of(found).superiority == pytest.approx(NormalDist().cdf(above))
+    two = measured(pairs([(1, 0), (1, 1)]))
+    assert score_of(two).error == pytest.approx(stdev([0.5, 1, 0, 0, 1, 1]) / math.sqrt(6))
+
+
+def test_a_match_is_that_of_each_side() -> None:
+    drawn, won = result("m1", ranks=(1, 1)), result("m2", ranks=(1, 2))
+    assert side_score(drawn, "ann") == SideScore(0.5, None, None, ("bob",), 0)
+    assert side_score(won, "ann", 0.3, 7) == SideScore(1.0, 0.3, 7, ("bob",), 0)
+    assert side_score(won, "bob", 0.3, 7) == SideScore(0.0, -0.3, 7, ("ann",), 1)
+    three = result("m3", ("cid", "bob", "ann"), (1, 2, 3))
+    assert side_score(three, "bob") == SideScore(0.5, None, None, ("ann", "cid"), 1)
 
 
 def test_the_adjusted_score_has_students_interval_over_pairs() -> None:
@@ -62,6 +76,18 @@ def test_the_adjusted_score_has_students_interval_over_pairs() -> None:
     assert found.mean == pytest.approx(fmean(means))
     assert found.high - found.mean == pytest.approx(4.3027 * stdev(means) / math.sqrt(3), rel=1e-4)
     assert found.mean - found.low == pytest.approx(found.high - found.mean)
+    assert found.error == pytest.approx(stdev(means) / math.sqrt(3))
+    assert found.superiority == pytest.approx(student.cdf((found.mean - 0.5) / found.error, 2))
+
+
+def test_strata_that_spread_unequally_have_satterthwaites_degrees_of_freedom() -> None:
+    less_luck = {"b": [0.1, 0.9, 0.4, 0.8], "c": [0.55, 0.45]}
+    played = [SideScore(adjusted, 0.0, None, against) for against, each in less_luck.items() for adjusted in each]
+    found = adjusted_of(measured(played))
+    parts = [(len(each) / 6) ** 2 * variance(each) / len(each) for each in less_luck.values()]
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / 3 + parts[1] ** 2)
+    assert found.error == pytest.approx(math.sqrt(sum(parts)))
+    assert found.high - found.mean == pytest.approx(student.reach(freedom) * found.error)
 
 
 def test_adjusted_scores_may_leave_0_to_1() -> None:
@@ -86,11 +112,15 @@ def test_no_match_says_nothing_and_one_almost_nothing() -> None:
     assert adjusted_of(two).high - adjusted_of(two).low > 0.5
 
 
-@pytest.mark.parametrize(("starts", "width"), [(2, 1.0), (30, 0.15), (1000, 0.004)])
-def test_equal_units_leave_room_for_some_that_are_not(starts: int, width: float) -> None:
+@pytest.mark.parametrize("starts", [2, 30, 1000])
+def test_equal_units_leave_room_for_some_that_are_not(starts: int) -> None:
     found = adjusted_of(measured(pairs([(1, 0)] * starts, [(0.5, -0.5)] * starts)))
     assert (found.mean, found.superiority) == (0.5, 0.5)
-    assert found.high - found.low > width
+    missed = 1 - 0.05 ** (1 / starts)
+    assert (found.low, found.high) == pytest.approx((0.5 - missed, 0.5 + missed))
+    better = adjusted_of(measured(pairs([(1, 0)] * starts, [(0.4, -0.6)] * starts)))
+    reach = student.reach(starts - 1)
+    assert better.superiority == pytest.approx(student.cdf(0.1 / (missed / reach), starts - 1))
 
 
 def test_what_differs_between_opponents_and_seats_is_in_no_interval() -> None:
@@ -161,6 +191,15 @@ def test_the_factor_is_of_single_games_to_pairs_less_luck() -> None:
     assert found is not None
     assert found.factor == pytest.approx(single / (2 * variance(means)))
     assert measured(played).worth == pytest.approx(found.factor * 800)
+
+
+def test_draws_vary_less_than_wins_and_losses() -> None:
+    points, luck = [(1, 0.5), (0.5, 0), (0, 0.5), (1, 1)], [(0.4, 0.1), (0, -0.4), (-0.5, 0.1), (0.3, 0.6)]
+    played = pairs(points * 8, luck * 8)
+    means = [fmean(m.points - (m.luck or 0) for m in played[at : at + 2]) for at in range(0, len(played), 2)]
+    found = factor(played)
+    assert found is not None
+    assert found.factor == pytest.approx(variance([match.points for match in played]) / (2 * variance(means)))
 
 
 @pytest.mark.no_cover

@@ -47,14 +47,17 @@ def test_a_difference_that_is_next_to_nothing_is_not_less_than_nothing() -> None
     assert telling.elo_of(found(0.4999, 0.4, 0.6)) == "+0"
 
 
-@pytest.mark.parametrize(("chance", "said"), [(0.99999, "> 99.9"), (0.0000001, "< 0.1"), (0.5, "50.0")])
+@pytest.mark.parametrize(
+    ("chance", "said"),
+    [(0.99999, "> 99.9"), (0.999, "99.9"), (0.5, "50.0"), (0.005, "0.5"), (0.001, "0.1"), (0.0000001, "< 0.1")],
+)
 def test_nothing_is_certain(chance: float, said: str) -> None:
     assert telling.better(found(0.5, 0.4, 0.6, chance)) == f"{said} %"
 
 
 @pytest.mark.parametrize(
     ("count", "said"),
-    [(4391.2, "4,400"), (95.7, "96"), (101.0, "100"), (1_397_014.5, "1,400,000"), (9.6, "10"), (0.4, "0")],
+    [(4391.2, "4,400"), (95.7, "96"), (101.0, "100"), (1_397_014.5, "1,400,000"), (9.6, "10"), (0.6, "1"), (0.0, "0")],
 )
 def test_games_have_two_digits_that_count(count: float, said: str) -> None:
     assert telling.games(count) == said
@@ -65,3 +68,4 @@ def test_a_factor_is_told_with_its_interval() -> None:
     assert telling.times(Factor(12.3, 9.87, None)) == "12.3 (9.87-inf) times as many"
     assert telling.times(Factor(7.42, 6.51, 8.33)) == "7.42 (6.51-8.33) times as many"
     assert telling.times(Factor(1234.5, 999.7, 15_432.1)) == "1,230 (1,000-15,400) times as many"
+    assert telling.times(Factor(999.5, 998.9, 1000.4)) == "1,000 (999-1,000) times as many"
