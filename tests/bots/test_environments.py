@@ -98,9 +98,9 @@ class Forgetful(Environment):
 @pytest.mark.filterwarnings("ignore")
 def test_pettingzoos_own_tests_refuse_an_environment_that_is_broken() -> None:
     with pytest.raises(AssertionError, match="Incorrect"):
-        seed_test(lambda: Unseeded("risk-duel"), num_cycles=200)
+        seed_test(lambda: Unseeded("risk-campaign", {"preset": "world"}), num_cycles=200)
     with pytest.raises(AssertionError, match="reward"):
-        api_test(Forgetful("tictactoe"), num_cycles=200)
+        api_test(Forgetful("nim"), num_cycles=200)
 
 
 def test_resets_without_a_seed_go_on_from_the_last_one() -> None:
