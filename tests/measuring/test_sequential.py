@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from statistics import fmean
+from statistics import fmean, pvariance
 
 import pytest
 from hypothesis import given
@@ -104,6 +104,33 @@ def test_skewed_values_weigh_less_than_the_formula_says() -> None:
     scores = [0.54] * 30 + [0.3] * 3
     null, other = (sum((x - mean) ** 2 for x in scores) + 0.3**2 for mean in (0.5, 0.53))
     assert 0 < evidence(scores, 0.03) < 0.95 * len(scores) / 2 * math.log(null / other)
+
+
+def test_skewed_values_weigh_as_halls_transformation_of_their_mean_does() -> None:
+    scores = [0.54] * 30 + [0.3] * 3
+    count, mean = len(scores), fmean(scores)
+    spread = math.sqrt(pvariance(scores) + 0.3**2 / count)
+    skewness = 1.25 * fmean((score - mean) ** 3 for score in scores) / spread**3
+
+    def freed(held: float) -> float:
+        away = (mean - held) / spread
+        return away + skewness * away**2 / 3 + skewness / (6 * count) + skewness**2 * away**3 / 27
+
+    ratio = (1 + freed(0.5) ** 2) / (1 + freed(0.53) ** 2)
+    assert evidence(scores, 0.03) == pytest.approx(count / 2 * math.log(ratio))
+
+
+def test_values_that_speak_for_one_side_until_they_are_freed_of_skewness_say_nothing() -> None:
+    assert evidence([0.53661] * 30 + [0.3] * 3, 0.03) == 0
+    assert evidence([0.53661] * 30 + [0.34] * 3, 0.03) > 0
+    assert evidence([0.53661] * 30 + [0.29] * 3, 0.03) < 0
+
+
+def test_every_pair_is_counted_once() -> None:
+    test = Pentanomial(Hypotheses(h1=0.02))
+    for score in (0.75, 0.75, 0.0):
+        test.add(score)
+    assert (test.pairs, test.llr) == (3, pentanomial_llr(test.hypotheses, [1, 0, 0, 2, 0]))
 
 
 def test_adjusted_scores_decide_nothing_before_32_pairs() -> None:
