@@ -146,8 +146,6 @@ class Arena:
         seed: bytes,
         *,
         pool: str | None,
-        tournament: str | None = None,
-        place: int | None = None,
         clock: Clock | None = None,
     ) -> Header:
         """The header of a match between `bots` in seat order, with their versions; rated where a `pool` is given.
@@ -162,8 +160,6 @@ class Arena:
             pool=pool,
             clock=clock or self._clock,
             started=utc(),
-            tournament=tournament,
-            place=place,
         )
 
     async def close(self, code: int = RESTARTING) -> None:

@@ -39,15 +39,14 @@ class Archive:
     """The store, from the event loop. `finish` returns when the match's transaction is on disk.
 
     What can't be stored is tried again until it can, or until `hurry`. A match that the store does not take while it
-    takes others waits apart; with `in_order` the others wait behind it. Without, bots have their turns one after the
-    other: who finishes many matches at once is in nobody's way but its own.
+    takes others waits apart. Bots have their turns one after the other: who finishes many matches at once is in
+    nobody's way but its own.
     """
 
-    def __init__(self, store: Store, *, in_order: bool = False) -> None:
+    def __init__(self, store: Store) -> None:
         self.troubled: Callable[[str | None], None] = lambda reason: None
         """Is told why nothing can be stored, and None when it can be."""
         self._store = store
-        self._in_order = in_order
         self._thread = ThreadPoolExecutor(1, "store")
         self._asking = asyncio.Semaphore(MOST_ASKED)
         self._waiting: list[_Waiting] = []
@@ -98,12 +97,10 @@ class Archive:
 
     def _wait(self, one: _Waiting) -> None:
         """Have a match wait for the next turn that none of its bots has taken, behind all that is written now."""
-        if not self._in_order:
-            bots = [seat.bot for seat in one.finished.result.seats]
-            turn = 1 + max(self._turn, *(self._turns.get(bot, 0) for bot in bots))
-            self._turns |= dict.fromkeys(bots, turn)
-            one = one._replace(turn=turn)
-        bisect.insort(self._waiting, one, key=lambda waiting: waiting.turn)
+        bots = [seat.bot for seat in one.finished.result.seats]
+        turn = 1 + max(self._turn, *(self._turns.get(bot, 0) for bot in bots))
+        self._turns |= dict.fromkeys(bots, turn)
+        bisect.insort(self._waiting, one._replace(turn=turn), key=lambda waiting: waiting.turn)
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
 
@@ -120,8 +117,6 @@ class Archive:
                     pause = await self._pause(exc, pause)
                 elif len(batch) > 1:
                     suspects = len(batch)  # each is tried alone
-                elif isinstance(exc, Fault) and self._in_order:
-                    pause = await self._pause(exc, pause)
                 else:
                     self._refused(exc)
                     suspects = 0
@@ -164,9 +159,6 @@ class Archive:
             self._aside[timer] = longer
             return
         self._fail([one], exc)
-        if self._in_order:  # nothing is rated out of its order
-            self._fail(self._waiting, exc)
-            self._waiting = []
 
     def _come_back(self, timer: asyncio.TimerHandle, one: _Waiting) -> None:
         del self._aside[timer]

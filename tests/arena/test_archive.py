@@ -48,8 +48,8 @@ def finish(archive: Archive, *ids: str) -> list[asyncio.Future[Any]]:
     return [archive.finish(Finished(result, lambda ratings: b"")) for result in results]
 
 
-def archive_of(shelf: Shelf, *, in_order: bool = False) -> Archive:
-    return Archive(cast("Store", shelf), in_order=in_order)
+def archive_of(shelf: Shelf) -> Archive:
+    return Archive(cast("Store", shelf))
 
 
 @pytest.fixture(autouse=True)
@@ -121,28 +121,11 @@ async def test_a_match_that_the_store_does_not_take_waits_apart_until_it_does() 
     await archive.drain()
 
 
-async def test_where_order_counts_the_others_wait_behind_it() -> None:
-    shelf = Shelf(bad="b", failures=3, error=StoreFailed("two matches at one place"))
-    archive = archive_of(shelf, in_order=True)
-    async with asyncio.timeout(WITHIN):
-        await asyncio.gather(*finish(archive, "a", "b", "c"))
-    assert shelf.kept == ["a", "b", "c"]
-    await archive.drain()
-
-
 async def test_an_error_that_is_no_fault_is_not_tried_again_and_takes_nobody_with_it() -> None:
     shelf = Shelf(bad="b", failures=99, error=ZeroDivisionError())
     archive = archive_of(shelf)
     outcomes = await asyncio.gather(*finish(archive, "a", "b", "c"), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [type(None), ZeroDivisionError, type(None)]
-    await archive.drain()
-
-
-async def test_such_an_error_takes_what_waits_behind_it_where_order_counts() -> None:
-    shelf = Shelf(bad="b", failures=99, error=ZeroDivisionError())
-    archive = archive_of(shelf, in_order=True)
-    outcomes = await asyncio.gather(*finish(archive, "a", "b", "c"), return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [type(None), ZeroDivisionError, ZeroDivisionError]
     await archive.drain()
 
 
