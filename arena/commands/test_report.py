@@ -118,7 +118,7 @@ def standing(findings: Findings) -> str:
     if findings.adjusted is not None:
         said.append(f"less luck {telling.share(findings.adjusted)}")
     if findings.ratio is not None:
-        said.append(f"LLR {findings.ratio.llr:.2f} of {findings.ratio.lower:.2f} to {findings.ratio.upper:.2f}")
+        said.append(f"LLR {findings.ratio.llr:z.2f} of {findings.ratio.lower:.2f} to {findings.ratio.upper:.2f}")
     return ", ".join(said)
 
 
@@ -138,9 +138,9 @@ def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
         asked, ratio = question.hypotheses, findings.ratio
         if asked.unit == "nelo" and findings.normalised is not None:
             found = findings.normalised
-            rows.append(Text(f"normalised Elo {found.elo:+.1f} ({found.low:+.1f} to {found.high:+.1f})"))
+            rows.append(Text(f"normalised Elo {found.elo:+z.1f} ({found.low:+z.1f} to {found.high:+z.1f})"))
         h0, h1 = (amount(edge, asked.unit) for edge in (asked.h0, asked.h1))
-        rows.append(Text(f"LLR {ratio.llr:.2f}: h0 ({h0}) below {ratio.lower:.2f}, h1 ({h1}) above {ratio.upper:.2f}"))
+        rows.append(Text(f"LLR {ratio.llr:z.2f}: h0 ({h0}) below {ratio.lower:.2f}, h1 ({h1}) above {ratio.upper:.2f}"))
     return Group(*rows)
 
 
