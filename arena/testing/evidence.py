@@ -18,7 +18,7 @@ from referee.result import Result, points
 ONE_SIDED = 0.95
 """A share of matches, or of pairs, above which they say next to nothing of the bots."""
 ENOUGH = 10
-"""Pairs before anything is said of what they have in common."""
+"""Pairs before anything is said of the bots, or of what the pairs have in common, where no test says when."""
 MANY = 0.05
 """A share of a bot's matches above which its forfeits decide more than its play."""
 

@@ -20,6 +20,9 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
         return f"nothing is known of {bots[0]} and {bots[1]}: no pair of matches was played to its end"
     less = " less luck" if findings.adjusted else ""
     scores = f"scores {telling.share(best)}{less}, after {findings.games:,} games"
+    if question.hypotheses is None and findings.pairs < ENOUGH:
+        pairs = "a pair is" if findings.pairs == 1 else f"{findings.pairs} pairs are"
+        return f"{pairs} too few to say which of {bots[0]} and {bots[1]} is better: {bots[0]} {scores}"
     if question.hypotheses is None:
         return _compared(bots, best, scores)
     if findings.verdict is None:

@@ -157,6 +157,15 @@ def test_of_a_settled_number_of_pairs_the_interval_says_who_is_better() -> None:
     assert even.endswith(" apart at most")
 
 
+@pytest.mark.parametrize(("pairs", "says"), [(1, "a pair is"), (9, "9 pairs are")])
+def test_of_a_few_pairs_nothing_is_concluded_whatever_they_show(pairs: int, says: str) -> None:
+    lost = [(0.0, 0.0)] * pairs
+    assert told(evidence(results(lost), None)).startswith(
+        f"{says} too few to say which of ann and bob is better: ann scores 0.000 (0.000-"
+    )
+    assert told(evidence(results([(0.0, 0.0)] * 10), None)).startswith("ann is worse than bob: it scores 0.000 (")
+
+
 def test_without_a_pair_nothing_is_known() -> None:
     assert told(evidence([match(0, 1.0)])) == (
         "nothing is known of ann and bob: no pair of matches was played to its end"
