@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from arena.commands.documents import print_document
-from arena.commands.tables import table
+from arena.commands.tables import columns, table
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import UsageFault
@@ -69,4 +69,4 @@ def list_bots(where: str, *, to_json: bool) -> None:
             (name, token, created.replace("T", " "), "yes" if approved else "")
             for name, token, created, approved in rows
         ]
-        print(table(("bot", "token", "since", "approved"), shown, elastic=0, left=(1, 2, 3)))
+        print(table(("bot", "token", "since", "approved"), shown, elastic=0, left=(1, 2, 3), width=columns()))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from arena.commands.documents import print_line
 from arena.commands.replay import load, read
-from arena.commands.tables import counted, say
+from arena.commands.tables import columns, counted, say
 from arena.replay import grading
 from arena.replay.grading import Grades
 from arena.replay.luck import by_move, in_all, signed
@@ -33,7 +31,7 @@ def print_grades(report: Grades) -> None:
     def said(text: str) -> Text:
         return Text(printable(text))
 
-    console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
+    console = Console(width=columns(), highlight=False)
     table = Table(box=None, pad_edge=False)
     luck = by_move(report.luck)
     for column in ("ply", "bot", "move", *(["luck"] if luck else []), "value", "better", "value", "gave away"):

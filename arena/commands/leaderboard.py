@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from arena.commands.documents import print_document
-from arena.commands.tables import table
+from arena.commands.tables import columns, table
 from arena.ratings.ladder import game_of
 from arena.store.reading import LeaderboardRow
 from arena.store.store import Store
@@ -38,7 +38,7 @@ def _board(pool: str, rows: list[LeaderboardRow]) -> str:
         )
         for place, row in enumerate(rows, 1)
     ]
-    lines = [f"{pool}, by score = mu - 3 sigma", table(headers, cells, elastic=1)]
+    lines = [f"{pool}, by score = mu - 3 sigma", table(headers, cells, elastic=1, width=columns())]
     if any(row.few for row in rows):
         lines.append("* too few matches to say much")
     return "\n".join(lines)

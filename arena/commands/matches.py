@@ -6,7 +6,7 @@ import itertools
 from contextlib import closing
 
 from arena.commands.documents import print_list
-from arena.commands.tables import table
+from arena.commands.tables import columns, table
 from arena.store.store import Store
 from protocol.errors import UsageFault
 from protocol.games import game_class
@@ -33,7 +33,7 @@ def matches(where: str, bot: str | None, game: str | None, limit: int | None, *,
         print("no matches yet")
     else:
         headers = ("match", "game", "best first", "reason", "plies", "finished")
-        print(table(headers, [_match(result) for result in found], elastic=2, left=(0, 1, 3)))
+        print(table(headers, [_match(result) for result in found], elastic=2, left=(0, 1, 3), width=columns()))
 
 
 def _match(result: Result) -> tuple[object, ...]:

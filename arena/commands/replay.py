@@ -14,7 +14,7 @@ from rich.text import Text
 
 from arena.commands import stepping
 from arena.commands.documents import document, print_line
-from arena.commands.tables import counted, say
+from arena.commands.tables import columns, counted, say
 from arena.replay import document as documents
 from arena.replay import verify as verifying
 from arena.replay.document import Document
@@ -167,7 +167,7 @@ def show(
 
 
 def _print(record: Record, boards: bool, luck: Luck | None) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
+    console = Console(width=columns(), highlight=False)
     for text in _opening(record.header, rated=record.footer.ratings is not None):
         say(console, text)
     told: list[Told] = []

@@ -134,11 +134,11 @@ def test_a_position_that_is_even_but_for_rounding_is_worth_nothing_and_not_less(
 
 
 @needs_numba
-def test_the_table_is_narrow_and_ends_with_a_line_for_each_seat(
+def test_the_table_has_a_line_for_each_move_and_ends_with_one_for_each_seat(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = shown(duel(1), tmp_path, capsys, to_json=False).splitlines()
-    assert max(map(len, lines)) <= 80
+    assert [int(line.split()[0]) for line in lines[1:-4]] == list(range(len(lines) - 5))
     assert lines[0].split() == ["ply", "bot", "move", "luck", "value", "better", "value", "gave", "away"]
     assert lines[-4] == "values are expected results, -1 to +1; luck is in points, 0 to 1"
     assert [line.split(":")[0] for line in lines[-3:-1]] == ["seat 0  ann", "seat 1  bob"]
