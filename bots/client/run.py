@@ -25,7 +25,7 @@ from bots.client.loading import hand_over
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
 from bots.client.thinking import Choose, Conclude, Prepare, Thinkers, Thought
 from bots.client.tokens import default_path, handed, token_for
-from bots.client.warm_up import default_lock, warm_up
+from bots.client.warm_up import warm_up
 from machine import event_loop
 from machine.prctl import keep_private
 from protocol.codec import MSGPACK
@@ -70,7 +70,7 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     client = Client(bot, settings, token, game)
     try:
         if not settings.open:
-            warm_up(bot, game, default_lock())
+            warm_up(bot, game)
         with asyncio.Runner(loop_factory=event_loop.new) as runner:
             exit_code = runner.run(client.play())
     except KeyboardInterrupt:
@@ -245,7 +245,7 @@ class Client:
     def _warm_up_in_thread(self, game: str) -> None:
         fault = None
         try:
-            warm_up(self._bot, load(game), default_lock())
+            warm_up(self._bot, load(game))
         except Fault as exc:
             fault = str(exc)
         except BaseException as exc:

@@ -1,12 +1,13 @@
-"""A warm-up before bots play, one process at a time: those that start together compile the same code once."""
+"""A warm-up before bots play, the first process alone: those that start together compile the same code once."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +16,38 @@ from machine.cache import cache_folder
 from protocol.games.base import Game
 
 PATIENCE = 120.0
-"""Seconds to wait for the others: fewer than a tournament waits for a bot, should one of them never be done."""
+"""Seconds to wait for the first: fewer than a tournament waits for a bot, should it never be done."""
 LOOK_AGAIN = 0.02
 SLOW = 1.0
 """Seconds after which a warm-up says that it is one."""
 
 
-def warm_up(bot: Bot, game: Game[Any, Any] | None, lock: Path) -> None:
+def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
     """Call the bot's `warm_up`, if it has one, as `warming_up` has it."""
-    if type(bot).warm_up is not Bot.warm_up:
-        with warming_up(bot.name, game, lock):
+    work = type(bot).warm_up
+    if work is not Bot.warm_up:
+        with warming_up(bot.name, game, work):
             bot.warm_up(game)
 
 
 @contextlib.contextmanager
-def warming_up(name: str, game: Game[Any, Any] | None, lock: Path) -> Iterator[None]:
-    """Warm up inside, while no other process of this user does, or after `PATIENCE`.
+def warming_up(name: str, game: Game[Any, Any] | None, work: Callable[..., object]) -> Iterator[None]:
+    """Do `work` inside, which warms up for the game. Of this user's processes that begin the same together, the first
+    does it alone, up to `PATIENCE`, and the others, who find what it compiled, all at once.
 
     If all that takes longer than `SLOW`, a line on standard error says so.
     """
     what = "" if game is None else f" for {game.name}"
-    with _told(f"{name}: warming up{what}, which takes longest the first time…"), _alone(lock):
+    with _told(f"{name}: warming up{what}, which takes longest the first time…"), _after_the_first(lock_of(work, game)):
         yield
 
 
-def default_lock() -> Path:
-    """`warm-up.lock` in the user's cache folder."""
-    return cache_folder() / "warm-up.lock"
+def lock_of(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
+    """A file in the user's cache folder, the same for the same code and game: who does other work waits for nobody."""
+    file = getattr(sys.modules.get(work.__module__), "__file__", "")
+    what = f"{file} {work.__qualname__} {'' if game is None else game.name}"
+    number = hashlib.sha256(what.encode()).hexdigest()[:4]  # so there are not ever more of them
+    return cache_folder() / "warm-up" / f"{number}.lock"
 
 
 @contextlib.contextmanager
@@ -57,7 +63,7 @@ def _told(line: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _after_the_first(path: Path) -> Iterator[None]:
     """Hold the lock; where it can't be had, go on without it: that costs time, nothing else."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
@@ -67,15 +73,22 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _lock(file: int) -> None:
-    """Wait for the lock as long as there is patience; it ends with the file, or the process."""
+    """Have the lock alone where nobody has it; else wait for it, and share it with all who did.
+
+    There is patience for some time; the lock ends with the file, or the process.
+    """
     if sys.platform != "win32":
         import fcntl
 
         patient_until = time.monotonic() + PATIENCE
+        kind = fcntl.LOCK_EX
         while True:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file, kind | fcntl.LOCK_NB)
             except BlockingIOError:
+                if kind == fcntl.LOCK_EX:
+                    kind = fcntl.LOCK_SH
+                    continue
                 if time.monotonic() < patient_until:
                     time.sleep(LOOK_AGAIN)
                     continue

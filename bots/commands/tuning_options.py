@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import structs
 
-from bots.client.warm_up import default_lock, warming_up
+from bots.client.warm_up import warming_up
 from bots.tuning.genetic import Method
 from bots.tuning.selfplay import Setup, ready, value_for
 from bots.tuning.tuning import config_text
@@ -88,7 +88,7 @@ def compile_once(setup: Setup, value: str | None) -> None:
     would.
     """
     rules, kernel = ready(setup)
-    with warming_up("arena-bot", rules, default_lock()):
+    with warming_up("arena-bot", rules, kernel.warm_up):
         kernel.warm_up()
     if value is not None:
         value_for(setup, value)

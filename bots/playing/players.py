@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from bots.client.bot import Bot
 from bots.client.loading import load_bot, make
 from bots.client.named import find
-from bots.client.warm_up import default_lock, warm_up
+from bots.client.warm_up import warm_up
 from bots.playing.guest import Guest
 from bots.playing.table import referee
 from protocol.errors import Fault, UsageFault
@@ -73,7 +73,7 @@ def bot_of(spec: BotSpec) -> Bot:
 def warmed_up(bot: Bot, game: Game[Any, Any]) -> None:
     """Warm a bot up for a game. Raises `UsageFault` where it can't be."""
     try:
-        warm_up(bot, game, default_lock())
+        warm_up(bot, game)
     except Fault:
         raise
     except Exception as exc:

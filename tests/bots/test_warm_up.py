@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import io
 import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,7 @@ from bots.client.conversation import Conversation
 from bots.client.run import run
 from bots.client.settings import Settings
 from bots.client.thinking import Choose
-from bots.client.warm_up import warm_up
+from bots.client.warm_up import lock_of, warm_up
 from bots.reference.random_bot import RandomBot
 from patience import WITHIN
 from protocol.errors import UsageFault
@@ -23,54 +27,113 @@ from protocol.games import load
 from protocol.games.base import Game
 
 
-class Warm(RandomBot):
-    """Notes whether another process could have begun its warm-up meanwhile."""
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of this user that is not there yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
-    def __init__(self, lock: Path) -> None:
+
+class Warm(RandomBot):
+    """Notes whether another process could have begun the same warm-up meanwhile."""
+
+    def __init__(self) -> None:
         super().__init__("warm")
-        self.lock = lock
         self.games_seen: list[Game[Any, Any] | None] = []
         self.alone = False
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         self.games_seen.append(game)
+        with contextlib.suppress(OSError):
+            self.alone = not free(lock_of(Warm.warm_up, game))
+
+
+class Other(Warm):
+    """Warms up by other code."""
+
+    def warm_up(self, game: Game[Any, Any] | None) -> None:
+        super().warm_up(game)
+
+
+def free(lock: Path) -> bool:
+    with lock.open("a") as other:
         try:
-            with self.lock.open("a") as other:
-                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            self.alone = True
-        except OSError:
-            pass
+            return False
+        return True
 
 
-def test_bots_that_start_together_warm_up_one_after_the_other(tmp_path: Path) -> None:
-    bot = Warm(tmp_path / "cache" / "warm-up.lock")
-    warm_up(bot, None, bot.lock)
+@contextlib.contextmanager
+def first_of(work: Callable[..., object], game: Game[Any, Any] | None = None) -> Iterator[None]:
+    """Be the first of those that warm up so."""
+    lock = lock_of(work, game)
+    lock.parent.mkdir(parents=True)
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def test_the_first_of_bots_that_start_together_warms_up_alone() -> None:
+    bot = Warm()
+    warm_up(bot, None)
     assert bot.alone
-    warm_up(bot, None, bot.lock)
+    warm_up(bot, None)
     assert len(bot.games_seen) == 2
 
 
-def test_a_cache_folder_that_cannot_be_written_costs_only_the_lock(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    bot = Warm(tmp_path / "file" / "warm-up.lock")
-    warm_up(bot, None, bot.lock)
+def test_those_that_wait_for_the_first_warm_up_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Together(RandomBot):
+        def warm_up(self, game: Game[Any, Any] | None) -> None:
+            assert done.is_set()
+            both.wait(WITHIN)
+
+    def look_again_later(seconds: float) -> None:
+        waiting.add(threading.get_ident())
+        if len(waiting) == 2:
+            wait.set()
+        sleep(seconds)
+
+    waiting: set[int] = set()
+    wait, done, both = threading.Event(), threading.Event(), threading.Barrier(2)
+    sleep = time.sleep
+    monkeypatch.setattr(time, "sleep", look_again_later)
+    with ThreadPoolExecutor(2) as pool:
+        with first_of(Together.warm_up):
+            others = [pool.submit(warm_up, Together("other"), None) for _ in range(2)]
+            assert wait.wait(WITHIN)
+            done.set()
+        for other in others:
+            other.result()
+
+
+def test_nobody_waits_for_who_warms_up_by_other_code_or_for_another_game() -> None:
+    nim = load("nim")
+    with first_of(Warm.warm_up, nim):
+        for bot, game in ((Warm(), load("grundy")), (Warm(), None), (Other(), nim)):
+            warm_up(bot, game)
+            assert bot.games_seen == [game]
+
+
+def test_a_cache_folder_that_cannot_be_written_costs_only_the_lock(cache: Path) -> None:
+    cache.touch()
+    bot = Warm()
+    warm_up(bot, None)
     assert bot.games_seen == [None]
     assert not bot.alone
 
 
-def test_a_bot_whose_warm_up_never_ends_does_not_keep_the_others_for_ever(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_bot_whose_warm_up_never_ends_does_not_keep_the_others_for_ever(monkeypatch: Any) -> None:
     monkeypatch.setattr(warm_ups, "PATIENCE", 0.0)
-    bot = Warm(tmp_path / "warm-up.lock")
-    with bot.lock.open("a") as endless:
-        fcntl.flock(endless, fcntl.LOCK_EX)
-        warm_up(bot, None, bot.lock)
+    bot = Warm()
+    with first_of(Warm.warm_up):
+        warm_up(bot, None)
     assert bot.games_seen == [None]
 
 
-def test_a_bot_without_a_warm_up_leaves_no_lock(tmp_path: Path) -> None:
-    warm_up(RandomBot("plain"), None, tmp_path / "cache" / "warm-up.lock")
-    assert not (tmp_path / "cache").exists()
+def test_a_bot_without_a_warm_up_leaves_no_lock(cache: Path) -> None:
+    warm_up(RandomBot("plain"), None)
+    assert not cache.exists()
 
 
 class Heard(io.StringIO):
@@ -88,9 +151,7 @@ class Heard(io.StringIO):
 
 
 @pytest.mark.parametrize(("game", "what"), [(load("nim"), " for nim"), (None, "")])
-def test_a_long_warm_up_is_told_while_it_lasts(
-    game: Game[Any, Any] | None, what: str, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_a_long_warm_up_is_told_while_it_lasts(game: Game[Any, Any] | None, what: str, monkeypatch: Any) -> None:
     class Slow(RandomBot):
         def warm_up(self, game: Game[Any, Any] | None) -> None:
             assert heard.line.wait(WITHIN)
@@ -98,15 +159,14 @@ def test_a_long_warm_up_is_told_while_it_lasts(
     heard = Heard()
     monkeypatch.setattr("sys.stderr", heard)
     monkeypatch.setattr(warm_ups, "SLOW", 0.0)
-    warm_up(Slow("slow"), game, tmp_path / "warm-up.lock")
+    warm_up(Slow("slow"), game)
     assert heard.getvalue() == f"slow: warming up{what}, which takes longest the first time…\n"
 
 
-def test_a_quick_warm_up_says_nothing_and_leaves_no_thread(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_a_quick_warm_up_says_nothing_and_leaves_no_thread(monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.setattr(warm_ups, "SLOW", 60.0)
     threads = threading.active_count()
-    bot = Warm(tmp_path / "warm-up.lock")
-    warm_up(bot, None, bot.lock)
+    warm_up(Warm(), None)
     assert threading.active_count() == threads
     assert capsys.readouterr().err == ""
 
@@ -123,13 +183,13 @@ def test_the_game_of_the_warm_up_is_the_one_that_is_played(script: Any) -> None:
 
 @pytest.mark.parametrize(("environ", "heaps"), [({}, None), ({"ARENA_GAME": "nim"}, [3, 5, 7])])
 def test_a_fault_in_the_warm_up_ends_the_program_with_its_line(
-    environ: dict[str, str], heaps: Any, tmp_path: Path, monkeypatch: Any, capsys: Any
+    environ: dict[str, str], heaps: Any, monkeypatch: Any, capsys: Any
 ) -> None:
     class Faulty(RandomBot):
         def warm_up(self, game: Game[Any, Any] | None) -> None:
             raise UsageFault(f"heaps {game and game.config['heaps']} will not do")
 
-    for variable, value in {"XDG_CACHE_HOME": str(tmp_path), **environ}.items():
+    for variable, value in environ.items():
         monkeypatch.setenv(variable, value)
     with pytest.raises(SystemExit) as stop:
         run(Faulty("mine"), ["--token", "t" * 20])
