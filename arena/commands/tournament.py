@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
@@ -18,17 +17,13 @@ from arena.commands.tables import counted
 from arena.commands.tournament_options import Options, read_options, surroundings
 from arena.commands.tournament_report import Report
 from arena.ratings.pairing import Pairing
-from arena.store.luck import MatchLuck
 from arena.store.store import Store
+from arena.tournament.luck import luck_by_match
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.sandbox import Surroundings
 from machine.crew.workers import Crew
 from machine.prctl import keep_private
-from measuring.luck import luck_of
-from measuring.value import Nothing
 from measuring.values import names_of
-from protocol.reasons import VOID
-from referee.reading import read
 from referee.result import Result
 
 
@@ -49,30 +44,6 @@ def run(options: Options) -> None:
     if options.to_json is not None:
         report.write(options.to_json, entry.arguments)
     report.show(options.data)
-
-
-def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[str | None, dict[str, float]]:
-    """What luck is measured by, and the points that chance gave seat 0, by match; None where nothing is thrown, and
-    with more than two seats. Void matches have none, nor have those whose record is gone.
-
-    It is as it was kept. What was not, or not by the same value as the rest, comes from the records.
-    """
-    names = [name for name in names_of(plan.rules) if name != Nothing.name]
-    if plan.rules.seats != 2 or not names:
-        return None, {}
-    kept = store.tournament_luck(plan.id)
-    counted_in = {result.match for result in results if result.reason != VOID}
-    values = Counter(luck.value for match, luck in kept.items() if match in counted_in)
-    best = max(names, key=lambda name: values[name])
-    value = next((name for name, times in values.items() if times == len(counted_in)), best)
-    luck = {match: noted for match, noted in kept.items() if noted.value == value}
-    anew = {}
-    for match in sorted(counted_in - luck.keys()):
-        body = store.record(match)
-        if body is not None:
-            anew[match] = MatchLuck(value, luck_of(read(body, match), value).total[0])
-    store.keep_luck(anew)
-    return value, {match: noted.points for match, noted in (luck | anew).items()}
 
 
 def _play(plan: Plan, store: Store, crew: Crew, options: Options, around: Surroundings) -> list[Result]:
