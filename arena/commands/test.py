@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
-from contextlib import closing
 
-from arena.commands.holding import held
-from arena.commands.sitting import sitting, workers
+from arena.commands.sitting import Sitting, sitting
 from arena.commands.tables import counted
 from arena.commands.test_options import Proposal, read_options
 from arena.commands.test_report import Conclusion, Display, standing
-from arena.commands.tournament_options import surroundings
 from arena.store.store import Store
 from arena.testing.evidence import Evidence, Sample
 from arena.tournament.plan import Plan
-from arena.tournament.sandbox import Surroundings
 from arena.tournament.terms import MatchReport
-from machine.crew.workers import Crew
-from machine.prctl import keep_private
 
 
 def run(options: Proposal) -> None:
     """Play a test, or what is missing of it, and print what it found. Raises `Fault`."""
-    keep_private()
     entry, question = read_options(options)
-    around = surroundings(options, os.environ)
-    with (
-        workers(options) as crew,
-        held(options.data, options.db) as where,
-        closing(Store.open(where)) as store,
-    ):
-        plan = entry.plan(*store.open_tournament(entry.key, options.seed))
+    with sitting(options, entry, question.value) as seated:
+        plan, store = seated.plan, seated.store
         evidence = Evidence((plan.names[0], plan.names[1]), question)
         evidence.take(_stored(store, plan))
         played = len(evidence.matches)
@@ -41,7 +28,7 @@ def run(options: Proposal) -> None:
         elif options.seed is None and (seed := store.finished_before(entry.key)) is not None:
             print(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", file=sys.stderr)
         if evidence.verdict is None and played < plan.count:
-            _play(plan, evidence, store, crew, options, around)
+            _play(seated, evidence)
         if evidence.verdict is not None or question.hypotheses is None:
             store.finish_tournament(plan.id)
     end = Conclusion(plan, evidence)
@@ -58,15 +45,14 @@ def _stored(store: Store, plan: Plan) -> Iterable[Sample]:
         yield Sample(result, None if luck is None else luck.points)
 
 
-def _play(plan: Plan, evidence: Evidence, store: Store, crew: Crew, options: Proposal, around: Surroundings) -> None:
+def _play(seated: Sitting, evidence: Evidence) -> None:
     """Play on until it is decided, or all is played. What was played beyond the deciding match is not stored."""
-    missing = plan.schedule(())[len(evidence.matches) :]
-    display = Display(plan, evidence)
+    missing = seated.plan.schedule(())[len(evidence.matches) :]
+    display = Display(seated.plan, evidence)
     try:
         with display:
-            seated = sitting(plan, store, crew, options, around, evidence.question.value, display.console)
             for reports in seated.play(missing):
-                seated.keep(_take(evidence, reports))
+                seated.keep(_take(evidence, reports), display.console)
                 display.look()
                 if evidence.verdict is not None:
                     break
