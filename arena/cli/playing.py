@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -48,32 +49,11 @@ def run_tournament(
     memory: Memory = 2048,
 ) -> None:
     """Play a tournament of local bots, or what is missing of it."""
-    from arena.commands.config import data_folder
+    words = dict(locals())
     from arena.commands.tournament import run
     from arena.commands.tournament_options import Options
 
-    run(
-        Options(
-            bots=bots,
-            game=_named(game),
-            sets=sets or (),
-            form=form,
-            rounds=rounds,
-            paired=paired,
-            clock=clock,
-            seed=seed,
-            jobs=jobs,
-            dask=dask,
-            in_process=in_process,
-            db=db,
-            data=data_folder(data),
-            to_json=to_json,
-            pass_env=pass_env or (),
-            sandbox=sandbox,
-            read=read or (),
-            memory=memory,
-        )
-    )
+    run(Options(**_given(words)))
 
 
 def run_test(
@@ -103,43 +83,19 @@ def run_test(
     memory: Memory = 2048,
 ) -> None:
     """Play two bots in pairs of matches until it is clear whether A is better than B."""
-    from arena.commands.config import data_folder
+    words = dict(locals())
     from arena.commands.test import run
     from arena.commands.test_options import Proposal
 
-    run(
-        Proposal(
-            bots=bots,
-            game=_named(game),
-            sets=sets or (),
-            h0=h0,
-            h1=h1,
-            unit=unit,
-            alpha=alpha,
-            beta=beta,
-            raw=raw,
-            value=value,
-            pairs=pairs,
-            most=most,
-            clock=clock,
-            seed=seed,
-            jobs=jobs,
-            dask=dask,
-            in_process=in_process,
-            db=db,
-            data=data_folder(data),
-            to_json=to_json,
-            pass_env=pass_env or (),
-            sandbox=sandbox,
-            read=read or (),
-            memory=memory,
-        )
-    )
+    run(Proposal(**_given(words)))
 
 
-def _named(game: str | None) -> str:
+def _given(words: Mapping[str, Any]) -> dict[str, Any]:
+    """A command's words as its options have them. Raises `UsageFault` where no game is named."""
+    from arena.commands.config import data_folder
     from protocol.games import NAMES
 
-    if game is None:
+    if words["game"] is None:
         raise UsageFault(f"--game is missing: one of {', '.join(NAMES)}")
-    return game
+    lists = {name: words[name] or () for name in ("sets", "pass_env", "read")}
+    return {**words, **lists, "data": data_folder(words["data"])}
