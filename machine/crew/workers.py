@@ -23,7 +23,7 @@ from concurrent.futures import (
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from typing import TypeVar
 
 from protocol.errors import ArenaFault, UsageFault
@@ -139,6 +139,7 @@ class _Processes(Crew):
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         try:
             if self._pool is None:
+                _clean_up_quietly()
                 self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), _begin)
             with _unheard():
                 return self._pool.submit(work, task)
@@ -231,6 +232,16 @@ def _end_with_parent() -> None:
     assert parent is not None
     parent.join()
     os._exit(1)
+
+
+def _clean_up_quietly() -> None:
+    """Start the process that multiprocessing has clean up after this one: if this one is killed, that warns of it."""
+    if sys.platform != "win32":
+        sys.warnoptions.append("ignore::UserWarning:multiprocessing.resource_tracker")
+        try:
+            resource_tracker.ensure_running()
+        finally:
+            sys.warnoptions.pop()
 
 
 @contextmanager
