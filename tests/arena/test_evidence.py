@@ -8,10 +8,12 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from arena.testing.evidence import Evidence, Question, Sample
-from arena.testing.telling import conclusion, warnings
-from measuring.sequential import Hypotheses
-from measuring.units import LEAST_UNITS
+from arena.testing.evidence import Evidence, Question, Ratio, Sample
+from arena.testing.telling import amount, conclusion, warnings
+from measuring.elo import compared, normalised
+from measuring.scores import measured
+from measuring.sequential import Hypotheses, Pentanomial
+from measuring.units import LEAST_UNITS, SideScore
 from protocol.reasons import RESIGNED, TIMEOUT, VOID, WIN
 from seasons import result
 
@@ -57,8 +59,10 @@ def told(found: Evidence) -> str:
     return conclusion(BOTS, found.question, found.findings())
 
 
-def warned(found: Evidence) -> list[str]:
-    return list(warnings(BOTS, found.findings(), ["sticks", "min-nim", "dealt"], ["dealt"]))
+def warned(
+    found: Evidence, presets: Sequence[str] = ("sticks", "min-nim", "dealt"), dealing: Sequence[str] = ("dealt",)
+) -> list[str]:
+    return list(warnings(BOTS, found.findings(), presets, dealing))
 
 
 def test_points_and_luck_are_the_first_bots_whichever_seat_it_had() -> None:
@@ -82,6 +86,38 @@ def test_a_pair_with_a_void_match_is_left_out_of_both_columns_and_of_the_test() 
     assert warned(evidence(matches, value="exact")) == [
         "1 pair is left out, as a match was void, for want of both bots"
     ]
+
+
+def test_every_pair_with_a_void_match_is_counted() -> None:
+    found = evidence([match(place, 0.5, None, VOID) for place in range(6)])
+    assert (found.findings().pairs, found.findings().left_out, found.findings().same_seat) == (0, 3, 0.0)
+    assert warned(found) == ["3 pairs are left out, as a match was void, for want of both bots"]
+
+
+def test_both_columns_have_pairs_for_units_whatever_the_seats_decide() -> None:
+    chance = Random(5)
+    scores = [
+        SideScore(points=points, luck=points - chance.gauss(0.5, 0.1), start=number, seat=seat)
+        for number in range(20)
+        for seat, points in enumerate((1.0, 0.0) if chance.random() < 0.9 else (1.0, 1.0))
+    ]
+    played = [match(2 * one.start + one.seat, one.points, one.luck) for one in scores]
+    found, expected = evidence(played, None, "exact").findings(), measured(scores)
+    assert expected.score is not None
+    assert expected.adjusted is not None
+    assert (found.score, found.adjusted) == (compared(expected.score), compared(expected.adjusted))
+    assert found.worth == expected.worth
+
+
+def test_findings_say_where_the_test_stands_between_its_bounds_and_how_matches_ended() -> None:
+    pairs = [(1.0, 0.0), (1.0, 1.0), (0.0, 0.0)] * 4
+    found, same = evidence(results(pairs)).findings(), Pentanomial(BETTER)
+    for pair in pairs:
+        same.add(sum(pair) / 2)
+    assert found.ratio == Ratio(llr=same.llr, lower=BETTER.lower, upper=BETTER.upper)
+    assert found.normalised == normalised([sum(pair) / 2 for pair in pairs])
+    assert found.reasons == {WIN: 24}
+    assert evidence(results(pairs), None).findings().ratio is None
 
 
 def test_nothing_is_decided_before_so_many_pairs_once_luck_is_taken_out() -> None:
@@ -119,20 +155,30 @@ def test_better_is_said_with_how_often_it_would_come_up_by_chance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("h0", "h1", "mean", "says"),
+    ("h0", "h1", "mean", "says", "otherwise"),
     [
-        (0.0, 0.02, 0.5, "ann is not better than bob by 0.02 points a game: "),
-        (0.01, 0.03, 0.6, "ann is better than bob by more than 0.01 points a game: "),
-        (-0.02, 0.0, 0.5, "ann is not worse than bob by 0.02 points a game: "),
-        (-0.02, 0.0, 0.4, "ann is worse than bob: "),
-        (-0.04, -0.02, 0.4, "ann is worse than bob by more than 0.02 points a game: "),
+        (0.0, 0.02, 0.5, "ann is not better than bob by 0.02 points a game: ", "; had it been, this"),
+        (0.01, 0.03, 0.6, "ann is better than bob by more than 0.01 points a game: ", "; had it not been, this"),
+        (-0.02, 0.0, 0.5, "ann is not worse than bob by 0.02 points a game: ", "; had it been, this"),
+        (-0.02, 0.0, 0.4, "ann is worse than bob: ", "; had it been as good, this"),
+        (-0.04, -0.02, 0.4, "ann is worse than bob by more than 0.02 points a game: ", "; had it not been, this"),
     ],
 )
 def test_a_verdict_claims_no_more_than_that_the_other_hypothesis_is_denied(
-    h0: float, h1: float, mean: float, says: str
+    h0: float, h1: float, mean: float, says: str, otherwise: str
 ) -> None:
     adjusted = [mean + 0.01 * (-1) ** k for k in range(99)]
-    assert told(evidence(freed(adjusted), Hypotheses(h0=h0, h1=h1), "exact")).startswith(says)
+    sentence = told(evidence(freed(adjusted), Hypotheses(h0=h0, h1=h1), "exact"))
+    assert sentence.startswith(says)
+    assert otherwise in sentence
+
+
+def test_by_how_much_is_told_in_the_unit_that_was_asked_for() -> None:
+    assert [amount(2.5, unit) for unit in ("score", "elo", "nelo")] == [
+        "2.5 points a game",
+        "2.5 Elo",
+        "2.5 normalised Elo",
+    ]
 
 
 @pytest.mark.parametrize(("mean", "says"), [(0.6, "at most 1 of 1,000 tests"), (0.4, "at most 20 of 100 tests")])
@@ -151,10 +197,15 @@ def test_of_a_settled_number_of_pairs_the_interval_says_who_is_better() -> None:
     won = told(evidence(results([(1.0, 1.0), (1.0, 0.0)] * 40), None))
     lost = told(evidence(results([(0.0, 0.0), (0.0, 1.0)] * 40), None))
     even = told(evidence(results([(1.0, 0.0), (0.0, 1.0)] * 40), None))
-    assert won.startswith("ann is better than bob: it scores 0.750 (")
-    assert lost.startswith("ann is worse than bob: it scores 0.250 (")
-    assert even.startswith("neither ann nor bob is shown to be better: ann scores 0.500 (0.")
-    assert even.endswith(" apart at most")
+    assert won == "ann is better than bob: it scores 0.750 (0.679-0.797), after 160 games"
+    assert lost == "ann is worse than bob: it scores 0.250 (0.203-0.321), after 160 games"
+    assert even.startswith("neither ann nor bob is shown to be better: ann scores 0.500 (0.4")
+
+
+@pytest.mark.parametrize("more", [0.0, 1.0])
+def test_how_far_they_are_apart_at_most_is_the_farther_end_of_the_interval(more: float) -> None:
+    pairs = [(1.0, 0.0), (more, more)] + [(1.0, 0.0), (0.0, 1.0)] * 20
+    assert told(evidence(results(pairs), None)).endswith("; they are 0.059 apart at most")
 
 
 @pytest.mark.parametrize(("pairs", "says"), [(1, "a pair is"), (9, "9 pairs are")])
@@ -183,6 +234,11 @@ def test_a_seat_that_decides_nearly_all_is_warned_of() -> None:
     )
 
 
+def test_where_a_game_has_no_other_preset_another_config_is_proposed() -> None:
+    (said,) = warned(evidence(results([(1.0, 0.0)] * 50), None), (), ())
+    assert said.endswith("and the bots next to nothing; take another config")
+
+
 def test_a_start_that_decides_nearly_all_is_warned_of() -> None:
     (said,) = warned(evidence(results([(1.0, 0.0), (0.0, 1.0)] * 20), None))
     assert said.startswith("100% of the pairs went to one seat in both games: the start decides nearly all")
@@ -193,6 +249,11 @@ def test_bots_that_play_the_same_game_again_and_again_are_warned_of() -> None:
     (said,) = warned(evidence(same, None))
     assert said.startswith("all 20 pairs went alike: bots that always play the same from the same start tell no more")
     assert said.endswith("take a preset whose starts are dealt (dealt), or bots that draw lots")
+    (said,) = warned(evidence(same, None), dealing=("dealt", "drawn"))
+    assert said.endswith("take a preset whose starts are dealt (dealt, drawn), or bots that draw lots")
+    (said,) = warned(evidence(same[:20], None), (), ())
+    assert said.endswith("take a config that deals starts, or bots that draw lots")
+    assert warned(evidence(same[:18], None)) == []
 
 
 def test_a_bot_that_never_plays_on_is_told_of_and_no_start_blamed() -> None:
@@ -201,6 +262,8 @@ def test_a_bot_that_never_plays_on_is_told_of_and_no_start_blamed() -> None:
     late = [match(place, 0.0, reason=TIMEOUT) for place in range(40)]
     (said,) = warned(evidence(late, None))
     assert said.startswith("ann forfeited 40 of 40 games")
+    (said,) = warned(evidence(resigned[:20] + late[20:], None))
+    assert said.startswith("ann forfeited 20 of 40 games")
 
 
 def test_many_forfeits_are_told_and_few_are_not() -> None:
