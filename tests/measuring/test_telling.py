@@ -45,6 +45,7 @@ def test_elo_has_no_end_where_a_score_leaves_0_to_1() -> None:
 
 def test_a_difference_that_is_next_to_nothing_is_not_less_than_nothing() -> None:
     assert telling.elo_of(found(0.4999, 0.4, 0.6)) == "+0"
+    assert telling.share(found(-0.0001, -0.0002, 0.2)) == "0.000 (0.000-0.200)"
 
 
 @pytest.mark.parametrize(
