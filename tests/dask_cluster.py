@@ -38,6 +38,15 @@ def dask(what: str, *options: str, **variables: str) -> Iterator[Popen[str]]:
             process.kill()
 
 
+@contextmanager
+def cluster(workers: int = 2, **variables: str) -> Iterator[str]:
+    """The address of a cluster; its workers come back when they are killed."""
+    with scheduler() as (address, _):
+        options = ("--nthreads", "1", "--nworkers", str(workers), "--no-dashboard")
+        with dask("worker", address, *options, **variables):
+            yield address
+
+
 def environ() -> dict[str, str]:
     """With the tests' modules for those who work."""
     return {**os.environ, "PYTHONPATH": str(TESTS)}

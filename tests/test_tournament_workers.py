@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,35 +21,13 @@ from arena.store.store import Store
 from arena.tournament import storing
 from arena.tournament.terms import MatchReport
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
-from dask_cluster import dask, scheduler
+from dask_cluster import cluster, dask, scheduler
 from patience import WITHIN
 from referee.closing import Closed
 from referee.record import Footer
 from seasons import result
-from test_tournament import digests, ratings, tournament
+from tournaments import digests, killer, ratings, tournament
 
-KILLER = """
-import os, re, signal
-from pathlib import Path
-from bots import Bot, run
-
-class Killer(Bot):
-    played = 0
-
-    def choose(self, turn):
-        struck = Path(os.environ["STRUCK"])
-        if self.played == 1 and not struck.exists():
-            struck.touch()
-            keeper = Path(f"/proc/{os.getppid()}/status").read_text()
-            os.kill(int(re.search("PPid:\\t(.*)", keeper)[1]), signal.SIGKILL)
-        return turn.random.choice(turn.legal)
-
-    def ended(self, end):
-        self.played += 1
-
-run(Killer("killer"))
-"""
-"""Kills the worker that referees its second match, the first time that it comes there."""
 MINE = """
 from bots import Bot, run
 
@@ -60,12 +38,6 @@ class Mine(Bot):
 
 run(Mine("mine"))
 """
-
-
-def killer(folder: Path) -> str:
-    """The word of a tournament for a killer, whose program is put into a folder."""
-    (folder / "killer.py").write_text(KILLER)
-    return f"killer={sys.executable} {folder / 'killer.py'}"
 
 
 class Undisturbed:
@@ -83,23 +55,20 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     return Undisturbed(tmp_path_factory.mktemp("undisturbed"))
 
 
-@contextmanager
-def cluster(workers: int = 2, **variables: str) -> Iterator[str]:
-    """The address of a cluster; its workers come back when they are killed."""
-    with scheduler() as (address, _):
-        options = ("--nthreads", "1", "--nworkers", str(workers), "--no-dashboard")
-        with dask("worker", address, *options, **variables):
-            yield address
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """That of a cluster of two workers."""
+    pytest.importorskip("distributed")
+    with cluster() as found:
+        yield found
 
 
 @pytest.mark.parametrize("where", ["--jobs", "--dask"])
 def test_a_worker_that_is_killed_costs_no_match_and_changes_none(
-    tmp_path: Path, undisturbed: Undisturbed, where: str
+    tmp_path: Path, undisturbed: Undisturbed, where: str, request: pytest.FixtureRequest
 ) -> None:
-    if where == "--dask":
-        pytest.importorskip("distributed")
-    with cluster() if where == "--dask" else nullcontext("2") as what:
-        content = tournament(tmp_path / "data", *undisturbed.words, where, what, STRUCK=str(tmp_path / "struck"))
+    what = "2" if where == "--jobs" else request.getfixturevalue("address")
+    content = tournament(tmp_path / "data", *undisturbed.words, where, what, STRUCK=str(tmp_path / "struck"))
     assert (tmp_path / "struck").exists()
     assert digests(content) == digests(undisturbed.content)
     assert ratings(tmp_path / "data") == ratings(undisturbed.folder)
@@ -143,13 +112,11 @@ def test_ctrl_c_ends_the_bots_of_a_cluster_too(tmp_path: Path) -> None:
         assert worker.poll() is None
 
 
-def test_what_bots_of_a_cluster_write_is_in_their_logs_here(tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
+def test_what_bots_of_a_cluster_write_is_in_their_logs_here(tmp_path: Path, address: str) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     words = ["random", f"mine={sys.executable} {tmp_path / 'mine.py'}", "--game", "nim", "--rounds", "2"]
-    with cluster(1) as address:
-        apart = tournament(tmp_path / "apart", *words, "--dask", address)
-        within = tournament(tmp_path / "within", *words, "--dask", address, "--in-process")
+    apart = tournament(tmp_path / "apart", *words, "--dask", address)
+    within = tournament(tmp_path / "within", *words, "--dask", address, "--in-process")
     log = tmp_path / "apart" / "tournaments" / apart["tournament"] / "mine.log"
     assert set(log.read_text().splitlines()) == {"a move of mine"}
     assert len(within["matches"]) == 2

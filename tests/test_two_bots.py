@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.store.store import Store
-from commands import at_terminal, call, ends, faulty, of_workers, passing, run, started
+from commands import at_terminal, call, faulty, passing, run
 from measuring.units import LEAST_UNITS
-from patience import WITHIN, found_in
-from test_tournament_workers import cluster, killer
+from tournaments import Interrupted, killer
 
 DUEL = ["greedy", "random", "--game", "risk-duel", "--seed", "1"]
 DECIDED = (
@@ -103,7 +99,7 @@ def test_what_was_decided_is_shown_again_at_once(duel: Finished) -> None:
 
 
 def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> None:
-    words = ["greedy", "random", "--game", "nim", "--pairs", "3", "--data", str(tmp_path / "data")]
+    words = ["greedy", "random", "--game", "nim", "--pairs", "3", "--in-process", "--data", str(tmp_path / "data")]
     done, screen = at_terminal("arena", "test", *words)
     assert done.returncode == 0
     assert re.search(r"nim, greedy against random: \d+ games? \(win \d+\)", screen)
@@ -120,20 +116,16 @@ def test_the_same_seed_gives_the_same_test_whoever_plays_it(
     assert Finished(tmp_path / "again", *DUEL, *how).essence == duel.essence
 
 
-@pytest.mark.parametrize("where", ["--jobs", "--dask"])
-def test_a_worker_that_is_killed_changes_neither_matches_nor_verdict(tmp_path: Path, where: str) -> None:
-    if where == "--dask":
-        pytest.importorskip("distributed")
+def test_a_worker_that_is_killed_changes_neither_matches_nor_verdict(tmp_path: Path) -> None:
     words = ["random", killer(tmp_path), "--game", "nim", "--pairs", "6", "--seed", "3"]
     struck = tmp_path / "struck"
-    with cluster() if where == "--dask" else nullcontext("2") as what:
-        disturbed = Finished(tmp_path / "disturbed", *words, where, what, STRUCK=str(struck))
+    disturbed = Finished(tmp_path / "disturbed", *words, "--jobs", "2", STRUCK=str(struck))
     assert struck.exists()
     assert disturbed.essence == Finished(tmp_path / "whole", *words, "--jobs", "1", STRUCK=str(struck)).essence
 
 
 def test_results_with_luck_left_in_are_tested_by_their_counts(duel: Finished, tmp_path: Path) -> None:
-    raw = Finished(tmp_path / "raw", *DUEL, "--raw", "--h1", "0.2", "--most", "10")
+    raw = Finished(tmp_path / "raw", *DUEL, "--raw", "--h1", "0.2", "--most", "10", "--in-process")
     assert raw.content["findings"]["adjusted"] is None
     assert raw.content["tournament"] != duel.content["tournament"]
     assert {match["luck"] for match in raw.matches} == {None}
@@ -141,7 +133,7 @@ def test_results_with_luck_left_in_are_tested_by_their_counts(duel: Finished, tm
 
 
 def test_a_game_without_dice_has_no_luck_to_be_taken_out(tmp_path: Path) -> None:
-    nim = Finished(tmp_path / "nim", "perfect", "random", "--game", "nim", "--seed", "1", "--h1", "0.2")
+    nim = Finished(tmp_path / "nim", "perfect", "random", "--game", "nim", "--seed", "1", "--h1", "0.2", "--in-process")
     assert "luck" not in nim.shown
     assert conclusion(nim.shown).startswith("perfect is better than random: it scores 1.000 (0.")
 
@@ -149,65 +141,28 @@ def test_a_game_without_dice_has_no_luck_to_be_taken_out(tmp_path: Path) -> None
 # Stopped, and gone on with
 
 
-class Interrupted:
-    """A test that a bot holds up in its third match; `halted` returns once it does and something is stored."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.fifo = folder / "halted"
-        os.mkfifo(self.fifo)
-        self.words = [faulty("halting"), "random", "--game", "nim", "--set", "start=p-position", "--set", "heaps=5,5,5"]
-        self.words += ["--pairs", "4", "--seed", "5", "--clock", "60", "--jobs", "1"]
-
-    def begin(self) -> Any:
-        environ = {"ARENA_HALTED": str(self.fifo)}
-        words = [*self.words, "--data", str(self.folder / "cut"), *passing(environ)]
-        return started("arena", "test", *words, **environ)
-
-    def halted(self) -> None:
-        os.close(os.open(self.fifo, os.O_RDONLY))
-        found_in(self.folder / "cut", lambda: self.stored() or None)
-
-    def stored(self) -> int:
-        store = Store.open(self.folder / "cut" / "arena.db", create=False)
-        try:
-            return len(store.matches())
-        finally:
-            store.close()
+HELD_UP = [faulty("halting"), "random", "--game", "nim", "--set", "start=p-position", "--set", "heaps=5,5,5"]
+HELD_UP += ["--pairs", "4"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_test_that_is_told_to_stop_says_how_far_it_is(tmp_path: Path, number: signal.Signals) -> None:
-    cut = Interrupted(tmp_path)
-    with cut.begin() as process:
-        cut.halted()
-        bots = of_workers(process.pid)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=WITHIN)
-    assert (process.returncode, out) == (130, "")
-    said = err.splitlines()[-1]
+    said = Interrupted(tmp_path, "test", HELD_UP).stopped_by(number)
     assert re.fullmatch(r"arena: stopped after (0 pairs|1 pair, score .*); the same command goes on", said)
-    assert len(bots) == 4  # two, each with its keeper
-    assert all(ends(bot, within=0) for bot in bots)
 
 
 def test_a_test_that_was_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
-    cut = Interrupted(tmp_path)
-    with cut.begin() as process:
-        cut.halted()
-        bots = of_workers(process.pid)
-        process.kill()
-        process.wait()
-    assert all(ends(bot) for bot in bots)
-    before = cut.stored()
-    gone_on = Finished(tmp_path / "cut", *cut.words)
+    cut = Interrupted(tmp_path, "test", HELD_UP)
+    assert cut.kill() == 4  # two, each with its keeper
+    before = len(cut.stored())
+    gone_on = Finished(cut.folder, *cut.words)
     assert 0 < before < 8
     assert gone_on.said.splitlines()[0] == f"arena: {before} game{' was' if before == 1 else 's were'} played before"
     assert gone_on.essence == Finished(tmp_path / "whole", *cut.words).essence
 
 
 def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tmp_path: Path) -> None:
-    words = ["random", "other=random", "--game", "nim", "--data", str(tmp_path / "data")]
+    words = ["random", "other=random", "--game", "nim", "--in-process", "--data", str(tmp_path / "data")]
     first = call("arena", "test", *words, "--most", "3", "--seed", "1")  # by which five pairs decide nothing either
     assert (first.code, conclusion(first.out)[:9]) == (0, "undecided")
     shown = call("arena", "test", *words, "--most", "3")
@@ -215,6 +170,28 @@ def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tm
     more = call("arena", "test", *words, "--most", "5")
     assert more.err.splitlines()[0] == "arena: 6 games were played before"
     assert "10 games" in more.out
+
+
+def test_where_one_like_it_was_finished_another_begins_and_the_first_is_a_seed_away(tmp_path: Path) -> None:
+    words = [
+        "random",
+        "other=random",
+        "--game",
+        "nim",
+        "--pairs",
+        "1",
+        "--in-process",
+        "--data",
+        str(tmp_path / "data"),
+    ]
+    first = call("arena", "test", *words)
+    seed = re.search("^seed (\\w+), id ", first.out, re.MULTILINE)
+    assert seed is not None
+    another = call("arena", "test", *words)
+    says = f"arena: a test like this was finished, --seed {seed[1]} shows it; this is another one\n"
+    assert (another.code, another.err) == (0, says)
+    assert seed[0] not in another.out
+    assert call("arena", "test", *words, "--seed", seed[1]).out == first.out
 
 
 # Bots that fail

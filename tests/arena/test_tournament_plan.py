@@ -2,50 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from arena.ratings.pairing import Pairing
-from arena.tournament.contestants import Contestant
-from arena.tournament.plan import Plan
+from plans import plan
 from protocol.games import load
 from protocol.games.theory.impartial import outcome_class
-from protocol.messages import Clock
-from referee.result import Result, SeatResult
-
-
-def plan(bots: str = "abcd", **changes: Any) -> Plan:
-    """A plan of Nim for bots with one-letter names."""
-    settings: dict[str, Any] = {
-        "id": "t1",
-        "seed": "7",
-        "contestants": tuple(Contestant(name, ()) for name in bots),
-        "rules": load("nim"),
-        "format": "round-robin",
-        "rounds": 2,
-        "paired": False,
-        "clock": Clock(bank_ms=1000, increment_ms=0),
-    }
-    return Plan(**{**settings, **changes})
+from referee.result import Result
+from seasons import result
 
 
 def won_by_the_first(match: Pairing) -> Result:
-    seats = tuple(SeatResult(bot=bot, version="", rank=rank, reason="win") for rank, bot in enumerate(match.seats, 1))
-    return Result(
-        match=f"t1-{match.place:05d}",
-        game="nim",
-        config={},
-        rated=True,
-        seats=seats,
-        reason="win",
-        plies=1,
-        digest="",
-        started="",
-        finished="",
-        tournament="t1",
-        place=match.place,
-    )
+    return result(f"t1-{match.place:05d}", match.seats, tournament="t1", place=match.place)
 
 
 def test_everything_follows_from_the_seed_and_the_id() -> None:

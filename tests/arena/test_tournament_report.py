@@ -10,49 +10,28 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament_report import Report
-from arena.tournament.contestants import Contestant
 from arena.tournament.plan import Plan
 from measuring.units import LEAST_UNITS
+from plans import plan
 from protocol.errors import ArenaFault
-from protocol.games import load
-from protocol.messages import Clock
-from referee.result import Result, SeatResult
-
-PLAN = Plan(
-    id="t1",
-    seed="7",
-    contestants=(Contestant("a", ()), Contestant("b", ())),
-    rules=load("nim"),
-    format="round-robin",
-    rounds=2,
-    paired=False,
-    clock=Clock(bank_ms=1000, increment_ms=0),
-)
+from referee.result import Result
+from seasons import result
 
 
 def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "out.json"
-    Report(PLAN, ()).write(file, {})
+    Report(plan("ab"), ()).write(file, {})
     before = file.read_bytes()
     (tmp_path / "out.json.part").symlink_to("/dev/full")
     with pytest.raises(ArenaFault) as caught:
-        Report(PLAN, ()).write(file, {"rounds": 2})
+        Report(plan("ab"), ()).write(file, {"rounds": 2})
     assert str(caught.value) == f"{file} can't be written: No space left on device"
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
 
 
-def plan(game: str, names: Sequence[str], rounds: int, *, form: str = "round-robin", paired: bool = True) -> Plan:
-    return Plan(
-        id="t1",
-        seed="7",
-        contestants=tuple(Contestant(name, ()) for name in names),
-        rules=load(game),
-        format=form,
-        rounds=rounds,
-        paired=paired,
-        clock=PLAN.clock,
-    )
+def pairs(game: str, names: Sequence[str], rounds: int, form: str = "round-robin") -> Plan:
+    return plan(names, game, rounds=rounds, format=form, paired=True)
 
 
 def played(plan: Plan) -> tuple[list[Result], dict[str, float]]:
@@ -62,25 +41,7 @@ def played(plan: Plan) -> tuple[list[Result], dict[str, float]]:
         edge = 0.03 * (plan.names.index(match.seats[1]) - plan.names.index(match.seats[0]))
         ranks = (1, 2) if chance.random() < 0.5 + edge else (2, 1)
         name = f"t1-{match.place:05d}"
-        seats = tuple(
-            SeatResult(bot=bot, version="", rank=rank, reason="win")
-            for bot, rank in zip(match.seats, ranks, strict=True)
-        )
-        results.append(
-            Result(
-                match=name,
-                game=plan.rules.name,
-                config={},
-                rated=True,
-                seats=seats,
-                reason="win",
-                plies=1,
-                digest="",
-                started="",
-                finished="",
-                place=match.place,
-            )
-        )
+        results.append(result(name, match.seats, ranks, place=match.place))
         luck[name] = (ranks == (1, 2)) - 0.5 - edge + chance.gauss(0, 0.05)
     return results, luck
 
@@ -94,7 +55,7 @@ LONG = [f"the-{number}-bot-of-thirty-two-letters"[:32] for number in range(8)]
 def test_tables_with_luck_keep_to_80_columns_and_cut_no_number(
     names: list[str], form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    entered = plan("risk-duel", names, LEAST_UNITS, form=form)
+    entered = pairs("risk-duel", names, LEAST_UNITS, form)
     results, luck = played(entered)
     Report(entered, results, luck, "exact").show(Path("data"))
     out = capsys.readouterr().out
@@ -106,7 +67,7 @@ def test_tables_with_luck_keep_to_80_columns_and_cut_no_number(
 
 
 def test_two_bots_are_told_apart_with_elo_and_how_likely_the_one_is_better(capsys: pytest.CaptureFixture[str]) -> None:
-    entered = plan("risk-duel", SHORT[:2], 200)
+    entered = pairs("risk-duel", SHORT[:2], 200)
     results, luck = played(entered)
     Report(entered, results, luck, "exact").show(Path("data"))
     *_, heading, score, less = capsys.readouterr().out.splitlines()
@@ -117,7 +78,7 @@ def test_two_bots_are_told_apart_with_elo_and_how_likely_the_one_is_better(capsy
 
 
 def test_what_too_few_starts_are_worth_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
-    entered = plan("risk-duel", SHORT[:2], LEAST_UNITS - 1)
+    entered = pairs("risk-duel", SHORT[:2], LEAST_UNITS - 1)
     results, luck = played(entered)
     Report(entered, results, luck, "exact").show(Path("data"))
     out = capsys.readouterr().out
@@ -126,7 +87,7 @@ def test_what_too_few_starts_are_worth_is_not_told(capsys: pytest.CaptureFixture
 
 
 def test_where_nothing_is_thrown_nothing_is_said_of_luck(capsys: pytest.CaptureFixture[str]) -> None:
-    entered = plan("nim", SHORT, 4)
+    entered = pairs("nim", SHORT, 4)
     Report(entered, played(entered)[0]).show(Path("data"))
     out = capsys.readouterr().out
     assert "luck" not in out
@@ -134,7 +95,7 @@ def test_where_nothing_is_thrown_nothing_is_said_of_luck(capsys: pytest.CaptureF
 
 
 def test_the_file_has_what_the_tables_show_and_the_luck_of_every_match(tmp_path: Path) -> None:
-    entered, file = plan("risk-duel", SHORT, 16), tmp_path / "out.json"
+    entered, file = pairs("risk-duel", SHORT, 16), tmp_path / "out.json"
     results, luck = played(entered)
     Report(entered, results, luck, "exact").write(file, {})
     content = json.loads(file.read_text())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -11,31 +10,18 @@ from pathlib import Path
 import pytest
 
 from bots import play_all
-from commands import call
 from measuring.scores import measured
 from measuring.units import SideScore
 from protocol.errors import UsageFault
+from tournaments import tournament
 
 BOT = Path(__file__).parents[2] / "docs" / "examples" / "learnt" / "bot.py"
 
 
 def test_it_plays_matches_in_an_arena(tmp_path: Path) -> None:
-    words = [
-        f"learnt={sys.executable} {BOT}",
-        "random",
-        "--game",
-        "risk-duel",
-        "--rounds",
-        "2",
-        "--paired",
-        "--seed",
-        "7",
-    ]
-    data = ["--data", str(tmp_path), "--json", str(tmp_path / "told.json")]
-    done = call("arena", "tournament", *words, *data)
-    assert done.code == 0, done.err
-    matches = json.loads((tmp_path / "told.json").read_text())["matches"]
-    assert [match["reason"] for match in matches] == ["win"] * 4
+    words = [f"learnt={sys.executable} {BOT}", "random", "--game", "risk-duel", "--paired"]
+    matches = tournament(tmp_path / "data", *words, "--seed", "7")["matches"]
+    assert [match["reason"] for match in matches] == ["win"] * 2
     assert not any(seat["reason"] != "win" for match in matches for seat in match["seats"])
 
 
