@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+import threading
+from _thread import interrupt_main
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
 import typer
@@ -15,6 +18,8 @@ from protocol.shown import printable
 
 _Unread: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises for any words that it can't read; it exports only some kinds of it."""
+_AGAIN = 0.05
+"""Seconds until an interrupt comes again that came where it could not be raised."""
 _NOT_OF_ITS_KIND = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
 
 
@@ -22,7 +27,8 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None) -> NoRe
     """Run the program called `name` to its end: exit code 0 done, 1 the work failed, 2 wrong usage, 130 interrupted."""
     code: object = 0
     try:
-        command(app, words)
+        with _no_interrupt_lost():
+            command(app, words)
     except Fault as fault:
         print(f"{name}: {printable(str(fault), lines=True)}", file=sys.stderr)
         code = 2 if isinstance(fault, (BotFault, UsageFault)) else 1
@@ -35,6 +41,26 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None) -> NoRe
     except BrokenPipeError:  # whoever read our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(code)
+
+
+@contextmanager
+def _no_interrupt_lost() -> Iterator[None]:
+    """Python drops what is raised while it frees an object: Ctrl-C in that instant comes again in a moment."""
+    before = sys.unraisablehook
+
+    def hook(dropped: sys.UnraisableHookArgs) -> None:
+        if dropped.exc_type is KeyboardInterrupt:
+            again = threading.Timer(_AGAIN, interrupt_main)
+            again.daemon = True
+            again.start()
+        else:
+            before(dropped)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def command(app: typer.Typer, words: Sequence[str] | None = None, called: str | None = None) -> None:
