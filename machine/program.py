@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import threading
-from _thread import interrupt_main
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
@@ -46,11 +46,16 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None) -> NoRe
 @contextmanager
 def _no_interrupt_lost() -> Iterator[None]:
     """Python drops what is raised while it frees an object: Ctrl-C in that instant comes again in a moment."""
+    if sys.platform == "win32":
+        yield
+        return
     before = sys.unraisablehook
+    main = threading.main_thread().ident
+    assert main is not None
 
     def hook(dropped: sys.UnraisableHookArgs) -> None:
         if dropped.exc_type is KeyboardInterrupt:
-            again = threading.Timer(_AGAIN, interrupt_main)
+            again = threading.Timer(_AGAIN, signal.pthread_kill, (main, signal.SIGINT))  # ends its waiting, too
             again.daemon = True
             again.start()
         else:

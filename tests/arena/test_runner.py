@@ -375,9 +375,10 @@ async def test_a_journal_that_does_not_follow_from_the_rules_is_refused(tmp_path
 
 
 async def test_a_deadline_that_moved_is_waited_for(tmp_path: Path) -> None:
-    room = Room(tmp_path, bank=0.03, increment=0).begin()
-    room.runner.receive(Held(0.03))
     loop = asyncio.get_running_loop()
     began = loop.time()
+    room = Room(tmp_path, bank=0.05, increment=0).begin()
+    time.sleep(0.03)  # the loop stands, as it did while the match was held
+    room.runner.receive(Held(0.03))
     await room.end()
-    assert loop.time() - began >= 0.03
+    assert loop.time() - began >= 0.08

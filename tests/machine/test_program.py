@@ -24,7 +24,7 @@ def wait() -> None:
     kept = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGINT))
     del thing
     print("freed", flush=True)
-    threading.Event().wait(60)
+    threading.Event().wait()
 
 program.run(app, "freeing", [])
 """
