@@ -23,7 +23,7 @@ from bots.client.conversation import Conversation
 from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop, WarmUp
 from bots.client.loading import hand_over
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
-from bots.client.thinking import Choose, Conclude, Prepare, Thinkers, Thought
+from bots.client.thinking import Choose, Conclude, Prepare, Thinkers, Thought, on
 from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import warm_up
 from machine import event_loop
@@ -36,6 +36,8 @@ from protocol.messages import FromClient, Welcome
 from protocol.shown import printable
 
 BROKEN = 1006
+INTERRUPTED = 130
+"""The exit code where somebody wanted it to end."""
 WELCOME_WITHIN = 30.0
 REPORT_AGAIN = 30.0
 """Seconds after which it is said again that the arena cannot be reached."""
@@ -74,7 +76,7 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
         with asyncio.Runner(loop_factory=event_loop.new) as runner:
             exit_code = runner.run(client.play())
     except KeyboardInterrupt:
-        exit_code = 130
+        exit_code = INTERRUPTED
     client.leave(exit_code)
 
 
@@ -116,8 +118,11 @@ class Client:
         return self._code
 
     def leave(self, code: int) -> None:
-        """End the process where the code says so, or where a thread still thinks and would hold it up."""
-        if self._thinkers.busy:
+        """End the process where the code says so, or where a thread still thinks and would hold it up, and say so."""
+        if self._thinkers.under_way:
+            for work in self._thinkers.under_way:
+                if isinstance(work, Choose) and code != INTERRUPTED:
+                    self._perform([Say(f"{self._bot.name}: had no move yet{on(work.turn)} when it left", trouble=True)])
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)  # a thread blocked on standard input makes the interpreter abort if it ends in order

@@ -99,14 +99,14 @@ def read_choice(turn: Turn, choice: Any) -> Move:
         move, info = choice.move, _info(choice)
     if not isinstance(move, Mapping):
         example = msgspec.json.encode(turn.legal[0]).decode()
-        raise NoMove(f"choose returned {shown(choice, MOST_SHOWN)}{_on(turn)}: a move is a map like {example}")
+        raise NoMove(f"choose returned {shown(choice, MOST_SHOWN)}{on(turn)}: a move is a map like {example}")
     message = Move(match=turn.match, ply=turn.ply, move=dict(move), info=info)
     try:
         size = len(MSGPACK.encode(message))
     except (TypeError, ValueError, OverflowError, RecursionError) as exc:
-        raise NoMove(f"choose returned {shown(move, MOST_SHOWN)}{_on(turn)}, which cannot be sent: {exc}") from exc
+        raise NoMove(f"choose returned {shown(move, MOST_SHOWN)}{on(turn)}, which cannot be sent: {exc}") from exc
     if size > MAX_CLIENT_FRAME:
-        raise NoMove(f"choose returned a move of {size} bytes{_on(turn)}: at most {MAX_CLIENT_FRAME}")
+        raise NoMove(f"choose returned a move of {size} bytes{on(turn)}: at most {MAX_CLIENT_FRAME}")
     return message
 
 
@@ -124,12 +124,12 @@ def _info(choice: Choice) -> dict[str, Any] | None:
     return info or None
 
 
-def _on(turn: Turn) -> str:
+def on(turn: Turn) -> str:
     return f" at ply {turn.ply} of {turn.match}"
 
 
 def _at(work: Work) -> str:
-    return _on(work.turn) if isinstance(work, Choose) else f" in {work.match}"
+    return on(work.turn) if isinstance(work, Choose) else f" in {work.match}"
 
 
 def _traceback(exc: BaseException) -> str:
@@ -157,13 +157,13 @@ class Thinkers:
         self._work: queue.SimpleQueue[Work] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
-        self.busy = 0
+        self.under_way: list[Work] = []
 
     def submit(self, work: Work) -> None:
         """Have the work done; `done` is called with what came of it, in the thinking thread."""
         with self._lock:
-            self.busy += 1
-            begin = self.busy > self._threads
+            self.under_way.append(work)
+            begin = len(self.under_way) > self._threads
             self._threads += begin
         self._work.put(work)
         if begin:
@@ -176,5 +176,5 @@ class Thinkers:
             if self._pace and type(work) is Choose:
                 time.sleep(rest(self._pace, time.monotonic() - began, work.turn.time_left))
             with self._lock:
-                self.busy -= 1
+                self.under_way = [other for other in self.under_way if other is not work]
             self._done(thought)

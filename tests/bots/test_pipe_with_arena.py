@@ -44,6 +44,9 @@ def test_programs_that_fail_lose_and_leave_no_match_hanging(tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("nim gauntlet, 8 matches (resigned 4, timeout 3, illegal 1)"), done.stdout
     assert re.search(r"^1 +random +8 +8 ", done.stdout, re.MULTILINE)
+    for name in programs.keys() - {"illegal"}:
+        (log,) = tmp_path.glob(f"data/tournaments/*/{name}.log")
+        assert re.search(rf"^{name}: .*\bat ply \d+ of ", log.read_text(), re.MULTILINE), log.read_text()
 
 
 def test_a_program_that_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
