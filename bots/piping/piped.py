@@ -91,17 +91,17 @@ class Piped(Bot):
             except Gone as exc:
                 self._drop(match)
                 if exc.code:
-                    self._say(f"its program {exc}{_at(turn)}; it is started again")
+                    self._say(f"{_at(turn)} its program {exc}; it is started again")
                 return self._asked(match, turn)
         except Gone as exc:
             self._drop(match)
-            raise GiveUp(f"its program {exc}{_at(turn)}, once more") from None
+            raise GiveUp(f"{_at(turn)} its program {exc}, for the second time") from None
         except Silent as exc:
             self._drop(match)
-            raise GiveUp(f"its program {exc}{_at(turn)} until its time was over") from None
+            raise GiveUp(f"{_at(turn)} its program {exc} until its time was over") from None
         except (TooMuch, Unusable) as exc:  # nobody knows what it would answer next
             self._drop(match)
-            raise GiveUp(f"its program {exc}{_at(turn)}") from None
+            raise GiveUp(f"{_at(turn)} its program {exc}") from None
         except UsageFault as exc:
             raise GiveUp(str(exc)) from None
 
@@ -128,7 +128,7 @@ class Piped(Bot):
         """Say what is left out, once a match: a program that writes too much does so at every turn."""
         if not match.warned:
             match.warned = True
-            self._say(f"its program {what}{_at(turn)}: it is left out")
+            self._say(f"{_at(turn)} its program {what}: it is left out")
 
     def _started(self) -> Program:
         return Program(self._command, self._environment)
@@ -167,4 +167,4 @@ class Piped(Bot):
 
 
 def _at(turn: Turn) -> str:
-    return f" at ply {turn.ply} of {turn.match}"
+    return f"at ply {turn.ply} of {turn.match}"

@@ -130,31 +130,30 @@ def test_the_program_of_a_match_that_ended_unseen_plays_the_next_one(start: mess
         assert descendants(os.getpid()) == family
 
 
-SAID_AT = " at ply 4 of m-1"
 RIGHT = """a move is a line like {"heap":0,"take":1}, and all else goes to standard error"""
 
 
 @pytest.mark.parametrize(
     ("program", "says"),
     [
-        ("read s; read t; echo thinking...; cat", f"wrote 'thinking...', which is no map in JSON: {RIGHT}{SAID_AT}"),
-        ("read s; read t; echo '[0, 1]'; cat", f"wrote '[0, 1]', which is no map in JSON: {RIGHT}{SAID_AT}"),
+        ("read s; read t; echo thinking...; cat", f"wrote 'thinking...', which is no map in JSON: {RIGHT}"),
+        ("read s; read t; echo '[0, 1]'; cat", f"wrote '[0, 1]', which is no map in JSON: {RIGHT}"),
         ("read s; read t; echo '{\"heap\":NaN}'; cat", f"wrote '{{\"heap\":NaN}}', which is no map in JSON: {RIGHT}"),
         ("read s; read t; printf '\\377\\033[2J\\n'; cat", "wrote '\ufffd\\x1b[2J', which is no map in JSON"),
         ('read s; read t; echo \'{"type":"ready"}\'; cat', 'wrote \'{"type":"ready"}\', whose type is neither move'),
         ('read s; read t; echo \'{"type":"move"}\'; cat', f"wrote a move without a map in the field move: {RIGHT}"),
         (
             'read s; read t; echo \'{"type":"move","move":{},"info":{"depth":-1}}\'; cat',
-            f"wrote a move whose info can't be sent: depth is -1: an integer from 0{SAID_AT}",
+            "wrote a move whose info can't be sent: depth is -1: an integer from 0",
         ),
-        ("exit 3", f"ended with exit code 3{SAID_AT}, once more"),
-        ("true", f"ended with exit code 0{SAID_AT}, once more"),
-        ("read s; read t; kill -SEGV $$", f"was killed by signal 11{SAID_AT}, once more"),
+        ("exit 3", "ended with exit code 3, for the second time"),
+        ("true", "ended with exit code 0, for the second time"),
+        ("read s; read t; kill -SEGV $$", "was killed by signal 11, for the second time"),
         (
             "read s; read t; printf '{\"heap\":'; exit 1",
-            f"ended with exit code 1 in mid-line, after '{{\"heap\":'{SAID_AT}, once more",
+            "ended with exit code 1 in mid-line, after '{\"heap\":', for the second time",
         ),
-        ("read s; read t; tr '\\0' x </dev/zero", f"wrote a line of more than 16384 bytes{SAID_AT}"),
+        ("read s; read t; tr '\\0' x </dev/zero", "wrote a line of more than 16384 bytes"),
     ],
 )
 def test_a_program_that_gives_no_answer_resigns_with_a_line_that_says_why(
@@ -162,7 +161,7 @@ def test_a_program_that_gives_no_answer_resigns_with_a_line_that_says_why(
 ) -> None:
     with piped(program, start) as bot, pytest.raises(GiveUp) as gave_up:
         bot.choose(turn(ply=4))
-    assert str(gave_up.value).startswith(f"its program {says}")
+    assert str(gave_up.value).startswith(f"at ply 4 of m-1 its program {says}")
     assert "\n" not in str(gave_up.value)
 
 
@@ -185,10 +184,10 @@ def test_a_program_without_an_answer_in_its_time_is_ended(
     with piped(program, start) as bot:
         family = set(descendants(os.getpid())) - others
         began = time.monotonic()
-        with pytest.raises(GiveUp, match=r"^its program ") as gave_up:
+        with pytest.raises(GiveUp, match=r"^at ply 0 of m-1 its program ") as gave_up:
             bot.choose(turn(clock=100, events=events))
         assert time.monotonic() - began >= 0.1
-        assert str(gave_up.value) == f"its program {says} at ply 0 of m-1 until its time was over"
+        assert str(gave_up.value) == f"at ply 0 of m-1 its program {says} until its time was over"
         assert all(ends(pid) for pid in family)
 
 
@@ -198,7 +197,7 @@ def test_a_program_that_dies_in_a_match_is_started_again_and_goes_on(
     dies_first = f"read s; read t; test -e {tmp_path}/died || {{ touch {tmp_path}/died; exit 3; }}; {ANSWER}; cat"
     with piped(dies_first, start) as bot:
         assert bot.choose(turn(ply=4)).move == FIRST
-    assert capfd.readouterr().err == "mine: its program ended with exit code 3 at ply 4 of m-1; it is started again\n"
+    assert capfd.readouterr().err == "mine: at ply 4 of m-1 its program ended with exit code 3; it is started again\n"
 
 
 def test_a_program_may_end_after_each_answer(start: messages.Start, capfd: pytest.CaptureFixture[str]) -> None:
@@ -215,7 +214,7 @@ def test_what_a_program_writes_without_being_asked_is_left_out_and_said_once(
         assert [bot.choose(turn(ply)).move for ply in (0, 2, 4)] == [FIRST] * 3
     assert (
         capfd.readouterr().err
-        == "mine: its program wrote 'more\\n' before it was asked at ply 2 of m-1: it is left out\n"
+        == "mine: at ply 2 of m-1 its program wrote 'more\\n' before it was asked: it is left out\n"
     )
 
 
@@ -225,7 +224,7 @@ def test_moves_for_another_turn_are_left_out_and_said_once(
     late = 'read s; read t; for i in 1 2 3; do echo \'{"type":"move","ply":2,"move":{}}\'; done; ' + ANSWER + "; cat"
     with piped(late, start) as bot:
         assert bot.choose(turn(ply=4)).move == FIRST
-    assert capfd.readouterr().err == "mine: its program answered ply 2 of m-1 at ply 4 of m-1: it is left out\n"
+    assert capfd.readouterr().err == "mine: at ply 4 of m-1 its program answered ply 2 of m-1: it is left out\n"
 
 
 def test_what_a_program_writes_to_standard_error_is_shown(
