@@ -51,10 +51,10 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
             if not -widest < value < widest:
                 raise UsageFault(f"{name} is {value:g}: {what} between -{widest:g} and {widest:g}")
         if not self.h0 < self.h1:
-            raise UsageFault(f"h1 is {self.h1:g}: more than h0, which is {self.h0:g}")
+            raise UsageFault(f"h1 is {self.h1:g}: it must be more than h0, which is {self.h0:g}")
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < value < 0.5:
-                raise UsageFault(f"{name} is {value:g}: above 0 and below 0.5")
+                raise UsageFault(f"{name} is {value:g}: it must be above 0 and below 0.5")
 
     @property
     def lower(self) -> float:
