@@ -15,6 +15,7 @@ from commands import at_terminal, call, faulty, passing, run
 from measuring.units import LEAST_UNITS
 from tournaments import Interrupted, killer
 
+COUNT = ", and count: has a bot changed, take another --seed"
 DUEL = ["greedy", "random", "--game", "risk-duel", "--seed", "1"]
 DECIDED = (
     r"greedy is better than random: it scores 0\.\d{3} \(0\.5\d\d-0\.6\d\d\) less luck, after (\d\d) games; "
@@ -95,7 +96,7 @@ def test_its_matches_are_pairs_of_both_seat_orders_unrated_and_verify(duel: Fini
 
 def test_what_was_decided_is_shown_again_at_once(duel: Finished) -> None:
     again = call("arena", "test", *DUEL, "--data", str(duel.folder))
-    assert again == (0, duel.shown, f"arena: {len(duel.matches)} games were played before\n")
+    assert again == (0, duel.shown, f"arena: {len(duel.matches)} games were played before{COUNT}\n")
 
 
 def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> None:
@@ -157,7 +158,10 @@ def test_a_test_that_was_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
     before = len(cut.stored())
     gone_on = Finished(cut.folder, *cut.words)
     assert 0 < before < 8
-    assert gone_on.said.splitlines()[0] == f"arena: {before} game{' was' if before == 1 else 's were'} played before"
+    assert (
+        gone_on.said.splitlines()[0]
+        == f"arena: {before} game{' was' if before == 1 else 's were'} played before{COUNT}"
+    )
     assert gone_on.essence == Finished(tmp_path / "whole", *cut.words).essence
 
 
@@ -166,7 +170,7 @@ def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tm
     first = call("arena", "test", *words, "--most", "3", "--seed", "1")  # by which five pairs decide nothing either
     assert (first.code, conclusion(first.out)[:9]) == (0, "undecided")
     shown = call("arena", "test", *words, "--most", "3")
-    assert (shown.out, shown.err) == (first.out, "arena: 6 games were played before\n")
+    assert (shown.out, shown.err) == (first.out, f"arena: 6 games were played before{COUNT}\n")
     more = call("arena", "test", *words, "--most", "5")
     assert more.err.splitlines()[0] == "arena: 6 games were played before"
     assert "10 games" in more.out

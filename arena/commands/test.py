@@ -24,7 +24,8 @@ def run(options: Proposal) -> None:
         evidence.take(_stored(store, plan))
         played = len(evidence.matches)
         if played:
-            print(f"arena: {counted(played, 'game was', 'games were')} played before", file=sys.stderr)
+            games = counted(played, "game was", "games were")
+            print(f"arena: {games} played before, and count: has a bot changed, take another --seed", file=sys.stderr)
         elif options.seed is None and (seed := store.finished_before(entry.key)) is not None:
             print(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", file=sys.stderr)
         if evidence.verdict is None and played < plan.count:
