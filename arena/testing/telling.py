@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from arena.testing.evidence import ENOUGH, MANY, ONE_SIDED, Findings, Question
 from measuring import telling
@@ -26,10 +27,12 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
     if question.hypotheses is None:
         return _compared(bots, best, scores)
     if findings.verdict is None:
-        return f"undecided whether {_claim(bots, question.hypotheses, 'h1')[0]}: it {scores}; a higher --most goes on"
-    claim, otherwise = _claim(bots, question.hypotheses, findings.verdict)
+        asked = _claim(bots, question.hypotheses, "h1").said
+        return f"undecided whether {asked}: it {scores}{_looks(findings)}; a higher --most goes on"
+    claim = _claim(bots, question.hypotheses, findings.verdict)
+    looks = "" if claim.decides else _looks(findings)
     wrong = question.hypotheses.alpha if findings.verdict == "h1" else question.hypotheses.beta
-    return f"{claim}: it {scores}; {otherwise}, this would come up in at most {_odds(wrong)} tests"
+    return f"{claim.said}: it {scores}{looks}; {claim.otherwise}, this would come up in at most {_odds(wrong)} tests"
 
 
 def warnings(
@@ -92,25 +95,39 @@ def _compared(bots: tuple[str, str], best: Comparison, scores: str) -> str:
     return f"neither {one} nor {other} is shown to be better: {one} {scores}; they are {apart:.3f} apart at most"
 
 
-def _claim(bots: tuple[str, str], asked: Hypotheses, accepted: str) -> tuple[str, str]:
-    """What a hypothesis says of the first bot once it is accepted, and how things are where that is wrong.
+class _Claim(NamedTuple):
+    """What a hypothesis says of the first bot once it is accepted, how things are where that is wrong, and whether it
+    decides which bot is better."""
 
-    To accept h1 denies h0 and no more, and the other way round: so the claim is about the other's bound.
-    """
+    said: str
+    otherwise: str
+    decides: bool
+
+
+def _claim(bots: tuple[str, str], asked: Hypotheses, accepted: str) -> _Claim:
+    """To accept h1 denies h0 and no more, and the other way round: so the claim is about the other's bound."""
     one, other = bots
     edge = asked.h0 if accepted == "h1" else asked.h1
     by = amount(abs(edge), asked.unit)
     if accepted == "h1":
         if edge == 0:
-            return f"{one} is better than {other}", "had it been no better"
+            return _Claim(f"{one} is better than {other}", "had it been no better", True)
         if edge > 0:
-            return f"{one} is better than {other} by more than {by}", "had it not been"
-        return f"{one} is not worse than {other} by {by}", "had it been"
+            return _Claim(f"{one} is better than {other} by more than {by}", "had it not been", True)
+        return _Claim(f"{one} is not worse than {other} by {by}", "had it been", False)
     if edge == 0:
-        return f"{one} is worse than {other}", "had it been as good"
+        return _Claim(f"{one} is worse than {other}", "had it been as good", True)
     if edge > 0:
-        return f"{one} is not better than {other} by {by}", "had it been"
-    return f"{one} is worse than {other} by more than {by}", "had it not been"
+        return _Claim(f"{one} is not better than {other} by {by}", "had it been", False)
+    return _Claim(f"{one} is worse than {other} by more than {by}", "had it not been", True)
+
+
+def _looks(findings: Findings) -> str:
+    """Which bot the score is for, where what was asked is not which is better."""
+    best = findings.best
+    if best is None or findings.pairs < ENOUGH or best.low <= 0.5 <= best.high:
+        return ""
+    return " and looks better" if best.low > 0.5 else " and looks worse"
 
 
 def _odds(chance: float) -> str:

@@ -173,6 +173,24 @@ def test_a_verdict_claims_no_more_than_that_the_other_hypothesis_is_denied(
     assert otherwise in sentence
 
 
+@pytest.mark.parametrize(
+    ("h0", "h1", "mean", "pairs", "looks"),
+    [
+        (0.0, 0.02, 0.4, 99, " and looks worse; had it been, this"),
+        (-0.02, 0.0, 0.6, 99, " and looks better; had it been, this"),
+        (0.0, 0.02, 0.5, 99, " games; had it been, this"),
+        (0.0, 0.02, 0.6, 99, " games; had it been no better, this"),
+        (0.0, 0.02, 0.4, 20, " and looks worse; a higher --most goes on"),
+        (0.0, 0.02, 0.4, 9, " less luck, after 18 games; a higher"),
+    ],
+)
+def test_whom_the_score_is_for_is_said_where_the_verdict_does_not(
+    h0: float, h1: float, mean: float, pairs: int, looks: str
+) -> None:
+    adjusted = [mean + 0.01 * (-1) ** k for k in range(pairs)]
+    assert looks in told(evidence(freed(adjusted), Hypotheses(h0=h0, h1=h1), "exact"))
+
+
 def test_by_how_much_is_told_in_the_unit_that_was_asked_for() -> None:
     assert [amount(2.5, unit) for unit in ("score", "elo", "nelo")] == [
         "2.5 points a game",
