@@ -45,7 +45,9 @@ def print_grades(report: Grades) -> None:
         worth = signed(move.value)
         table.add_row(str(move.ply), said(move.bot), said(move.notation), *gave, worth, *map(said, better))
     console.print(table)
-    say(console, "values are expected results, -1 to +1" + ("; luck is in points, 0 to 1" if luck else ""))
+    say(
+        console, "values are expected results, -1 to +1" + ("; luck is in points, 0 to 1: half as much" if luck else "")
+    )
     for mark in report.seats:
         told = "no moves" if mark.mean is None else f"{counted(mark.moves, 'move', 'moves')}, each gave away"
         mean = "" if mark.mean is None else f" {mark.mean:.4f} on average"

@@ -140,7 +140,7 @@ def test_the_table_has_a_line_for_each_move_and_ends_with_one_for_each_seat(
     lines = shown(duel(1), tmp_path, capsys, to_json=False).splitlines()
     assert [int(line.split()[0]) for line in lines[1:-4]] == list(range(len(lines) - 5))
     assert lines[0].split() == ["ply", "bot", "move", "luck", "value", "better", "value", "gave", "away"]
-    assert lines[-4] == "values are expected results, -1 to +1; luck is in points, 0 to 1"
+    assert lines[-4] == "values are expected results, -1 to +1; luck is in points, 0 to 1: half as much"
     assert [line.split(":")[0] for line in lines[-3:-1]] == ["seat 0  ann", "seat 1  bob"]
     assert all("gave away 0." in line for line in lines[-3:-1])
     assert lines[-1].startswith("the dice gave ann ")
