@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bots import play_all
 from patience import WITHIN
 
 REPOSITORY = Path(__file__).parents[2]
@@ -119,8 +120,14 @@ async def test_the_second_bot_of_the_documents_plays(play: Play, tmp_path: Path)
     assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
 
 
-async def test_the_bot_of_the_documents_for_risk_beats_the_proposed_moves(play: Play, tmp_path: Path) -> None:
-    bold = [sys.executable, program(tmp_path, "bold.py", listed(2)), "--game", "risk-campaign", "--matches", "2"]
+def test_the_bot_of_the_documents_for_the_duel_beats_random(tmp_path: Path) -> None:
+    duelist = program(tmp_path, "ahead.py", listed(2))
+    played = play_all([duelist, "random"], "risk-duel", range(100))
+    assert sum(each.points[0] for each in played) >= 60
+
+
+async def test_the_bot_of_the_documents_for_the_campaign_beats_the_proposed_moves(play: Play, tmp_path: Path) -> None:
+    bold = [sys.executable, program(tmp_path, "bold.py", listed(3)), "--game", "risk-campaign", "--matches", "2"]
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "risk-campaign", "--matches", "2"]
     one, other = await asyncio.gather(play(*bold), play(*mine))
     assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
