@@ -104,7 +104,7 @@ def _solved(shape: Shape) -> tuple[Any, int]:
 
 def judge_of(game: Duel) -> Judge:
     """Who grades moves by the table. Raises `UsageFault` as `solve` does."""
-    table = load_or_solve(game.map, game.max_troops)
+    table = table_of(game.map, game.max_troops)
 
     def judge(state: Any, move: Any) -> Verdict:
         values = dict(table.move_values(state))

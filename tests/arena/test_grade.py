@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from arena.commands.grade import grade, print_grades
+from arena.replay import grading
 from arena.replay.grading import Graded, Grades, graded
 from commands import call
 from machine.compiled import FAST
-from machine.exact.duel import load_or_solve
+from machine.exact.duel import load_or_solve, table_of
 from protocol.errors import UsageFault
 from protocol.games.risk.maps import named
 from referee.effects import Resigned, Voided
@@ -131,6 +132,14 @@ def test_a_position_that_is_even_but_for_rounding_is_worth_nothing_and_not_less(
     )  # fmt: skip
     print_grades(Grades(match="m-1", game="risk-duel", moves=[move], seats=[]))
     assert capsys.readouterr().out.splitlines()[1].split() == ["0", "ann", "this", "+0.000", "that", "+0.000", "0.000"]
+
+
+@needs_numba
+def test_grades_and_luck_are_by_one_table_in_memory() -> None:
+    record = duel(1).record()
+    table_of.cache_clear()
+    assert grading.grade(record).luck is not None
+    assert table_of.cache_info()[:2] == (1, 1)
 
 
 @needs_numba
