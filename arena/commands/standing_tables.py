@@ -23,14 +23,13 @@ def standing_table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def less_luck_table(rows: Sequence[Row]) -> Table:
-    """Shares of points beside what they are less luck, and how many matches that is worth, if it is known of any."""
-    known = any(row.worth is not None for row in rows)
-    table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if known else []))
+def less_luck_table(rows: Sequence[Row], *, worth: bool) -> Table:
+    """Shares of points beside what they are less luck, and how many matches that is `worth`, if it is known of any."""
+    table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if worth else []))
     for row in rows:
         found = ("", "") if row.adjusted is None else (points(row.adjusted.score), interval(row.adjusted))
-        worth = [games(row.worth)] if row.worth is not None else []
-        table.add_row(str(row.rank), row.bot, points(row.score), interval(row), *found, *worth)
+        as_many = [games(row.worth)] if row.worth is not None else []
+        table.add_row(str(row.rank), row.bot, points(row.score), interval(row), *found, *as_many)
     return table
 
 

@@ -67,10 +67,10 @@ class Report:
             console.print("not rated: no preset has this config")
         console.print(standing_table(self._rows))
         if any(row.adjusted is not None for row in self._rows):
-            known = any(row.worth is not None for row in self._rows)
-            worth = "; worth so many single matches with luck left in" if known else ""
-            console.print(f"\nless luck, by {self._value}{worth}")
-            console.print(less_luck_table(self._rows))
+            worth = any(row.worth is not None for row in self._rows)
+            so_many = "; worth so many single matches with luck left in" if worth else ""
+            console.print(f"\nless luck, by {self._value}{so_many}")
+            console.print(less_luck_table(self._rows, worth=worth))
         self._show_duels(console)
         print_unbeaten(console, plan, results, data)
 
