@@ -132,17 +132,8 @@ def test_a_finished_tournament_is_shown_again_and_said_to_be(played: Played, tmp
 
 
 def test_two_tournaments_in_one_folder_do_not_collide(tmp_path: Path) -> None:
-    words = [
-        "random",
-        "perfect",
-        "--game",
-        "nim",
-        "--set",
-        "heaps=9,9,9,9",
-        "--set",
-        "start=p-position",
-        "--in-process",
-    ]
+    config = ["--game", "nim", "--set", "heaps=9,9,9,9", "--set", "start=p-position"]
+    words = ["random", "perfect", *config, "--in-process"]
     first = tournament(tmp_path / "data", *words, "--seed", "7", "--rounds", "3")
     second = tournament(tmp_path / "data", *words, "--seed", "7", "--rounds", "2", "--paired")
     third = tournament(tmp_path / "data", *words, "--seed", "8", "--rounds", "4")

@@ -177,17 +177,8 @@ def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tm
 
 
 def test_where_one_like_it_was_finished_another_begins_and_the_first_is_a_seed_away(tmp_path: Path) -> None:
-    words = [
-        "random",
-        "other=random",
-        "--game",
-        "nim",
-        "--pairs",
-        "1",
-        "--in-process",
-        "--data",
-        str(tmp_path / "data"),
-    ]
+    words = ["random", "other=random", "--game", "nim", "--pairs", "1", "--in-process"]
+    words += ["--data", str(tmp_path / "data")]
     first = call("arena", "test", *words)
     seed = re.search("^seed (\\w+), id ", first.out, re.MULTILINE)
     assert seed is not None
