@@ -33,6 +33,16 @@ def less_luck_table(rows: Sequence[Row], *, worth: bool) -> Table:
     return table
 
 
+def places_table(rows: Iterable[Row]) -> Table:
+    """Mean places, and the shares of matches won."""
+    table = _table("#", "bot", "mean place", "95 %", "first", "95 %")
+    for row in rows:
+        if row.place is not None and row.first is not None:
+            place = (f"{row.place.place:.2f}", f"{row.place.low:.2f}-{row.place.high:.2f}")
+            table.add_row(str(row.rank), row.bot, *place, points(row.first.score), interval(row.first))
+    return table
+
+
 def duel_table(duels: Iterable[tuple[str, str, HeadToHead]]) -> Table:
     """A line for each two bots, and where luck is known another with the score less luck."""
     table = Table(box=None, pad_edge=False)

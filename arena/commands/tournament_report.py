@@ -11,7 +11,14 @@ from typing import Any
 from rich.console import Console
 
 from arena.commands.documents import write_document
-from arena.commands.standing_tables import cross_tables, duel_table, less_luck_table, shares_table, standing_table
+from arena.commands.standing_tables import (
+    cross_tables,
+    duel_table,
+    less_luck_table,
+    places_table,
+    shares_table,
+    standing_table,
+)
 from arena.commands.tables import WIDTH, counted
 from arena.ratings.fared import Met, duels, rows
 from arena.ratings.standings import head_to_head, unbeaten
@@ -66,6 +73,9 @@ class Report:
         if plan.pool is None:
             console.print("not rated: no preset has this config")
         console.print(standing_table(self._rows))
+        if any(row.place is not None for row in self._rows):
+            console.print(f"\nplaces, 1 to {plan.rules.seats}")
+            console.print(places_table(self._rows))
         if any(row.adjusted is not None for row in self._rows):
             worth = any(row.worth is not None for row in self._rows)
             so_many = "; worth so many single matches with luck left in" if worth else ""

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from arena.ratings.standings import TableRow, table
 from measuring.elo import Comparison, compared
-from measuring.scores import Measured, measured
+from measuring.scores import Estimate, Measured, measured
 from measuring.units import SideScore, side_score
 from protocol.reasons import VOID
 from referee.result import Result
@@ -24,9 +24,17 @@ class Met(NamedTuple):
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """A share of the points with its 95 % interval, which may leave 0 to 1."""
+    """A share of points or matches with its 95 % interval, which less luck may leave 0 to 1."""
 
     score: float
+    low: float
+    high: float
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """A mean place with its 95 % interval: 1 is best, tied bots share theirs."""
+
+    place: float
     low: float
     high: float
 
@@ -34,10 +42,15 @@ class Share(Struct, frozen=True, kw_only=True):
 class Row(TableRow, frozen=True, kw_only=True):
     """One bot's line. `low` and `high` are over starts; `adjusted` is the score less luck, None where that isn't known,
     `worth` how many single matches, luck left in, would be as certain.
+
+    Of matches with more than two seats, `place` is its mean place and `first` the share of matches that it won, a tie
+    shared; else they are None.
     """
 
     adjusted: Share | None
     worth: float | None
+    place: Place | None = None
+    first: Share | None = None
 
 
 class HeadToHead(Struct, frozen=True, kw_only=True):
@@ -56,10 +69,9 @@ def rows(names: Sequence[str], met: Sequence[Met]) -> list[Row]:
         found = measured(_played(row.bot, met))
         line = {**structs.asdict(row), "adjusted": None, "worth": found.worth}
         if found.score is not None:
-            line |= {"low": found.score.low, "high": found.score.high}
+            line |= {"low": found.score.low, "high": found.score.high, **_places(row.bot, met, found.score)}
         if found.adjusted is not None:
-            adjusted = found.adjusted
-            line["adjusted"] = Share(score=adjusted.mean, low=adjusted.low, high=adjusted.high)
+            line["adjusted"] = _share(found.adjusted)
         lines.append(Row(**line))
     return lines
 
@@ -87,8 +99,32 @@ def _duel(found: Measured) -> HeadToHead | None:
     )
 
 
+def _places(bot: str, met: Sequence[Met], score: Estimate) -> dict[str, Place | Share]:
+    """Nothing of matches of two, where places say no more than the score."""
+    others = len(met[0].result.seats) - 1
+    first = measured(_firsts(bot, met)).score
+    if others == 1 or first is None:
+        return {}
+    place, low, high = (1 + others * (1 - share) for share in (score.mean, score.high, score.low))
+    return {"place": Place(place=place, low=low, high=high), "first": _share(first)}
+
+
+def _share(found: Estimate) -> Share:
+    return Share(score=found.mean, low=found.low, high=found.high)
+
+
+def _firsts(bot: str, met: Iterable[Met]) -> Iterator[SideScore]:
+    """As `_played`, but of the points that go to the first alone."""
+    for score, (result, _, _) in zip(_played(bot, met), _counted(bot, met), strict=True):
+        ranks = [seat.rank for seat in result.seats]
+        yield score._replace(points=1 / ranks.count(1) if ranks[score.seat] == 1 else 0.0)
+
+
 def _played(bot: str, met: Iterable[Met]) -> Iterator[SideScore]:
+    for result, luck, start in _counted(bot, met):
+        yield side_score(result, bot, luck, start)
+
+
+def _counted(bot: str, met: Iterable[Met]) -> Iterator[Met]:
     """The bot's matches among these, but for void ones."""
-    for result, luck, start in met:
-        if result.reason != VOID and any(seat.bot == bot for seat in result.seats):
-            yield side_score(result, bot, luck, start)
+    return (one for one in met if one.result.reason != VOID and any(seat.bot == bot for seat in one.result.seats))

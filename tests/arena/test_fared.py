@@ -11,6 +11,7 @@ from arena.ratings.fared import Met, duels, rows
 from arena.ratings.standings import interval
 from measuring.elo import elo_of
 from referee.result import Result, SeatResult
+from seasons import result
 
 
 def met(one: str, other: str, points: float, luck: float | None, start: int | None, reason: str = "win") -> Met:
@@ -19,11 +20,11 @@ def met(one: str, other: str, points: float, luck: float | None, start: int | No
     seats = tuple(
         SeatResult(bot=bot, version="", rank=rank, reason=reason) for bot, rank in zip((one, other), ranks, strict=True)
     )
-    result = Result(
+    made = Result(
         match="m", game="risk-duel", config={}, rated=True, seats=seats, reason=reason,
         plies=1, digest="", started="", finished="",
     )  # fmt: skip
-    return Met(result, luck, start)
+    return Met(made, luck, start)
 
 
 def paired(starts: int, one: str = "a", other: str = "b", edge: float = 0.0, seat: float = 0.4) -> Iterator[Met]:
@@ -78,6 +79,25 @@ def test_two_bots_beside_each_other_have_score_elo_and_the_likelihood_to_be_bett
     assert ours.adjusted.elo.elo == elo_of(ours.adjusted.score)
     assert ours.adjusted.superiority > 0.999
     assert theirs.adjusted.superiority < 0.001
+
+
+def test_of_more_than_two_seats_the_mean_place_and_the_share_of_first_places_are_told() -> None:
+    ranks = [(1, 2, 3), (1, 3, 2), (1, 1, 3), (1, 1, 1)]
+    played = [Met(result("m", "abc", these), None, start) for start, these in enumerate(ranks)]
+    one, _, third = sorted(rows("abc", played), key=lambda row: row.bot)
+    assert one.place is not None
+    assert (one.place.place, 1 + 2 * (1 - one.score)) == (pytest.approx(1.375), pytest.approx(1.375))
+    assert one.place.low == pytest.approx(1 + 2 * (1 - one.high))
+    assert one.place.low < one.place.place < one.place.high
+    assert one.first is not None
+    assert one.first.score == pytest.approx((1 + 1 + 1 / 2 + 1 / 3) / 4)
+    assert third.place is not None
+    assert third.first is not None
+    assert (third.place.place, third.first.score) == (pytest.approx(2.5), pytest.approx(1 / 12))
+
+
+def test_of_matches_of_two_no_places_are_told() -> None:
+    assert {(row.place, row.first) for row in rows("ab", list(paired(10)))} == {(None, None)}
 
 
 def test_without_the_luck_of_a_match_nothing_is_less_luck() -> None:

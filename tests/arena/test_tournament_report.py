@@ -14,6 +14,7 @@ from arena.tournament.plan import Plan
 from measuring.units import LEAST_UNITS
 from plans import plan
 from protocol.errors import ArenaFault
+from protocol.games import load
 from referee.result import Result
 from seasons import result
 
@@ -92,6 +93,21 @@ def test_where_nothing_is_thrown_nothing_is_said_of_luck(capsys: pytest.CaptureF
     out = capsys.readouterr().out
     assert "luck" not in out
     assert "one against another" in out
+
+
+def test_of_six_seats_the_places_are_shown_within_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    entered = plan(LONG[:6], "risk-campaign", rules=load("risk-campaign", {"players": 6}), paired=True)
+    results = [
+        result(f"t1-{match.place:05d}", match.seats, [1 + entered.names.index(bot) for bot in match.seats])
+        for match in entered.schedule(())
+    ]
+    Report(entered, results).show(Path("data"))
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "\nplaces, 1 to 6\n" in out
+    first = out.partition("places, 1 to 6")[2].splitlines()[2].split()
+    assert first[0] == "1"
+    assert (first[2], first[4]) == ("1.00", "1.000")
 
 
 def test_the_file_has_what_the_tables_show_and_the_luck_of_every_match(tmp_path: Path) -> None:
