@@ -76,8 +76,9 @@ def round_robin(
 ) -> list[Pairing]:
     """Every group of `seats` bots once a round, the seats turned by one from round to round.
 
-    With `paired` every group plays `seats` times a round, each turn of the seats from the same start. Raises
-    `UsageFault` where there are too few bots.
+    With `paired` every group plays `seats` times a round, each turn of the seats from the same start. With more than
+    two seats, who follows whom is drawn anew when a group has played in all turns. Raises `UsageFault` where there are
+    too few bots.
     """
     _check_enough(bots, seats, "a round robin")
     groups = [(sum(group), tuple(bots[i] for i in group)) for group in itertools.combinations(range(len(bots)), seats)]
@@ -176,9 +177,13 @@ def _schedule(
 ) -> list[Pairing]:
     """Rounds of all groups, in an order drawn for each round. A group's number spreads who begins."""
     schedule: list[Pairing] = []
+    around = [group for _, group in groups]
     for number in range(rounds):
-        drawn = chance.sample(groups, len(groups))
-        turned = [_turned(group, turn + number) for turn, group in drawn]
+        seats = len(around[0])
+        if seats > 2 and (paired or number % seats == 0):  # once all turns of the last circle were played
+            around = [tuple(chance.sample(group, seats)) for group in around]
+        drawn = chance.sample(range(len(groups)), len(groups))
+        turned = [_turned(around[at], groups[at][0] + number) for at in drawn]
         schedule += _laid_out(turned, number, len(schedule), number * len(groups), paired)
     return schedule
 

@@ -84,6 +84,14 @@ def test_a_round_robin_of_three_seats_turns_the_seats() -> None:
     assert len(round_robin(BOTS, 1, Random(1), seats=3, paired=True)) == 3 * 10
 
 
+def test_with_more_than_two_seats_nobody_always_follows_the_same() -> None:
+    schedule = round_robin(BOTS[:3], 30, Random(1), seats=3, paired=True)
+    after_ann = Counter(pairing.seats[(pairing.seats.index("ann") + 1) % 3] for pairing in schedule)
+    assert min(after_ann["bob"], after_ann["cid"]) > 20
+    assert set(firsts(schedule).values()) == {30}
+    assert set(firsts(round_robin(BOTS[:3], 30, Random(1), seats=3)).values()) == {10}
+
+
 def test_in_a_gauntlet_the_first_bot_meets_every_other() -> None:
     schedule = gauntlet(BOTS, 2, Random(1))
     assert meetings(schedule) == Counter({frozenset(("ann", other)): 2 for other in BOTS[1:]})
