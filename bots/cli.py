@@ -35,7 +35,10 @@ def _commands() -> None:
 @app.command("run")
 def run_bot(
     bot: Annotated[
-        str, typer.Argument(metavar="NAME", help="random, greedy, minimax, alphabeta, ga, perfect, oracle, human, …")
+        str,
+        typer.Argument(
+            metavar="NAME", help="random, greedy, minimax, alphabeta, ga, uct, raider, perfect, oracle, human, …"
+        ),
     ],
     url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,
     token: Annotated[str | None, typer.Option(help="Its token; else a saved or new one [ARENA_TOKEN].")] = None,

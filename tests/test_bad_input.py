@@ -47,7 +47,7 @@ def assert_refused(done: Done, code: int, says: str, program: str = "arena") -> 
 # Wrong usage: what the words say cannot be meant
 
 NIM = ("tournament", "random", "greedy", "--game", "nim")
-BOTS = "alphabeta, ga, greedy, human, minimax, oracle, perfect, random"
+BOTS = "alphabeta, ga, greedy, human, minimax, oracle, perfect, raider, random, uct"
 WRONG_USAGE = [
     (("tournament", "random", "greedy", "--game", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
     (("tournament", "random", "gredy", "--game", "nim"), f"there is no bot 'gredy': one of {BOTS}, or NAME=COMMAND"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bots.client.bot import Turn
 from bots.search.base import Limit
-from bots.search.kernels import Kernel
+from bots.search.kernels import Paced
 
 MOVES_LEFT = 30
 """How many more moves share the clock."""
@@ -18,7 +18,7 @@ AT_ONCE = 50
 """
 
 
-def purse(turn: Turn, *, nodes: int | None, bounded: bool = False, kernel: Kernel | None = None) -> Limit:
+def purse(turn: Turn, *, nodes: int | None, bounded: bool = False, kernel: Paced | None = None) -> Limit:
     """`nodes` if given; nothing to watch where the search is `bounded` otherwise; else a share of what the clock holds
     above the reserve and half the increment, counted from when the turn came in.
     """

@@ -21,7 +21,7 @@ from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Start
 
-K = TypeVar("K", bound=Kernel | None)
+K = TypeVar("K")
 EVAL = "the evaluation: features, unam, lines, parity or none; a game without it uses its own"
 WEIGHTS = (
     f"of the four features of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"

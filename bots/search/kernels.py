@@ -17,21 +17,32 @@ _KERNELS = {
 }
 _ONE_PLY = {"risk-campaign"}
 """Those whose kernel is also a `OnePly`."""
+_UCT = {
+    "risk-campaign": "bots.search.risk.campaign_uct:CampaignUct",
+}
+_RAIDER = {"risk-campaign": "bots.search.risk.campaign_raid:CampaignRaid"}
 _SETTINGS = {
     "risk-duel": "bots.search.risk.settings:DuelSettings",
     "risk-campaign": "bots.search.risk.settings:CampaignSettings",
 }
 WITH_KERNEL = tuple(_KERNELS)
 """The games that have a kernel."""
+WITH_UCT = tuple(_UCT)
+"""Those that have a Monte Carlo tree search of their own."""
 
 
-class Kernel(Protocol):
+class Paced(Protocol):
+    """A search whose nodes take as long as each other."""
+
+    at_once: ClassVar[int]
+    """The nodes of about a millisecond."""
+
+
+class Kernel(Paced, Protocol):
     """The search of one game under one config."""
 
     usual_depth: ClassVar[int]
     """How deep a search of fixed depth looks where nobody says."""
-    at_once: ClassVar[int]
-    """The nodes of about a millisecond."""
 
     def __init__(self, rules: Any) -> None: ...
 
@@ -67,6 +78,30 @@ class OnePly(Kernel, Protocol):
         """The best of all moves, or of those that `limit` allows, by what every result of each looks like."""
 
 
+class Sampling(Paced, Protocol):
+    """The Monte Carlo tree search of one game under one config. Its nodes are simulations."""
+
+    def __init__(self, rules: Any) -> None: ...
+
+    def search(self, position: Any, *, below: Callable[[int], int], limit: Limit) -> Found[Any]:
+        """The move most looked at within `limit`; a legal one whatever happens. `below(n)` draws from 0 to n - 1."""
+
+    def warm_up(self) -> None:
+        """Compile, or load from disk, all that a match needs; without numba nothing."""
+
+
+class Policy(Protocol):
+    """A player of one game under one config that does not search."""
+
+    def __init__(self, rules: Any) -> None: ...
+
+    def move(self, position: Any) -> Any:
+        """Its move in an unfinished position."""
+
+    def warm_up(self) -> None:
+        """Compile, or load from disk, all that a match needs; without numba nothing."""
+
+
 def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
     """The compiled search of this game, if it has one."""
     kernel: Kernel | None = resolve_name(_KERNELS[rules.name])(rules) if rules.name in _KERNELS else None
@@ -76,6 +111,18 @@ def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
 def one_ply_for(rules: Game[Any, Any]) -> OnePly | None:
     """The same for who looks one move ahead; None where the rules do for that."""
     return cast(OnePly, kernel_for(rules)) if rules.name in _ONE_PLY else None
+
+
+def uct_for(rules: Game[Any, Any]) -> Sampling:
+    """The Monte Carlo tree search of one of the games `WITH_UCT`."""
+    kernel: Sampling = resolve_name(_UCT[rules.name])(rules)
+    return kernel
+
+
+def raider_for(rules: Game[Any, Any]) -> Policy:
+    """The raider of a campaign."""
+    policy: Policy = resolve_name(_RAIDER[rules.name])(rules)
+    return policy
 
 
 def settings_of(game: str) -> type[SearchSettings]:

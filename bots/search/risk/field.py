@@ -1,0 +1,204 @@
+"""A campaign played forward on one flat array, nothing taken back: what playouts run on. Counts are kept up to date.
+
+Territories are cells, as in sums.py, and `board` is campaign_play's; dice are thrown by a generator in the array.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bots.search.risk.campaign_play import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS
+from bots.search.risk.sums import ROWS, TERRITORIES, WIDTH, cell
+from machine.compiled import compiled, ints
+from protocol.games.risk.battle import ATTACKING, DEFENDING, round_odds
+from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Campaign, Position
+
+FIRST, SECOND, TURN, LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IN = range(10)
+"""field[FIRST] and [SECOND]: the generator's state; [TURN]: the seat to move, [LEFT] the attacks it has left, [ACTIVE]
+how many seats are in the game, [DRAFTING] whether the turn is at its draft, [UNITS] what there is to place, [OVER]
+whether the game is; [IN + seat] whether the seat is in it."""
+HELD = IN + MOST_PLAYERS
+"""field[HELD + seat]: its territories."""
+CONTINENTS, BLOCKS = HELD + MOST_PLAYERS, HELD + MOST_PLAYERS + 1
+"""How many there are, and where their blocks begin."""
+FOES, BLOCK = 2, 3
+"""field[cell]: its owner; +1: its troops; +FOES: its neighbours that are not the owner's; +BLOCK: where the block of
+its continent begins: by seat the territories held, then SIZE and BONUS."""
+SIZE, BONUS, BLOCK_WIDTH = MOST_PLAYERS, MOST_PLAYERS + 1, MOST_PLAYERS + 2
+POSITION = TURN
+"""What comes from here on is the position; before it the generator."""
+
+_FIRST, _SECOND = 2147483563, 2147483399
+SPAN = _FIRST - 1
+"""Numbers that `draw` draws from."""
+
+
+def field_of(rules: Campaign, position: Position, seed: int) -> Any:
+    """The position, with dice from a `seed` of 0 to 2**31 - 1."""
+    map_ = rules.map
+    count, continents = len(map_), len(map_.continents)
+    blocks = cell(count)
+    field = [0] * (blocks + BLOCK_WIDTH * continents)
+    field[FIRST], field[SECOND] = 1 + seed % SPAN, 1 + seed * 69069 % (_SECOND - 1)
+    field[TURN], field[LEFT], field[ROUND] = position.seat, position.attacks_left, position.round
+    field[ACTIVE] = rules.seats - len(position.out)
+    field[DRAFTING], field[UNITS] = position.phase == "draft", position.units
+    field[OVER] = rules.to_move(position) is None
+    for seat in range(rules.seats):
+        field[IN + seat] = seat not in position.out
+        field[HELD + seat] = position.owner.count(seat)
+    field[CONTINENTS], field[BLOCKS] = continents, blocks
+    for index, continent in enumerate(map_.continents):
+        block = blocks + BLOCK_WIDTH * index
+        for at in map_.members[index]:
+            field[block + position.owner[at]] += 1
+            field[cell(at) + BLOCK] = block
+        field[block + SIZE], field[block + BONUS] = len(map_.members[index]), continent.bonus
+    for at, owner in enumerate(position.owner):
+        field[cell(at)], field[cell(at) + 1] = owner, position.troops[at]
+        field[cell(at) + FOES] = sum(position.owner[other] != owner for other in map_.neighbours[at])
+    return ints(field)
+
+
+@compiled
+def draw(field: Any) -> int:
+    """A number from 0 to SPAN - 1, by the two generators of L'Ecuyer (1988): the same compiled and plain."""
+    first = field[FIRST] = 40014 * field[FIRST] % _FIRST
+    second = field[SECOND] = 40692 * field[SECOND] % _SECOND
+    return (first - second) % SPAN  # type: ignore[no-any-return]
+
+
+def _rounds() -> tuple[int, ...]:
+    """By attacking and defending dice, 1 or more: below what number drawn a round takes no attacker, and below what
+    one not all that are at stake.
+    """
+    limits = []
+    for attacking in range(1, ATTACKING + 1):
+        for defending in range(1, DEFENDING + 1):
+            odds = {lost: chance for chance, lost, _ in round_odds(attacking, defending)}
+            stake = min(attacking, defending)
+            limits += [int(odds[0] * SPAN), int((1 - odds[stake]) * SPAN)]
+    return tuple(limits)
+
+
+_LIMITS = _rounds()
+
+
+@compiled
+def fight(field: Any, attackers: int, defenders: int, dice: int) -> int:
+    """What is left of a battle: attackers, or below 0 as many defenders."""
+    if not dice:
+        return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
+    while attackers > 0 and defenders > 0:
+        sides = 4 * min(attackers, ATTACKING) + 2 * min(defenders, DEFENDING) - 6
+        stake = 2 if attackers > 1 and defenders > 1 else 1
+        drawn = draw(field)
+        if drawn < _LIMITS[sides]:
+            defenders -= stake
+        elif drawn < _LIMITS[sides + 1]:
+            attackers -= 1
+            defenders -= 1
+        else:
+            attackers -= stake
+    return attackers if attackers > 0 else -defenders
+
+
+@compiled
+def give(board: Any, field: Any, at: int, seat: int) -> None:
+    """A territory becomes another seat's; the same with the old one takes it back."""
+    was = field[at]
+    field[at] = seat
+    foes = 0
+    for i in range(board[at], board[at + 1]):
+        other = board[i]
+        holder = field[other]
+        if holder == seat:
+            field[other + FOES] -= 1
+        else:
+            foes += 1
+            if holder == was:
+                field[other + FOES] += 1
+    field[at + FOES] = foes
+    field[HELD + was] -= 1
+    field[HELD + seat] += 1
+    block = field[at + BLOCK]
+    field[block + was] -= 1
+    field[block + seat] += 1
+
+
+@compiled
+def income(board: Any, field: Any, seat: int) -> int:
+    """The units that a seat has to place in a draft."""
+    held = field[HELD + seat]
+    if not board[CLASSIC]:
+        return held  # type: ignore[no-any-return]
+    units = max(LEAST_CLASSIC, held // 3)
+    for i in range(field[CONTINENTS]):
+        block = field[BLOCKS] + i * BLOCK_WIDTH
+        if field[block + seat] == field[block + SIZE]:
+            units += field[block + BONUS]
+    return units  # type: ignore[no-any-return]
+
+
+@compiled
+def place(field: Any, at: int, units: int) -> None:
+    """Draft units to a territory; the draft ends with the last."""
+    field[at + 1] += units
+    field[UNITS] -= units
+    if field[UNITS] == 0:
+        field[DRAFTING] = 0
+
+
+@compiled
+def attack(board: Any, field: Any, at: int, to: int, units: int) -> None:
+    """Fight for a territory; the turn goes on after the last attack."""
+    field[at + 1] -= units
+    left = fight(field, units, field[to + 1], board[DICE])
+    field[LEFT] -= 1
+    if left > 0:
+        loser = field[to]
+        field[to + 1] = left
+        give(board, field, to, field[TURN])
+        if field[HELD + loser] == 0 and field[IN + loser]:
+            field[IN + loser] = 0
+            field[ACTIVE] -= 1
+            if field[ACTIVE] == 1:
+                field[OVER] = 1
+    else:
+        field[to + 1] = -left
+    if field[LEFT] == 0 and not field[OVER]:
+        end_turn(board, field)
+
+
+@compiled
+def end_turn(board: Any, field: Any) -> None:
+    """The turn goes on to the next seat in the game."""
+    seat = field[TURN]
+    following = (seat + 1) % board[SEATS]
+    while not field[IN + following]:
+        following = (following + 1) % board[SEATS]
+    if following <= seat:
+        field[ROUND] += 1
+        if field[ROUND] > board[ROUNDS]:
+            field[OVER] = 1
+    field[TURN], field[LEFT], field[DRAFTING] = following, board[ATTACKS], 1
+    field[UNITS] = income(board, field, following)
+
+
+@compiled
+def score(board: Any, field: Any, shares: Any) -> None:
+    """Write by seat its share of the first place of a game that is over."""
+    best, winners = -1, 0
+    for seat in range(board[SEATS]):
+        shares[seat] = 0.0
+        if field[IN + seat]:
+            units = 0
+            for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+                if field[at] == seat:
+                    units += field[at + 1]
+            shares[seat] = float(field[HELD + seat] * (1 << 32) + units)
+            if shares[seat] > best:
+                best, winners = int(shares[seat]), 0
+            winners += shares[seat] == best
+    for seat in range(board[SEATS]):
+        shares[seat] = 1.0 / winners if field[IN + seat] and shares[seat] == best else 0.0

@@ -1,0 +1,215 @@
+"""Monte Carlo tree search of a campaign on flat arrays: drafts and attacks in one tree, playouts by the raider.
+
+The tree is of decisions and not of what the dice made of them (an open loop): each simulation throws its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bots.search.risk import field as flat
+from bots.search.risk.campaign_play import ATTACKS, BORDERS, SEATS, SOURCES
+from bots.search.risk.field import DRAFTING, FOES, IN, LEFT, OVER, POSITION, ROUND, TURN, UNITS
+from bots.search.risk.odds import enough
+from bots.search.risk.raiding import balance, gain, raid, site_value
+from bots.search.risk.sums import ROWS, TERRITORIES, WIDTH
+from machine.compiled import compiled, entry
+
+END = 0
+"""The decision to end a turn. A draft to a cell is twice the cell, and one more for half of the units; an attack across
+a border is twice the border's place in `board`, and one more for `enough` units."""
+DECISION, SIBLING, CHILD, VISITS, NODE = range(5)
+"""tree[node + DECISION]: what led there; [SIBLING]: the next child of the same parent, [CHILD]: its own first, 0 for
+none; [VISITS]; a node is NODE long, and the root the first. totals[node // NODE]: what its visits brought to who chose
+it."""
+EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, DEPTH, INCOME, INNER, HALVES = range(9)
+"""manner[EXPLORATION]: the constant of PUCT; [TEMPERATURE]: units by which a prior falls to a quarter, [FLOOR] its
+least; [RISK]: the least chance to win of an attack in the tree; [HORIZON]: turns played out after the first; [DEPTH]:
+turns in the tree after the first; [INCOME] and [INNER]: what a unit of income and one without an enemy beside it count
+in the estimate; [HALVES]: whether a draft may be split."""
+CHOSEN, MOVERS, LISTED = 2, 130, 260
+"""work[0]: where the next node goes, [1]: where there is no more room; the nodes of a simulation from CHOSEN on and who
+chose them from MOVERS; then the candidates."""
+MOST_DEPTH = 128
+
+
+@compiled
+def list_candidates(
+    board: Any, field: Any, odds: Any, weights: Any, manner: Any, work: Any, priors: Any, path: Any
+) -> int:
+    """Write the decisions here to `work` from LISTED on and their priors; returns how many there are."""
+    seat, worth = field[TURN], balance(board, field)
+    count, top, drafting = 0, 0.0, field[DRAFTING]
+    half = (field[UNITS] + 1) // 2 if drafting and manner[HALVES] > 0.0 and field[UNITS] > 3 else 0
+    if drafting:
+        top = -1e300
+    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+        if field[at] != seat or not field[at + FOES]:
+            continue
+        if drafting:
+            work[LISTED + count] = 2 * at
+            priors[count] = site_value(board, field, odds, weights, worth, path, at, field[UNITS])
+            top = max(top, priors[count])
+            count += 1
+            if half:
+                work[LISTED + count] = 2 * at + 1
+                priors[count] = manner[HALVES] * site_value(board, field, odds, weights, worth, path, at, half)
+                top = max(top, priors[count])
+                count += 1
+            continue
+        army = field[at + 1]
+        if army == 1:
+            continue
+        for i in range(board[at], board[at + 1]):
+            to = board[i]
+            if field[to] == seat:
+                continue
+            found, chance, _ = gain(board, field, odds, weights, worth, at, army, army - 1, to)
+            if chance < manner[RISK]:
+                continue
+            work[LISTED + count], priors[count] = 2 * i, found
+            top = max(top, found)
+            count += 1
+            few = enough(odds, army - 1, field[to + 1])
+            if few < army - 2:
+                found = gain(board, field, odds, weights, worth, at, army, few, to)[0]
+                work[LISTED + count], priors[count] = 2 * i + 1, found
+                top = max(top, found)
+                count += 1
+    if not drafting:
+        work[LISTED + count], priors[count] = END, 0.0
+        count += 1
+    total = 0.0
+    for i in range(count):
+        falls = 1.0 + (top - priors[i]) / manner[TEMPERATURE]
+        priors[i] = 1.0 / (falls * falls) + manner[FLOOR]
+        total += priors[i]
+    for i in range(count):
+        priors[i] /= total
+    return count
+
+
+@compiled
+def decide(board: Any, field: Any, odds: Any, decision: int) -> None:
+    """Do what a decision says."""
+    at, less = decision // 2, decision % 2
+    if field[DRAFTING]:
+        flat.place(field, at, (field[UNITS] + 1) // 2 if less else field[UNITS])
+    elif decision == END:
+        flat.end_turn(board, field)
+    else:
+        source, to = board[board[SOURCES] + at - board[BORDERS]], board[at]
+        units = field[source + 1] - 1
+        if less:
+            units = enough(odds, units, field[to + 1])
+        flat.attack(board, field, source, to, units)
+
+
+@compiled
+def select(
+    tree: Any, totals: Any, work: Any, priors: Any, found: Any, node: int, count: int, exploration: float
+) -> int:
+    """Which candidate to look at: PUCT (Rosin 2011; Silver et al. 2017), one not yet seen at its parent's mean."""
+    child, visits, total = tree[node + CHILD], 0, 0.0
+    while child:
+        found[tree[child + DECISION]] = child
+        visits += tree[child + VISITS]
+        total += totals[child // NODE]
+        child = tree[child + SIBLING]
+    mean = total / visits if visits else 0.5
+    reach = exploration * (visits + 1) ** 0.5
+    best, chosen = -1.0, 0
+    for i in range(count):
+        child = found[work[LISTED + i]]
+        if child:
+            value = totals[child // NODE] / tree[child + VISITS] + reach * priors[i] / (1 + tree[child + VISITS])
+        else:
+            value = mean + reach * priors[i]
+        if value > best:
+            best, chosen = value, i
+    child = tree[node + CHILD]
+    while child:
+        found[tree[child + DECISION]] = 0
+        child = tree[child + SIBLING]
+    return chosen
+
+
+@compiled
+def follow(tree: Any, totals: Any, work: Any, node: int, decision: int) -> int:
+    """The child of a node by that decision, a new one where there is none and room for it; else 0."""
+    child = tree[node + CHILD]
+    while child and tree[child + DECISION] != decision:
+        child = tree[child + SIBLING]
+    if not child and work[0] < work[1]:
+        child = work[0]
+        work[0] += NODE
+        tree[child + DECISION], tree[child + SIBLING] = decision, tree[node + CHILD]
+        tree[child + CHILD], tree[child + VISITS] = 0, 0
+        tree[node + CHILD] = child
+        totals[child // NODE] = 0.0
+    return child  # type: ignore[no-any-return]
+
+
+@compiled
+def estimate(board: Any, field: Any, manner: Any, shares: Any) -> None:
+    """Write by seat its share of the wins that are to come: the square of its strength among all squares."""
+    if field[OVER]:
+        flat.score(board, field, shares)
+        return
+    for seat in range(board[SEATS]):
+        shares[seat] = manner[INCOME] * flat.income(board, field, seat) if field[IN + seat] else 0.0
+    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+        if field[IN + field[at]]:
+            shares[field[at]] += field[at + 1] if field[at + FOES] else manner[INNER] * field[at + 1]
+    total = 0.0
+    for seat in range(board[SEATS]):
+        shares[seat] *= shares[seat]
+        total += shares[seat]
+    for seat in range(board[SEATS]):
+        shares[seat] /= total
+
+
+@entry
+def simulate(
+    board: Any,
+    root: Any,
+    field: Any,
+    odds: Any,
+    weights: Any,
+    manner: Any,
+    tree: Any,
+    totals: Any,
+    work: Any,
+    priors: Any,
+    found: Any,
+    path: Any,
+    shares: Any,
+    sims: int,
+) -> None:
+    """Add so many simulations to the tree."""
+    for _ in range(sims):
+        field[POSITION:] = root[POSITION:]
+        node = depth = turns = 0
+        while not field[OVER] and turns <= manner[DEPTH] and depth < MOST_DEPTH:
+            count = list_candidates(board, field, odds, weights, manner, work, priors, path)
+            decision = work[LISTED + select(tree, totals, work, priors, found, node, count, manner[EXPLORATION])]
+            seat, number = field[TURN], field[ROUND]
+            decide(board, field, odds, decision)
+            turns += field[TURN] != seat or field[ROUND] != number
+            node = follow(tree, totals, work, node, decision)
+            if not node:
+                break
+            work[CHOSEN + depth], work[MOVERS + depth] = node, seat
+            depth += 1
+            if not tree[node + VISITS]:
+                break
+        if not field[OVER] and (field[LEFT] < board[ATTACKS] or not field[DRAFTING]):
+            raid(board, field, odds, weights, path)
+            turns += 1
+        while not field[OVER] and turns <= manner[HORIZON]:
+            raid(board, field, odds, weights, path)
+            turns += 1
+        estimate(board, field, manner, shares)
+        for i in range(depth):
+            tree[work[CHOSEN + i] + VISITS] += 1
+            totals[work[CHOSEN + i] // NODE] += shares[work[MOVERS + i]]

@@ -1,0 +1,146 @@
+"""Campaigns played forward on a flat array go as the rules say, and as often."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from statistics import fmean, pvariance
+from typing import Any
+
+import pytest
+
+from bots.search.risk import field as flat
+from bots.search.risk.campaign_play import campaign_board
+from bots.search.risk.campaign_raid import CampaignRaid
+from bots.search.risk.odds import EDGE, ENOUGH, enough, odds_of, odds_table
+from bots.search.risk.raiding import raid
+from bots.search.risk.sums import cell
+from machine.compiled import ints, zeros
+from protocol.dice import Dice
+from protocol.games.risk.battle import battle_odds, deterministic
+from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
+
+CONFIGS: list[dict[str, Any]] = [
+    {"players": 2},
+    {"players": 2, "battle": "deterministic", "initial_units": 3},
+    {"map": "world", "players": 3, "draft": "classic", "initial_units": 2},
+    {"map": "africa", "players": 6, "draft": "classic", "max_attacks": 1},
+    {"map": "south-america", "players": 4, "max_attacks": 20, "initial_units": 5},
+    {"map": "europe", "players": 5, "draft": "classic", "battle": "deterministic", "max_rounds": 4},
+]
+
+
+def do(board: Any, field: Any, move: Move) -> None:
+    """A move of the rules on the field."""
+    if isinstance(move, Draft):
+        for at, units in move.units:
+            flat.place(field, cell(at), units)
+    elif isinstance(move, Attack):
+        flat.attack(board, field, cell(move.source), cell(move.to), move.units)
+    else:
+        flat.end_turn(board, field)
+
+
+def shares(board: Any, field: Any, seats: int) -> list[float]:
+    found = zeros(8, float)
+    flat.score(board, field, found)
+    return [float(found[seat]) for seat in range(seats)]
+
+
+def played(rules: Campaign, state: Position, move: Move, field: Any) -> Position | None:
+    """What the rules make of the move, the result that the field shows; None where it shows none."""
+    territories = range(len(rules.map))
+    shown = [int(field[cell(at)]) for at in territories], [int(field[cell(at) + 1]) for at in territories]
+    results = (after for _, after in rules.outcomes(state, move))
+    return next((after for after in results if (list(after.owner), list(after.troops)) == shown), None)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_a_field_stays_what_a_new_one_of_the_rules_position_would_be(config: dict[str, Any]) -> None:
+    rules, rng = Campaign(config), random.Random(str(config))
+    board, ended = ints(campaign_board(rules)), 0
+    for _ in range(4):
+        state = rules.initial(Dice(rng.randbytes(32), 0))[0]
+        field = flat.field_of(rules, state, rng.randrange(2**31))
+        for _ in range(150):
+            if rng.random() < 0.01 and len(state.out) < rules.seats - 2:
+                state = rules.drop(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
+                field = flat.field_of(rules, state, rng.randrange(2**31))
+            attacks = [move for move in rules.legal_moves(state) if isinstance(move, Attack)]
+            move = rng.choice(attacks) if attacks and rng.random() < 0.8 else rules.sample(state, rng.randrange)
+            do(board, field, move)
+            after = played(rules, state, move, field)
+            assert after is not None, (state, move)
+            state = after
+            assert bool(field[flat.OVER]) == (rules.to_move(state) is None)
+            if field[flat.OVER]:
+                ranks = rules.ranks(state)
+                assert shares(board, field, rules.seats) == [(rank == 1) / ranks.count(1) for rank in ranks]
+                ended += 1
+                break
+            fresh = flat.field_of(rules, state, 0)
+            assert list(field[flat.POSITION :]) == list(fresh[flat.POSITION :])
+    assert ended or config.get("max_rounds") is None
+
+
+@pytest.mark.parametrize(("attackers", "defenders"), [(1, 1), (2, 1), (1, 2), (3, 2), (7, 5), (4, 8)])
+def test_battles_end_as_often_as_their_odds_say(attackers: int, defenders: int) -> None:
+    field, count = flat.field_of(Campaign({}), Campaign({}).initial(Dice(bytes(32), 0))[0], 12345), 20_000
+    ends = Counter(int(flat.fight(field, attackers, defenders, 1)) for _ in range(count))
+    odds = {left or -held: float(chance) for chance, left, held in battle_odds(attackers, defenders)}
+    assert ends.keys() <= odds.keys()
+    for end, chance in odds.items():
+        assert ends[end] == pytest.approx(count * chance, abs=4 * (count * chance) ** 0.5 + 4)
+
+
+@pytest.mark.parametrize(("attackers", "defenders"), [(1, 1), (2, 2), (9, 6), (5, 12), (40, 33), (80, 80)])
+def test_the_table_of_odds_is_exact(attackers: int, defenders: int) -> None:
+    ends = battle_odds(attackers, defenders)
+    won = sum(chance for chance, left, _ in ends if left)
+    left = sum(chance * left for chance, left, _ in ends) / won
+    held = sum(chance * held for chance, _, held in ends) / (1 - won)
+    expected = pytest.approx([float(won), float(left), float(held)])
+    assert list(odds_of(odds_table(True), attackers, defenders)) == expected
+    kept = deterministic(attackers, defenders)
+    assert list(odds_of(odds_table(False), attackers, defenders)) == [kept[0] > 0, *kept]
+
+
+def test_beyond_its_edge_the_table_is_scaled() -> None:
+    chance, left, held = odds_of(odds_table(True), 3 * EDGE, 2 * EDGE)
+    assert chance > 0.99
+    assert left == pytest.approx(3 * EDGE - 0.86 * 2 * EDGE, rel=0.03)
+    assert odds_of(odds_table(False), 5 * EDGE, EDGE)[:2] == (1.0, 4 * EDGE)
+    assert held >= 0
+
+
+@pytest.mark.parametrize("dice", [True, False])
+def test_enough_units_are_the_fewest_that_win_nearly_always(dice: bool) -> None:
+    odds = odds_table(dice)
+    for defenders in (1, 2, 5, 13, 40):
+        units = int(enough(odds, 1000, defenders))
+        assert odds_of(odds, units, defenders)[0] >= ENOUGH > odds_of(odds, units - 1, defenders)[0]
+        assert enough(odds, units - 1, defenders) == units - 1
+    assert enough(odds, 500, EDGE + 1) == 500
+
+
+@pytest.mark.parametrize("config", [{}, {"map": "world", "players": 3, "draft": "classic"}], ids=str)
+def test_the_raider_fares_on_a_field_as_it_does_by_the_rules(config: dict[str, Any]) -> None:
+    rules = Campaign({**config, "deal": "5eed" * 8, "max_rounds": 6})
+    player, start = CampaignRaid(rules), rules.initial(Dice(bytes(32), 0))[0]
+    units: dict[str, list[int]] = {"rules": [], "field": []}
+    for number in range(150):
+        state = start
+        while rules.to_move(state) is not None:
+            dice = Dice(number.to_bytes(32, "big"), rules.ply(state))
+            state = rules.apply(state, player.move(state), dice)[0]
+        units["rules"].append(
+            sum(troops for owner, troops in zip(state.owner, state.troops, strict=True) if owner == 0)
+        )
+        field = flat.field_of(rules, start, 7919 * number)
+        while not field[flat.OVER]:
+            raid(player.board, field, player.odds, player.weights, player.path)
+        cells = map(cell, range(len(rules.map)))
+        units["field"].append(sum(int(field[at + 1]) for at in cells if field[at] == 0))
+    error = (pvariance(units["rules"]) / 75) ** 0.5
+    assert error > 0.1
+    assert fmean(units["rules"]) == pytest.approx(fmean(units["field"]), abs=3 * error)

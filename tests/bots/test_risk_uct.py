@@ -1,0 +1,100 @@
+"""The Monte Carlo tree search of the campaign, and the raider: legal moves, the same everywhere, good ones."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from bots.reference.raider import Raider
+from bots.reference.random_bot import RandomBot
+from bots.reference.uct import Uct
+from bots.search import Limit
+from bots.search.risk.campaign_raid import CampaignRaid
+from bots.search.risk.campaign_uct import CampaignUct
+from protocol.dice import Dice
+from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
+from turns import play
+
+CONFIGS: list[dict[str, Any]] = [
+    {},
+    {"map": "world", "players": 3, "draft": "classic"},
+    {"map": "world", "players": 6, "draft": "classic", "max_attacks": 20},
+    {"map": "africa", "players": 4, "battle": "deterministic", "initial_units": 9},
+    {"map": "africa", "players": 5, "max_attacks": 1, "initial_units": 2},
+]
+
+
+def searched(rules: Campaign, state: Position, sims: int, seed: int = 1) -> Move:
+    move = CampaignUct(rules).search(state, below=random.Random(seed).randrange, limit=Limit(nodes=sims)).move
+    assert move is not None
+    return move
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_moves_are_legal_wherever_a_game_gets_to_and_whoever_drops_out(config: dict[str, Any]) -> None:
+    rules, rng = Campaign(config), random.Random(str(config))
+    uct, raider = CampaignUct(rules), CampaignRaid(rules)
+    seen: set[type[Move]] = set()
+    for _ in range(6):
+        state = rules.initial(Dice(rng.randbytes(32), 0))[0]
+        for _ in range(40):
+            if rng.random() < 0.02 and len(state.out) < rules.seats - 2:
+                state = rules.drop(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
+            if rules.to_move(state) is None:
+                break
+            found = uct.search(state, below=rng.randrange, limit=Limit(nodes=rng.choice((1, 10, 200))))
+            assert found.move is not None
+            assert 0.0 <= found.value <= 1.0
+            seen.add(type(found.move))
+            choices = found.move, raider.move(state), rules.sample(state, rng.randrange)
+            after = [rules.apply(state, move, Dice(rng.randbytes(32), 0))[0] for move in choices]
+            state = rng.choice(after)
+    assert seen >= {Draft, Attack}
+
+
+def test_a_game_that_is_over_has_no_move() -> None:
+    rules = Campaign({"map": "africa"})
+    over = rules.initial(Dice(bytes(32), 0))[0]._replace(out=(1,))
+    assert CampaignUct(rules).search(over, below=random.Random(1).randrange, limit=Limit()).move is None
+
+
+def test_a_search_without_time_plays_as_the_raider() -> None:
+    rules = Campaign({})
+    state = rules.initial(Dice(bytes(32), 0))[0]
+    found = CampaignUct(rules).search(state, below=random.Random(1).randrange, limit=Limit(nodes=0))
+    assert found.move == CampaignRaid(rules).move(state)
+
+
+def moves_of_searches() -> list[str]:
+    """What is played from some positions, by everybody who has moved there before."""
+    moves = []
+    for number, config in enumerate(CONFIGS):
+        rules = Campaign(config)
+        state = rules.initial(Dice(bytes(32), 0))[0]
+        for ply in range(5):
+            move = searched(rules, state, 25, seed=10 * number + ply)
+            moves.append(rules.notation(move))
+            state = rules.apply(state, move, Dice(bytes(32), rules.ply(state)))[0]
+    return moves
+
+
+def test_the_same_number_of_simulations_plays_the_same_moves_compiled_and_plain(without_numba: Any) -> None:
+    moves = moves_of_searches()
+    assert moves == moves_of_searches() == without_numba(moves_of_searches)
+    assert len(set(moves)) > len(CONFIGS)
+
+
+@pytest.mark.parametrize("bot", [Uct("uct", sims=60), Raider("raider")], ids=lambda bot: bot.name)
+def test_nobody_who_plays_at_random_survives(bot: Any) -> None:
+    rules = Campaign({"map": "world", "players": 3, "draft": "classic"})
+    for seed in ("a", "b"):
+        state, _ = play(rules, [RandomBot("r"), bot, RandomBot("r")], rules.initial(Dice(bytes(32), 0))[0], seed)
+        assert rules.ranks(state)[1] == 1
+
+
+def test_a_win_at_hand_is_taken() -> None:
+    rules = Campaign({"map": "south-america"})
+    state = Position((0, 0, 1, 0), (1, 1, 2, 30), "attack", 0, 3, 5, (), 0, 9)
+    assert searched(rules, state, 100) == Attack(2, 3, 29) == CampaignRaid(rules).move(state)
