@@ -10,6 +10,7 @@ from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit
 from bots.search.settings import Algorithm, SearchSettings
 from protocol.games.base import Game
+from protocol.messages import Event
 
 _KERNELS = {
     "risk-duel": "bots.search.risk.duel:DuelSearch",
@@ -82,6 +83,9 @@ class Sampling(Paced, Protocol):
     """The Monte Carlo tree search of one game under one config. Its nodes are simulations."""
 
     def __init__(self, rules: Any) -> None: ...
+
+    def watch(self, position: Any, events: Sequence[Event]) -> None:
+        """Learn from what happened in the match since the last call."""
 
     def search(self, position: Any, *, below: Callable[[int], int], limit: Limit) -> Found[Any]:
         """The move most looked at within `limit`; a legal one whatever happens. `below(n)` draws from 0 to n - 1."""

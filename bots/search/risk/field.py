@@ -150,10 +150,24 @@ def place(field: Any, at: int, units: int) -> None:
 
 
 @compiled
-def attack(board: Any, field: Any, at: int, to: int, units: int) -> None:
-    """Fight for a territory; the turn goes on after the last attack."""
+def end_turn(board: Any, field: Any) -> None:
+    """The turn goes on to the next seat in the game."""
+    seat = field[TURN]
+    following = (seat + 1) % board[SEATS]
+    while not field[IN + following]:
+        following = (following + 1) % board[SEATS]
+    if following <= seat:
+        field[ROUND] += 1
+        if field[ROUND] > board[ROUNDS]:
+            field[OVER] = 1
+    field[TURN], field[LEFT], field[DRAFTING] = following, board[ATTACKS], 1
+    field[UNITS] = income(board, field, following)
+
+
+@compiled
+def settle(board: Any, field: Any, at: int, to: int, units: int, left: int) -> None:
+    """What comes of a battle that left so many, as `fight` says it; after the last attack the turn goes on."""
     field[at + 1] -= units
-    left = fight(field, units, field[to + 1], board[DICE])
     field[LEFT] -= 1
     if left > 0:
         loser = field[to]
@@ -171,18 +185,9 @@ def attack(board: Any, field: Any, at: int, to: int, units: int) -> None:
 
 
 @compiled
-def end_turn(board: Any, field: Any) -> None:
-    """The turn goes on to the next seat in the game."""
-    seat = field[TURN]
-    following = (seat + 1) % board[SEATS]
-    while not field[IN + following]:
-        following = (following + 1) % board[SEATS]
-    if following <= seat:
-        field[ROUND] += 1
-        if field[ROUND] > board[ROUNDS]:
-            field[OVER] = 1
-    field[TURN], field[LEFT], field[DRAFTING] = following, board[ATTACKS], 1
-    field[UNITS] = income(board, field, following)
+def attack(board: Any, field: Any, at: int, to: int, units: int) -> None:
+    """Fight for a territory."""
+    settle(board, field, at, to, units, fight(field, units, field[to + 1], board[DICE]))
 
 
 @compiled

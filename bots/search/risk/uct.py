@@ -1,4 +1,4 @@
-"""Monte Carlo tree search of a campaign on flat arrays: drafts and attacks in one tree, playouts by the raider.
+"""Monte Carlo tree search of a campaign on flat arrays: one's own turn, draft and attacks, in one tree; then playouts.
 
 The tree is of decisions and not of what the dice made of them (an open loop): each simulation throws its own.
 """
@@ -8,29 +8,27 @@ from __future__ import annotations
 from typing import Any
 
 from bots.search.risk import field as flat
-from bots.search.risk.campaign_play import ATTACKS, BORDERS, SEATS, SOURCES
-from bots.search.risk.field import DRAFTING, FOES, IN, LEFT, OVER, POSITION, ROUND, TURN, UNITS
+from bots.search.risk.campaign_play import BORDERS, SEATS, SOURCES
+from bots.search.risk.field import DRAFTING, FOES, IN, OVER, POSITION, ROUND, SPAN, TURN, UNITS, draw
 from bots.search.risk.odds import enough
-from bots.search.risk.raiding import balance, gain, raid, site_value
+from bots.search.risk.policies import POLICIES, RAID, play_turn
+from bots.search.risk.raiding import balance, gain, site_value
+from bots.search.risk.sampling import CHILD, DECISION, NODE, SIBLING, VISITS, follow
 from bots.search.risk.sums import ROWS, TERRITORIES, WIDTH
 from machine.compiled import compiled, entry
 
 END = 0
 """The decision to end a turn. A draft to a cell is twice the cell, and one more for half of the units; an attack across
 a border is twice the border's place in `board`, and one more for `enough` units."""
-DECISION, SIBLING, CHILD, VISITS, NODE = range(5)
-"""tree[node + DECISION]: what led there; [SIBLING]: the next child of the same parent, [CHILD]: its own first, 0 for
-none; [VISITS]; a node is NODE long, and the root the first. totals[node // NODE]: what its visits brought to who chose
-it."""
-EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, DEPTH, INCOME, INNER, HALVES = range(9)
+EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, INCOME, INNER, HALVES = range(8)
 """manner[EXPLORATION]: the constant of PUCT; [TEMPERATURE]: units by which a prior falls to a quarter, [FLOOR] its
-least; [RISK]: the least chance to win of an attack in the tree; [HORIZON]: turns played out after the first; [DEPTH]:
-turns in the tree after the first; [INCOME] and [INNER]: what a unit of income and one without an enemy beside it count
-in the estimate; [HALVES]: whether a draft may be split."""
-CHOSEN, MOVERS, LISTED = 2, 130, 260
-"""work[0]: where the next node goes, [1]: where there is no more room; the nodes of a simulation from CHOSEN on and who
-chose them from MOVERS; then the candidates."""
-MOST_DEPTH = 128
+least; [RISK]: the least chance to win of an attack in the tree; [HORIZON]: turns played out after one's own; [INCOME]
+and [INNER]: what a unit of income and one without an enemy beside it count in the estimate; [HALVES]: what half of the
+units promise in a draft for a prior, 0 for drafts that are not split."""
+KINDS, CHOSEN, LISTED = 2, 8, 72
+"""work[KINDS + seat]: the policy that a seat plays by; the nodes of a simulation from CHOSEN on; the candidates from
+LISTED on."""
+MOST_DEPTH = LISTED - CHOSEN
 
 
 @compiled
@@ -135,22 +133,6 @@ def select(
 
 
 @compiled
-def follow(tree: Any, totals: Any, work: Any, node: int, decision: int) -> int:
-    """The child of a node by that decision, a new one where there is none and room for it; else 0."""
-    child = tree[node + CHILD]
-    while child and tree[child + DECISION] != decision:
-        child = tree[child + SIBLING]
-    if not child and work[0] < work[1]:
-        child = work[0]
-        work[0] += NODE
-        tree[child + DECISION], tree[child + SIBLING] = decision, tree[node + CHILD]
-        tree[child + CHILD], tree[child + VISITS] = 0, 0
-        tree[node + CHILD] = child
-        totals[child // NODE] = 0.0
-    return child  # type: ignore[no-any-return]
-
-
-@compiled
 def estimate(board: Any, field: Any, manner: Any, shares: Any) -> None:
     """Write by seat its share of the wins that are to come: the square of its strength among all squares."""
     if field[OVER]:
@@ -169,6 +151,18 @@ def estimate(board: Any, field: Any, manner: Any, shares: Any) -> None:
         shares[seat] /= total
 
 
+@compiled
+def cast(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
+    """Draw the policy of every other seat by its limits (`Habits`); `seat` is the raider's."""
+    for other in range(board[SEATS]):
+        policy = RAID
+        if other != seat:
+            drawn = draw(field) / SPAN
+            while policy < POLICIES - 1 and drawn >= limits[other * POLICIES + policy]:
+                policy += 1
+        work[KINDS + other] = policy
+
+
 @entry
 def simulate(
     board: Any,
@@ -177,6 +171,7 @@ def simulate(
     odds: Any,
     weights: Any,
     manner: Any,
+    limits: Any,
     tree: Any,
     totals: Any,
     work: Any,
@@ -187,29 +182,27 @@ def simulate(
     sims: int,
 ) -> None:
     """Add so many simulations to the tree."""
+    seat, number = root[TURN], root[ROUND]
     for _ in range(sims):
         field[POSITION:] = root[POSITION:]
-        node = depth = turns = 0
-        while not field[OVER] and turns <= manner[DEPTH] and depth < MOST_DEPTH:
+        cast(board, field, limits, work, seat)
+        node = depth = 0
+        while not field[OVER] and field[TURN] == seat and field[ROUND] == number and depth < MOST_DEPTH:
             count = list_candidates(board, field, odds, weights, manner, work, priors, path)
             decision = work[LISTED + select(tree, totals, work, priors, found, node, count, manner[EXPLORATION])]
-            seat, number = field[TURN], field[ROUND]
             decide(board, field, odds, decision)
-            turns += field[TURN] != seat or field[ROUND] != number
             node = follow(tree, totals, work, node, decision)
             if not node:
                 break
-            work[CHOSEN + depth], work[MOVERS + depth] = node, seat
+            work[CHOSEN + depth] = node
             depth += 1
             if not tree[node + VISITS]:
                 break
-        if not field[OVER] and (field[LEFT] < board[ATTACKS] or not field[DRAFTING]):
-            raid(board, field, odds, weights, path)
-            turns += 1
+        turns = field[TURN] != seat or field[ROUND] != number
         while not field[OVER] and turns <= manner[HORIZON]:
-            raid(board, field, odds, weights, path)
+            play_turn(board, field, odds, weights, path, work[KINDS + field[TURN]])
             turns += 1
         estimate(board, field, manner, shares)
         for i in range(depth):
             tree[work[CHOSEN + i] + VISITS] += 1
-            totals[work[CHOSEN + i] // NODE] += shares[work[MOVERS + i]]
+            totals[work[CHOSEN + i] // NODE] += shares[seat]

@@ -1,0 +1,97 @@
+"""Which policy each of the others seems to play, from how well it foretold their moves so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bots.search.risk import field as flat
+from bots.search.risk.campaign_raid import CampaignRaid
+from bots.search.risk.policies import POLICIES, foretell
+from bots.search.risk.raiding import NOWHERE
+from bots.search.risk.sums import cell
+from machine.compiled import floats
+from protocol.games.base import NO_DICE
+from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Draft, Move, Position
+from protocol.messages import CHANCE, Event
+
+RIGHT = 0.8
+"""How often a policy foretells who plays it."""
+SHARED = 0.03
+"""Of the trust in each policy, what is spread over all after a move: a player may change its ways."""
+
+
+class Habits:
+    """Of one match. Trust in policies is a fixed-share forecaster's (Herbster, Warmuth 1998)."""
+
+    def __init__(self, raid: CampaignRaid) -> None:
+        self._raid = raid
+        self.trust = [[1 / POLICIES] * POLICIES for _ in range(MOST_PLAYERS)]
+        """By seat and policy; each seat's are 1 together."""
+        self._before: Position | None = None
+
+    def limits(self) -> Any:
+        """By seat and policy, the sum of the trust in those up to it: what a policy is drawn by."""
+        return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICIES))
+
+    def watch(self, position: Position, events: Sequence[Event]) -> None:
+        """Learn from what happened since the last call, or since the start; where that is not all told, from less."""
+        field, at = self._begin(events)
+        self._before = position
+        for event in events:
+            if event.ply < at or event.seat == CHANCE:
+                continue
+            if event.ply > at or event.move is None or event.seat != field[flat.TURN] or field[flat.OVER]:
+                return
+            move = self._raid.rules.decode_move(event.move)
+            if event.seat != position.seat:
+                self._learn(field, event.seat, move)
+            self._do(field, move, event)
+            at += 1
+
+    def _begin(self, events: Sequence[Event]) -> tuple[Any, int]:
+        """The field from which the events go on, and the ply of its turn."""
+        rules, position = self._raid.rules, self._before
+        dealt = next((event.move["owner"] for event in events if event.seat == CHANCE and event.move), None)
+        if position is None and dealt is not None:
+            troops = (rules.initial_units,) * len(dealt)
+            position = Position(tuple(dealt), troops, "draft", 0, rules.max_attacks, 1, (), 0, 1)
+        elif position is None and rules.deal is not None:
+            position = rules.initial(NO_DICE)[0]
+        if position is None:
+            return flat.field_of(rules, rules.initial(NO_DICE)[0], 0), -1
+        field = flat.field_of(rules, position, 0)
+        if not position.units and position.phase == "draft":
+            field[flat.UNITS] = flat.income(self._raid.board, field, position.seat)
+        return field, position.at
+
+    def _learn(self, field: Any, seat: int, move: Move) -> None:
+        """What a seat is about to do, against what each policy would."""
+        raid = self._raid
+        if isinstance(move, Draft):
+            done = cell(max(move.units, key=lambda placed: placed[1])[0]), NOWHERE
+        else:
+            done = (cell(move.source), cell(move.to)) if isinstance(move, Attack) else (NOWHERE, NOWHERE)
+        right = [
+            tuple(map(int, foretell(raid.board, field, raid.odds, raid.weights, raid.path, policy))) == done
+            for policy in range(POLICIES)
+        ]
+        if len(set(right)) == 1:
+            return
+        trust = [
+            each * (RIGHT if foretold else 1 - RIGHT) for each, foretold in zip(self.trust[seat], right, strict=True)
+        ]
+        total = sum(trust)
+        self.trust[seat] = [(1 - SHARED) * each / total + SHARED / POLICIES for each in trust]
+
+    def _do(self, field: Any, move: Move, event: Event) -> None:
+        """The move on the field, a battle as it was told."""
+        board = self._raid.board
+        if isinstance(move, Draft):
+            for at, units in move.units:
+                flat.place(field, cell(at), units)
+        elif isinstance(move, Attack) and event.result is not None:
+            left = event.result["attackers"] or -event.result["defenders"]
+            flat.settle(board, field, cell(move.source), cell(move.to), move.units, left)
+        else:
+            flat.end_turn(board, field)

@@ -1,0 +1,100 @@
+"""What the campaign's search learns of the others from their moves."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bots.search.risk.campaign_raid import CampaignRaid
+from bots.search.risk.habits import Habits
+from bots.search.risk.policies import POLICIES, RAID, RUSH
+from protocol.dice import Dice
+from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
+from protocol.messages import Event
+
+Player = Callable[[Position], Move]
+KEY = bytes(31) + b"5"
+CONFIGS: list[dict[str, Any]] = [
+    {},
+    {"deal": "5eed" * 8, "initial_units": 2},
+    {"map": "world", "players": 3, "draft": "classic", "battle": "deterministic"},
+]
+
+
+def rushing(rules: Campaign) -> Player:
+    """As `Bold` of the documents."""
+
+    def choose(state: Position) -> Move:
+        neighbours, owner, troops = rules.map.neighbours, state.owner, state.troops
+        if state.phase == "draft":
+            own = [at for at, seat in enumerate(owner) if seat == state.seat]
+            front = max(own, key=lambda at: sum(owner[other] != state.seat for other in neighbours[at]))
+            return Draft(((front, state.units),))
+        attacks = [move for move in rules.legal_moves(state) if isinstance(move, Attack)]
+        best = max(attacks, key=lambda move: move.units - troops[move.to], default=None)
+        return best if best is not None and best.units > troops[best.to] else End()
+
+    return choose
+
+
+def at_random(rules: Campaign) -> Player:
+    rng = random.Random(3)
+    return lambda state: rules.sample(state, rng.randrange)
+
+
+def watched(rules: Campaign, players: list[Player], seat: int, turns: int, lost: int = -1) -> Habits:
+    """What a seat learns in its first turns; from the one numbered `lost` on it has to begin anew."""
+    habits, dice = Habits(CampaignRaid(rules)), Dice(KEY, 0)
+    state, deal = rules.initial(dice)
+    news: list[Event] = [] if deal is None else [deal]
+    while turns and rules.to_move(state) is not None:
+        if state.seat == seat:
+            turns -= 1
+            if turns == lost:
+                habits = Habits(CampaignRaid(rules))
+            habits.watch(state, news)
+            news = []
+        state, event = rules.apply(state, players[state.seat](state), Dice(KEY, rules.ply(state)))
+        news.append(event)
+    return habits
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_the_policy_that_a_seat_plays_is_trusted_most(config: dict[str, Any]) -> None:
+    rules = Campaign(config)
+    players = [rushing(rules), CampaignRaid(rules).move, rushing(rules)][: rules.seats]
+    for seat, turns in ((1, 6), (0, 20)):
+        habits = watched(rules, players, seat, turns)
+        for other, policy in ((0, RUSH), (1, RAID), (2, RUSH)):
+            if other < rules.seats and other != seat:
+                assert habits.trust[other][policy] > 0.75, (seat, other)
+        assert habits.trust[seat] == [1 / POLICIES] * POLICIES
+
+
+def test_a_first_turn_is_enough_to_tell_a_rush_from_a_raid() -> None:
+    rules = Campaign({})
+    for player, policy in ((rushing(rules), RUSH), (CampaignRaid(rules).move, RAID)):
+        assert watched(rules, [player, at_random(rules)], 1, 1).trust[0][policy] > 0.6
+
+
+def test_nobody_is_trusted_much_where_all_foretell_badly() -> None:
+    rules = Campaign({})
+    for seat in (0, 1):
+        trust = watched(rules, [at_random(rules)] * 2, seat, 60).trust[1 - seat]
+        assert sum(trust) == pytest.approx(1.0)
+        assert min(trust) > 0.01
+
+
+def test_who_comes_back_without_memory_learns_from_then_on() -> None:
+    rules = Campaign({})
+    habits = watched(rules, [at_random(rules), rushing(rules)], 0, 30, lost=20)
+    assert habits.trust[1][RUSH] > 0.8
+
+
+def test_limits_are_sums_of_the_trust() -> None:
+    habits = Habits(CampaignRaid(Campaign({})))
+    habits.trust[1] = [0.25, 0.75]
+    assert list(habits.limits())[: 2 * POLICIES] == [0.5, 1.0, 0.25, 1.0]
