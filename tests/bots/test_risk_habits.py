@@ -90,7 +90,7 @@ def test_nobody_is_trusted_much_where_all_foretell_badly() -> None:
 
 def test_who_comes_back_without_memory_learns_from_then_on() -> None:
     rules = Campaign({})
-    habits = watched(rules, [at_random(rules), rushing(rules)], 0, 30, lost=20)
+    habits = watched(rules, [at_random(rules), rushing(rules)], 0, 12, lost=10)
     assert habits.trust[1][RUSH] > 0.8
 
 

@@ -36,8 +36,12 @@ class Habits:
 
     def watch(self, position: Position, events: Sequence[Event]) -> None:
         """Learn from what happened since the last call, or since the start; where that is not all told, from less."""
-        field, at = self._begin(events)
-        self._before = position
+        begin, self._before = self._begin(events), position
+        if begin is None:
+            return
+        field, at = flat.field_of(self._raid.rules, begin, 0), begin.at
+        if not begin.units and begin.phase == "draft":
+            field[flat.UNITS] = flat.income(self._raid.board, field, begin.seat)
         for event in events:
             if event.ply < at or event.seat == CHANCE:
                 continue
@@ -49,21 +53,18 @@ class Habits:
             self._do(field, move, event)
             at += 1
 
-    def _begin(self, events: Sequence[Event]) -> tuple[Any, int]:
-        """The field from which the events go on, and the ply of its turn."""
-        rules, position = self._raid.rules, self._before
-        dealt = next((event.move["owner"] for event in events if event.seat == CHANCE and event.move), None)
-        if position is None and dealt is not None:
-            troops = (rules.initial_units,) * len(dealt)
-            position = Position(tuple(dealt), troops, "draft", 0, rules.max_attacks, 1, (), 0, 1)
-        elif position is None and rules.deal is not None:
-            position = rules.initial(NO_DICE)[0]
-        if position is None:
-            return flat.field_of(rules, rules.initial(NO_DICE)[0], 0), -1
-        field = flat.field_of(rules, position, 0)
-        if not position.units and position.phase == "draft":
-            field[flat.UNITS] = flat.income(self._raid.board, field, position.seat)
-        return field, position.at
+    def _begin(self, events: Sequence[Event]) -> Position | None:
+        """The position that the events lead on from; None where nobody told it. A deal's has its units yet to come."""
+        rules = self._raid.rules
+        if self._before is not None:
+            return self._before
+        if rules.deal is not None:
+            return rules.initial(NO_DICE)[0]
+        owner = next((event.move["owner"] for event in events if event.seat == CHANCE and event.move), None)
+        if owner is None:
+            return None
+        troops = (rules.initial_units,) * len(owner)
+        return Position(tuple(owner), troops, "draft", 0, rules.max_attacks, 1, (), 0, 1)
 
     def _learn(self, field: Any, seat: int, move: Move) -> None:
         """What a seat is about to do, against what each policy would."""
