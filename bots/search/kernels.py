@@ -19,6 +19,7 @@ _KERNELS = {
 _ONE_PLY = {"risk-campaign"}
 """Those whose kernel is also a `OnePly`."""
 _UCT = {
+    "risk-duel": "bots.search.risk.duel_uct:DuelUct",
     "risk-campaign": "bots.search.risk.campaign_uct:CampaignUct",
 }
 _RAIDER = {"risk-campaign": "bots.search.risk.campaign_raid:CampaignRaid"}

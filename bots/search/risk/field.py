@@ -39,7 +39,7 @@ def field_of(rules: Campaign, position: Position, seed: int) -> Any:
     count, continents = len(map_), len(map_.continents)
     blocks = cell(count)
     field = [0] * (blocks + BLOCK_WIDTH * continents)
-    field[FIRST], field[SECOND] = 1 + seed % SPAN, 1 + seed * 69069 % (_SECOND - 1)
+    field[FIRST], field[SECOND] = seeded(seed)
     field[TURN], field[LEFT], field[ROUND] = position.seat, position.attacks_left, position.round
     field[ACTIVE] = rules.seats - len(position.out)
     field[DRAFTING], field[UNITS] = position.phase == "draft", position.units
@@ -58,6 +58,11 @@ def field_of(rules: Campaign, position: Position, seed: int) -> Any:
         field[cell(at)], field[cell(at) + 1] = owner, position.troops[at]
         field[cell(at) + FOES] = sum(position.owner[other] != owner for other in map_.neighbours[at])
     return ints(field)
+
+
+def seeded(seed: int) -> tuple[int, int]:
+    """The generator's state from a seed of 0 to 2**31 - 1."""
+    return 1 + seed % SPAN, 1 + seed * 69069 % (_SECOND - 1)
 
 
 @compiled

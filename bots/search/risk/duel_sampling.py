@@ -1,0 +1,102 @@
+"""Monte Carlo tree search of bounded Risk on flat arrays: both results of a throw apart, an evaluation at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bots.evaluation.base import WIN
+from bots.search.risk.duel_tree import BORDERS, MAX_PLIES, SOURCES, list_moves, placed
+from bots.search.risk.field import SPAN, draw
+from bots.search.risk.sampling import CHILD, DECISION, NODE, SIBLING, VISITS, follow
+from bots.search.risk.sums import OWNED, SEAT, TERRITORIES, estimate, put
+from machine.compiled import compiled, entry
+from protocol.games.risk import duel
+from protocol.games.risk.duel import FREE
+
+AT, CHOSEN, LISTED = 2, 8, 136
+"""work[AT]: the ply of the root; the nodes of a simulation from CHOSEN on; the moves from LISTED on."""
+MOST_DEPTH = LISTED - CHOSEN
+EXPLORATION = 0.4
+"""The constant of PUCT."""
+_TAKEN = int(duel.TAKEN * SPAN)
+"""Below what number drawn an attack takes the territory."""
+
+
+@compiled
+def select(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, count: int) -> int:
+    """Which move to look at after a throw that came out as `last`: PUCT (Rosin 2011) where all are as likely."""
+    child, visits, total = tree[node + CHILD], 0, 0.0
+    while child:
+        found[tree[child + DECISION]] = child
+        if tree[child + DECISION] % 2 == last:
+            visits += tree[child + VISITS]
+            total += totals[child // NODE]
+        child = tree[child + SIBLING]
+    mean = total / visits if visits else 0.5
+    reach = EXPLORATION * (visits + 1) ** 0.5 / count
+    best, chosen = -1.0, 0
+    for i in range(count):
+        child = found[2 * work[LISTED + i] + last]
+        value = mean + reach
+        if child:
+            value = totals[child // NODE] / tree[child + VISITS] + reach / (1 + tree[child + VISITS])
+        if value > best:
+            best, chosen = value, i
+    child = tree[node + CHILD]
+    while child:
+        found[tree[child + DECISION]] = 0
+        child = tree[child + SIBLING]
+    return work[LISTED + chosen]  # type: ignore[no-any-return]
+
+
+@compiled
+def play(board: Any, state: Any, luck: Any, mover: int, move: int) -> int:
+    """Make a move; returns 1 if a throw was won."""
+    if move < board[BORDERS]:
+        put(board, state, move, mover, placed(board, state, move))
+        return 0
+    source, to = board[move + board[SOURCES]], board[move]
+    if draw(luck) < _TAKEN:
+        put(board, state, to, mover, 1)
+        return 1
+    rest = state[source + 1] - state[to + 1]
+    put(board, state, source, mover if rest else FREE, rest)
+    return 0
+
+
+@entry
+def simulate(
+    board: Any,
+    root: Any,
+    state: Any,
+    scale: Any,
+    luck: Any,
+    tree: Any,
+    totals: Any,
+    work: Any,
+    found: Any,
+    sims: int,
+) -> None:
+    """Add so many simulations to the tree; `luck` is the generator's state."""
+    for _ in range(sims):
+        state[:] = root
+        node = last = depth = 0
+        value = -1.0
+        while value < 0.0:
+            mover = state[SEAT] ^ (depth & 1)
+            count = list_moves(board, state, work, mover, LISTED) - LISTED
+            move = select(tree, totals, work, found, node, last, count)
+            node = follow(tree, totals, work, node, 2 * move + last)
+            last = play(board, state, luck, mover, move)
+            if node:
+                work[CHOSEN + depth] = node
+                depth += 1
+            if state[OWNED + mover] == board[TERRITORIES]:
+                value = 1.0 if mover == state[SEAT] else 0.0
+            elif work[AT] + depth >= board[MAX_PLIES]:
+                value = 0.5
+            elif not node or not tree[node + VISITS] or depth == MOST_DEPTH:
+                value = 0.5 + 0.5 * estimate(board, state, scale) / WIN
+        for i in range(depth):
+            tree[work[CHOSEN + i] + VISITS] += 1
+            totals[work[CHOSEN + i] // NODE] += 1.0 - value if i & 1 else value
