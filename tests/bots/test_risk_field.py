@@ -34,11 +34,11 @@ def do(board: Any, field: Any, move: Move) -> None:
     """A move of the rules on the field."""
     if isinstance(move, Draft):
         for at, units in move.units:
-            flat.place(field, cell(at), units)
+            flat.do(board, field, cell(at), flat.NOWHERE, units, 0)
     elif isinstance(move, Attack):
         flat.attack(board, field, cell(move.source), cell(move.to), move.units)
     else:
-        flat.end_turn(board, field)
+        flat.do(board, field, flat.NOWHERE, flat.NOWHERE, 0, 0)
 
 
 def shares(board: Any, field: Any, seats: int) -> list[float]:

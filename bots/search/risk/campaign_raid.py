@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bots.search.risk.campaign_play import campaign_board
-from bots.search.risk.field import field_of
+from bots.search.risk.field import NOWHERE, field_of
 from bots.search.risk.odds import odds_table
-from bots.search.risk.raiding import NOWHERE, Raiding, advise
+from bots.search.risk.raiding import Raiding, advise
 from bots.search.risk.sums import INDEX
 from machine.compiled import FAST, floats, ints, zeros
 from protocol.dice import Dice
@@ -32,7 +32,10 @@ class CampaignRaid:
 
     def move_on(self, field: Any) -> Move:
         """The same on a field."""
-        source, target, units = map(int, advise(self.board, field, self.odds, self.weights, self.path))
+        return self.told(*map(int, advise(self.board, field, self.odds, self.weights, self.path)))
+
+    def told(self, source: int, target: int, units: int) -> Move:
+        """A move of the kernels as the rules have it."""
         if source == NOWHERE:
             return End()
         at = int(self.board[source + INDEX])

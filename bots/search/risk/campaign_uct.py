@@ -8,17 +8,15 @@ from typing import Any, ClassVar, NamedTuple
 
 from bots.search.base import Found, Limit
 from bots.search.risk import uct
-from bots.search.risk.campaign_play import BORDERS, SOURCES
 from bots.search.risk.campaign_raid import CampaignRaid
-from bots.search.risk.field import DRAFTING, UNITS, field_of, place
+from bots.search.risk.field import DRAFTING, do, field_of
 from bots.search.risk.habits import Habits
-from bots.search.risk.odds import enough
 from bots.search.risk.raiding import Raiding, advise
 from bots.search.risk.sampling import AT_ONCE, DECISION, LEAST, NODE, SEEDS, VISITS, favourite, in_portions, plant, room
 from bots.search.risk.sums import INDEX
 from machine.compiled import FAST, floats, ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import MOST_PLAYERS, Campaign, Draft, Move, Position
 from protocol.messages import Event
 
 
@@ -70,11 +68,11 @@ class CampaignUct:
         before = limit.spent
         if limit.left is None or limit.left >= LEAST:
             self._simulate(root, limit)
-        tree, totals, *_ = self._room
-        child = favourite(tree, totals, 0) if limit.spent > before else 0
-        if not child:
+        if limit.spent - before < LEAST:
             move = raid.move_on(root)
             return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)
+        tree, totals, *_ = self._room
+        child = favourite(tree, totals, 0)
         value = float(totals[child // NODE] / tree[child + VISITS])
         move = self._move(root, child)
         sims = limit.spent - before
@@ -90,43 +88,32 @@ class CampaignUct:
         in_portions(lambda sims: uct.simulate(*given, *arrays, sims), limit)
 
     def _move(self, root: Any, child: int) -> Move:
-        """What the decision of a root's child says; a draft goes on with the children after it."""
-        raid, (tree, *_) = self.raid, self._room
-        board, decision = raid.board, int(tree[child + DECISION])
-        if root[DRAFTING]:
-            return self._draft(root, child)
-        if decision == uct.END:
-            return End()
-        border = decision // 2
-        source, to = board[board[SOURCES] + border - board[BORDERS]], board[border]
-        units = int(root[source + 1]) - 1
-        if decision % 2:
-            units = int(enough(raid.odds, units, root[to + 1]))
-        return Attack(int(board[to + INDEX]), int(board[source + INDEX]), units)
-
-    def _draft(self, root: Any, child: int) -> Draft:
-        """The draft that begins with a root's child: half by half, the last of it as the raider would."""
+        """What the decision of a root's child says; a draft goes on with the children after it, half by half, the last
+        of it as the raider would.
+        """
         raid, (tree, totals, *_) = self.raid, self._room
         field, placed = ints(root), dict[int, int]()
-        while field[DRAFTING]:
+        while True:
             if child:
-                decision = int(tree[child + DECISION])
-                site, units = decision // 2, int(field[UNITS])
-                if decision % 2:
-                    units = (units + 1) // 2
-                child = favourite(tree, totals, child)
+                told = uct.move_of(raid.board, field, raid.odds, int(tree[child + DECISION]))
             else:
-                site, _, units = map(int, advise(raid.board, field, raid.odds, raid.weights, raid.path))
-            place(field, site, units)
-            at = int(raid.board[site + INDEX])
+                told = advise(raid.board, field, raid.odds, raid.weights, raid.path)
+            source, target, units = map(int, told)
+            if not root[DRAFTING]:
+                return raid.told(source, target, units)
+            do(raid.board, field, source, target, units, 0)
+            at = int(raid.board[source + INDEX])
             placed[at] = placed.get(at, 0) + units
-        return Draft(tuple(sorted(placed.items())))
+            if not field[DRAFTING]:
+                return Draft(tuple(sorted(placed.items())))
+            child = child and favourite(tree, totals, child)
 
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs; without numba nothing."""
         if not FAST:
             return
-        start = self.rules.initial(Dice(bytes(32), 0))[0]
-        attacking = self.rules.outcomes(start, self.rules.legal_moves(start)[0])[0][1]
+        start, deal = self.rules.initial(Dice(bytes(32), 0))
+        attacking, draft = self.rules.apply(start, self.rules.legal_moves(start)[0], Dice(bytes(32), 0))
         for position in (start, attacking):
-            self.search(position, below=lambda _: 0, limit=Limit(nodes=self.at_once))
+            self.search(position, below=lambda _: 0, limit=Limit(nodes=AT_ONCE))
+        Habits(self.raid).watch(attacking._replace(seat=1), [draft] if deal is None else [deal, draft])

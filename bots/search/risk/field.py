@@ -9,7 +9,7 @@ from typing import Any
 
 from bots.search.risk.campaign_play import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS
 from bots.search.risk.sums import ROWS, TERRITORIES, WIDTH, cell
-from machine.compiled import compiled, ints
+from machine.compiled import compiled, entry, ints
 from protocol.games.risk.battle import ATTACKING, DEFENDING, round_odds
 from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Campaign, Position
 
@@ -25,6 +25,8 @@ FOES, BLOCK = 2, 3
 """field[cell]: its owner; +1: its troops; +FOES: its neighbours that are not the owner's; +BLOCK: where the block of
 its continent begins: by seat the territories held, then SIZE and BONUS."""
 SIZE, BONUS, BLOCK_WIDTH = MOST_PLAYERS, MOST_PLAYERS + 1, MOST_PLAYERS + 2
+NOWHERE = -1
+"""In place of a cell: no territory."""
 POSITION = TURN
 """What comes from here on is the position; before it the generator."""
 
@@ -131,7 +133,7 @@ def give(board: Any, field: Any, at: int, seat: int) -> None:
     field[block + seat] += 1
 
 
-@compiled
+@entry
 def income(board: Any, field: Any, seat: int) -> int:
     """The units that a seat has to place in a draft."""
     held = field[HELD + seat]
@@ -193,6 +195,19 @@ def settle(board: Any, field: Any, at: int, to: int, units: int, left: int) -> N
 def attack(board: Any, field: Any, at: int, to: int, units: int) -> None:
     """Fight for a territory."""
     settle(board, field, at, to, units, fight(field, units, field[to + 1], board[DICE]))
+
+
+@entry
+def do(board: Any, field: Any, source: int, target: int, units: int, left: int) -> None:
+    """A move as the raider's are told: a draft to `source` where there is no target, the end where there is no source
+    either, else an attack that left so many.
+    """
+    if target != NOWHERE:
+        settle(board, field, source, target, units, left)
+    elif source != NOWHERE:
+        place(field, source, units)
+    else:
+        end_turn(board, field)
 
 
 @compiled

@@ -8,11 +8,10 @@ from typing import Any
 from bots.search.risk import field as flat
 from bots.search.risk.campaign_raid import CampaignRaid
 from bots.search.risk.policies import POLICIES, foretell
-from bots.search.risk.raiding import NOWHERE
 from bots.search.risk.sums import cell
 from machine.compiled import floats
 from protocol.games.base import NO_DICE
-from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Draft, Move, Position
+from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Draft, Position
 from protocol.messages import CHANCE, Event
 
 RIGHT = 0.8
@@ -47,10 +46,11 @@ class Habits:
                 continue
             if event.ply > at or event.move is None or event.seat != field[flat.TURN] or field[flat.OVER]:
                 return
-            move = self._raid.rules.decode_move(event.move)
+            moves = self._moves(event)
             if event.seat != position.seat:
-                self._learn(field, event.seat, move)
-            self._do(field, move, event)
+                self._learn(field, event.seat, max(moves, key=lambda move: move[2]))
+            for move in moves:
+                flat.do(self._raid.board, field, *move)
             at += 1
 
     def _begin(self, events: Sequence[Event]) -> Position | None:
@@ -66,15 +66,11 @@ class Habits:
         troops = (rules.initial_units,) * len(owner)
         return Position(tuple(owner), troops, "draft", 0, rules.max_attacks, 1, (), 0, 1)
 
-    def _learn(self, field: Any, seat: int, move: Move) -> None:
+    def _learn(self, field: Any, seat: int, move: tuple[int, ...]) -> None:
         """What a seat is about to do, against what each policy would."""
         raid = self._raid
-        if isinstance(move, Draft):
-            done = cell(max(move.units, key=lambda placed: placed[1])[0]), NOWHERE
-        else:
-            done = (cell(move.source), cell(move.to)) if isinstance(move, Attack) else (NOWHERE, NOWHERE)
         right = [
-            tuple(map(int, foretell(raid.board, field, raid.odds, raid.weights, raid.path, policy))) == done
+            tuple(map(int, foretell(raid.board, field, raid.odds, raid.weights, raid.path, policy))) == move[:2]
             for policy in range(POLICIES)
         ]
         if len(set(right)) == 1:
@@ -85,14 +81,12 @@ class Habits:
         total = sum(trust)
         self.trust[seat] = [(1 - SHARED) * each / total + SHARED / POLICIES for each in trust]
 
-    def _do(self, field: Any, move: Move, event: Event) -> None:
-        """The move on the field, a battle as it was told."""
-        board = self._raid.board
+    def _moves(self, event: Event) -> list[tuple[int, int, int, int]]:
+        """What was done as `field.do` takes it, a draft place by place."""
+        move = self._raid.rules.decode_move(event.move)
         if isinstance(move, Draft):
-            for at, units in move.units:
-                flat.place(field, cell(at), units)
-        elif isinstance(move, Attack) and event.result is not None:
+            return [(cell(at), flat.NOWHERE, units, 0) for at, units in move.units]
+        if isinstance(move, Attack) and event.result is not None:
             left = event.result["attackers"] or -event.result["defenders"]
-            flat.settle(board, field, cell(move.source), cell(move.to), move.units, left)
-        else:
-            flat.end_turn(board, field)
+            return [(cell(move.source), cell(move.to), move.units, left)]
+        return [(flat.NOWHERE, flat.NOWHERE, 0, 0)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bots.search.risk.field import DRAFTING
-from bots.search.risk.raiding import NOWHERE, advise, raid
+from bots.search.risk.field import DRAFTING, NOWHERE
+from bots.search.risk.raiding import advise, raid
 from bots.search.risk.rushing import rush, rush_attack, rush_site
 from machine.compiled import compiled, entry
 

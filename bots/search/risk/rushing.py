@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from bots.search.risk import field as flat
-from bots.search.risk.field import FOES, TURN
-from bots.search.risk.raiding import NOWHERE
+from bots.search.risk.field import FOES, NOWHERE, TURN
 from bots.search.risk.sums import ROWS, TERRITORIES, WIDTH
 from machine.compiled import compiled
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bots.search.risk import field as flat
 from bots.search.risk.campaign_play import BORDERS, SEATS, SOURCES
-from bots.search.risk.field import DRAFTING, FOES, IN, OVER, POSITION, ROUND, SPAN, TURN, UNITS, draw
+from bots.search.risk.field import DRAFTING, FOES, IN, NOWHERE, OVER, POSITION, ROUND, SPAN, TURN, UNITS, draw
 from bots.search.risk.odds import enough
 from bots.search.risk.policies import POLICIES, RAID, play_turn
 from bots.search.risk.raiding import balance, gain, site_value
@@ -87,20 +87,27 @@ def list_candidates(
     return count
 
 
+@entry
+def move_of(board: Any, field: Any, odds: Any, decision: int) -> tuple[int, int, int]:
+    """What a decision says: source, target and units, as the raider's moves are told."""
+    at, less = decision // 2, decision % 2
+    if field[DRAFTING]:
+        return at, NOWHERE, (field[UNITS] + 1) // 2 if less else field[UNITS]
+    if decision == END:
+        return NOWHERE, NOWHERE, 0
+    source, target = board[board[SOURCES] + at - board[BORDERS]], board[at]
+    units = field[source + 1] - 1
+    return source, target, enough(odds, units, field[target + 1]) if less else units
+
+
 @compiled
 def decide(board: Any, field: Any, odds: Any, decision: int) -> None:
     """Do what a decision says."""
-    at, less = decision // 2, decision % 2
-    if field[DRAFTING]:
-        flat.place(field, at, (field[UNITS] + 1) // 2 if less else field[UNITS])
-    elif decision == END:
-        flat.end_turn(board, field)
+    source, target, units = move_of(board, field, odds, decision)
+    if target != NOWHERE:
+        flat.attack(board, field, source, target, units)
     else:
-        source, to = board[board[SOURCES] + at - board[BORDERS]], board[at]
-        units = field[source + 1] - 1
-        if less:
-            units = enough(odds, units, field[to + 1])
-        flat.attack(board, field, source, to, units)
+        flat.do(board, field, source, target, units, 0)
 
 
 @compiled
