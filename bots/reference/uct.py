@@ -35,8 +35,7 @@ class Uct(Bot):
 
     def choose(self, turn: Turn) -> Choice:
         kernel = once_a_match(turn, uct_for)
-        kernel.watch(turn.position, turn.events)
         limit = purse(turn, nodes=self.sims, kernel=kernel)
-        found = kernel.search(turn.position, below=turn.random.randrange, limit=limit)
+        found = kernel.search(turn.position, events=turn.events, below=turn.random.randrange, limit=limit)
         assert found.move is not None
         return Choice(turn.rules.encode_move(found.move), value=found.value, nodes=found.nodes)

@@ -85,11 +85,13 @@ class Sampling(Paced, Protocol):
 
     def __init__(self, rules: Any) -> None: ...
 
-    def watch(self, position: Any, events: Sequence[Event]) -> None:
-        """Learn from what happened in the match since the last call."""
+    def search(
+        self, position: Any, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
+    ) -> Found[Any]:
+        """The move most looked at within `limit`; a legal one whatever happens.
 
-    def search(self, position: Any, *, below: Callable[[int], int], limit: Limit) -> Found[Any]:
-        """The move most looked at within `limit`; a legal one whatever happens. `below(n)` draws from 0 to n - 1."""
+        `events` are those since the last call in the match. `below(n)` draws a number from 0 to n - 1.
+        """
 
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs; without numba nothing."""

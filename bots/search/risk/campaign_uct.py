@@ -52,14 +52,14 @@ class CampaignUct:
         decisions = 2 * len(self.raid.board)
         return *room(), zeros(uct.LISTED + decisions), zeros(decisions, float), zeros(decisions)
 
-    def watch(self, position: Position, events: Sequence[Event]) -> None:
-        """Learn how the others play from what happened since the last turn; in a match of its own."""
-        self.habits.watch(position, events)
+    def search(
+        self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
+    ) -> Found[Move]:
+        """The move most looked at within `limit`, whose nodes are simulations; the raider's where it allows none
+        or nothing is to be chosen.
 
-    def search(self, position: Position, *, below: Callable[[int], int], limit: Limit) -> Found[Move]:
-        """The move most looked at within `limit`, whose nodes are simulations; the raider's where it allows none.
-
-        `below(n)` draws a number from 0 to n - 1.
+        From `events`, what happened since its last turn, it learns how the others play. `below(n)` draws a number from
+        0 to n - 1.
         """
         raid = self.raid
         if self.rules.to_move(position) is None:
@@ -67,6 +67,7 @@ class CampaignUct:
         root = field_of(self.rules, position, below(SEEDS))
         before = limit.spent
         if limit.left is None or limit.left >= LEAST:
+            self.habits.watch(position, events)
             self._simulate(root, limit)
         if limit.spent - before < LEAST:
             move = raid.move_on(root)
@@ -79,13 +80,16 @@ class CampaignUct:
         return Found(value, move, (move,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
 
     def _simulate(self, root: Any, limit: Limit) -> None:
-        """Grow a tree within `limit`."""
+        """Grow a tree within `limit`, where there is something to choose."""
         raid, (tree, totals, work, priors, found) = self.raid, self._room
         plant(tree, work)
+        known = raid.board, root, raid.odds, raid.weights, self._manner
+        if uct.list_candidates(*known, work, priors, raid.path) == 1:
+            return
         shares = zeros(MOST_PLAYERS, float)
         given = raid.board, root, ints(root), raid.odds, raid.weights, self._manner, self.habits.limits()
         arrays = tree, totals, work, priors, found, raid.path, shares
-        in_portions(lambda sims: uct.simulate(*given, *arrays, sims), limit)
+        in_portions(lambda sims: uct.simulate(*given, *arrays, sims), tree, limit)
 
     def _move(self, root: Any, child: int) -> Move:
         """What the decision of a root's child says; a draft goes on with the children after it, half by half, the last
@@ -115,5 +119,5 @@ class CampaignUct:
         start, deal = self.rules.initial(Dice(bytes(32), 0))
         attacking, draft = self.rules.apply(start, self.rules.legal_moves(start)[0], Dice(bytes(32), 0))
         for position in (start, attacking):
-            self.search(position, below=lambda _: 0, limit=Limit(nodes=AT_ONCE))
+            self.search(position, below=lambda _: 0, limit=Limit(nodes=LEAST))
         Habits(self.raid).watch(attacking._replace(seat=1), [draft] if deal is None else [deal, draft])

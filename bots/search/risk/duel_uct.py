@@ -11,7 +11,7 @@ from bots.search.base import Found, Limit, opinion
 from bots.search.risk import duel_sampling as flat
 from bots.search.risk.duel_tree import BORDERS, CODES, SOURCES, duel_board
 from bots.search.risk.field import seeded
-from bots.search.risk.sampling import AT_ONCE, DECISION, NODE, SEEDS, VISITS, favourite, in_portions, plant, room
+from bots.search.risk.sampling import AT_ONCE, DECISION, LEAST, NODE, SEEDS, VISITS, favourite, in_portions, plant, room
 from bots.search.risk.sums import FEATURES, INDEX, scale_values, state_of
 from machine.compiled import FAST, floats, ints, zeros
 from protocol.games.base import NO_DICE
@@ -36,13 +36,12 @@ class DuelUct:
         codes = self._values[CODES]
         return *room(), zeros(flat.LISTED + codes), zeros(2 * codes)
 
-    def watch(self, position: Position, events: Sequence[Event]) -> None:
-        """Everybody is reckoned to play well, whatever they did."""
-
-    def search(self, position: Position, *, below: Callable[[int], int], limit: Limit) -> Found[Action]:
+    def search(
+        self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
+    ) -> Found[Action]:
         """The action most looked at within `limit`, whose nodes are simulations; the first where it allows none.
 
-        `below(n)` draws a number from 0 to n - 1.
+        Everybody is reckoned to play well, whatever `events` say. `below(n)` draws a number from 0 to n - 1.
         """
         if self.rules.to_move(position) is None:
             return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=0, complete=True)
@@ -52,7 +51,7 @@ class DuelUct:
         root, luck = state_of(self._board, position, position.seat, FEATURES), ints(seeded(below(SEEDS)))
         given = self._board, root, ints(root), self._scale, luck
         before = limit.spent
-        in_portions(lambda sims: flat.simulate(*given, tree, totals, work, found, sims), limit)
+        in_portions(lambda sims: flat.simulate(*given, tree, totals, work, found, sims), tree, limit)
         child, sims = favourite(tree, totals, 0), limit.spent - before
         if not child:
             move = self.rules.legal_moves(position)[0]
@@ -73,4 +72,4 @@ class DuelUct:
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs; without numba nothing."""
         if FAST:
-            self.search(self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=Limit(nodes=self.at_once))
+            self.search(self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=Limit(nodes=LEAST))

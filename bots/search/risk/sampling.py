@@ -18,8 +18,10 @@ NODES = 2**18
 """That a tree has room for: as many everywhere, for the same moves on every machine. Further simulations add none."""
 LEAST = 10
 """With fewer simulations to spend nothing is searched."""
-AT_ONCE = 100 if FAST else 1
-"""The simulations of about a millisecond."""
+AT_ONCE = 1
+"""For want of time nothing is searched."""
+FIRST = 100 if FAST else 1
+"""The simulations before the first look at the clock."""
 PORTION = 0.004
 """Seconds of simulations between two looks at the clock."""
 SEEDS = 2**31 - 1
@@ -63,19 +65,33 @@ def favourite(tree: Any, totals: Any, node: int) -> int:
     return chosen
 
 
-def in_portions(simulate: Callable[[int], None], limit: Limit) -> None:
-    """Have as many simulations made as `limit` allows: all at once, or in portions where there is a deadline."""
+def lead(tree: Any) -> int:
+    """How many visits the root's favourite has more than any other child."""
+    child, first, second = int(tree[CHILD]), 0, 0
+    while child:
+        visits = int(tree[child + VISITS])
+        first, second = max(first, visits), max(second, min(first, visits))
+        child = int(tree[child + SIBLING])
+    return first - second
+
+
+def in_portions(simulate: Callable[[int], None], tree: Any, limit: Limit) -> None:
+    """Have as many simulations made as `limit` allows: all at once, or in portions where there is a deadline, until
+    the time left is too short for another move to become the favourite.
+    """
     if limit.left is not None:
         sims = limit.left
         simulate(sims)
         limit.charge(sims)
         return
     assert limit.deadline is not None
-    portion, now = AT_ONCE, time.monotonic()
+    portion, now = FIRST, time.monotonic()
     while now < limit.deadline:
         begin = now
         simulate(portion)
         limit.charge(portion)
         now = time.monotonic()
         pace = portion / max(now - begin, 1e-6)
+        if lead(tree) > pace * (limit.deadline - now):
+            break
         portion = max(1, min(4 * portion, int(pace * min(PORTION, limit.deadline - now))))

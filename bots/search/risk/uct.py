@@ -31,7 +31,7 @@ LISTED on."""
 MOST_DEPTH = LISTED - CHOSEN
 
 
-@compiled
+@entry
 def list_candidates(
     board: Any, field: Any, odds: Any, weights: Any, manner: Any, work: Any, priors: Any, path: Any
 ) -> int:

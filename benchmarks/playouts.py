@@ -1,0 +1,98 @@
+"""Simulations of uct and turns of the raider a second, on the grid and the world, with numba and as plain Python.
+
+`python benchmarks/playouts.py`
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from bots.search import Limit
+from bots.search.risk import field as flat
+from bots.search.risk.campaign_raid import CampaignRaid
+from bots.search.risk.campaign_uct import CampaignUct
+from bots.search.risk.raiding import raid
+from machine.compiled import FAST
+from protocol.dice import Dice
+from protocol.games.risk.campaign import Campaign, Position
+
+CONFIGS: Mapping[str, Mapping[str, Any]] = {
+    "grid": {},
+    "world, 2 seats": {"map": "world", "players": 2, "draft": "classic"},
+    "world, 3 seats": {"preset": "world-3"},
+    "world, 6 seats": {"preset": "world"},
+}
+TURNS = (0, 4, 12)
+"""After so many turns of raiders the positions are taken."""
+SECONDS = 1.0
+"""How long each speed is measured, at least, by the processor's time: others may be busy on the machine."""
+ROW = "{:<16}{:<14}{:>16}{:>9}{:>16}{:>9}"
+
+
+def main() -> None:
+    if sys.argv[1:] == ["speeds"]:
+        print(json.dumps(speeds()))
+        return
+    plain = subprocess.run(
+        [sys.executable, __file__, "speeds"],
+        env={**os.environ, "ARENA_PLAIN": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    slow = json.loads(plain.stdout)
+    print(ROW.format("campaign", "code", "simulations/s", "faster", "turns/s", "faster"))
+    for name, (sims, turns) in slow.items():
+        print(ROW.format(name, "plain Python", f"{sims:,.0f}", "1x", f"{turns:,.0f}", "1x"))
+    if FAST:
+        for name, (sims, turns) in speeds().items():
+            ratios = f"{sims / slow[name][0]:.0f}x", f"{turns / slow[name][1]:.0f}x"
+            print(ROW.format(name, "numba", f"{sims:,.0f}", ratios[0], f"{turns:,.0f}", ratios[1]))
+
+
+def speeds() -> dict[str, tuple[float, float]]:
+    """By campaign the simulations and the turns a second."""
+    return {name: speeds_of(Campaign(config)) for name, config in CONFIGS.items()}
+
+
+def speeds_of(rules: Campaign) -> tuple[float, float]:
+    kernel = CampaignUct(rules)
+    kernel.warm_up()
+    positions = [position_after(rules, turns) for turns in TURNS]
+    sims, rng, begin = 0, random.Random(1), time.process_time()
+    while time.process_time() < begin + SECONDS:
+        for position in positions:
+            sims += kernel.search(position, below=rng.randrange, limit=Limit(nodes=30)).nodes
+    searched = sims / (time.process_time() - begin)
+    player = CampaignRaid(rules)
+    raid(player.board, flat.field_of(rules, positions[0], 0), player.odds, player.weights, player.path)  # it compiles
+    turns, begin = 0, time.process_time()
+    while time.process_time() < begin + SECONDS:
+        for position in positions:
+            field = flat.field_of(rules, position, turns)
+            for _ in range(10):
+                if not field[flat.OVER]:
+                    raid(player.board, field, player.odds, player.weights, player.path)
+                    turns += 1
+    return searched, turns / (time.process_time() - begin)
+
+
+def position_after(rules: Campaign, turns: int) -> Position:
+    """A position at a draft, the same every time."""
+    player, state = CampaignRaid(rules), rules.initial(Dice(bytes(32), 0))[0]
+    while turns or state.phase == "attack":
+        seat = state.seat
+        state = rules.apply(state, player.move(state), Dice(bytes(32), rules.ply(state)))[0]
+        turns -= turns > 0 and state.seat != seat
+    return state
+
+
+if __name__ == "__main__":
+    main()
