@@ -125,6 +125,14 @@ def analyze(context: typer.Context) -> None:
 
 
 @app.command(cls=_Delegated)
+def solve(context: typer.Context) -> None:
+    """Solve bounded Risk on a map that is too large for a match, once and for good."""
+    from bots.commands.solve import solve
+
+    _run(solve, context.args, "arena-bot solve")
+
+
+@app.command(cls=_Delegated)
 def compare(context: typer.Context) -> None:
     """Minimax beside alpha-beta: nodes, leaves, time and value."""
     from bots.commands.compare import compare

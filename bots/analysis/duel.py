@@ -28,16 +28,19 @@ class BestPlay(NamedTuple):
     positions: int
 
 
-def duel_facts(board: Board, max_troops: int, *, play: bool = False) -> dict[str, Any]:
-    """Ready for JSON. A value is the expected result of who makes the move; `seconds` are spent solving, once compiled;
-    `best_play` is null unless `play` asks for it, which takes longer.
+def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, play: bool = False) -> dict[str, Any]:
+    """Ready for JSON, from `table` or else solved now: `seconds` are spent solving, once compiled, null with a table.
+    A value is the expected result of who makes the move, off by no more than `error`; `best_play` is null unless
+    `play` asks for it, which takes longer.
 
     Raises `UsageFault` where the map is too large or numba is not there.
     """
-    solve(named("south-america"), ARMY)  # compiles
-    began = time.perf_counter()
-    table = solve(board, max_troops)
-    seconds = time.perf_counter() - began
+    seconds = None
+    if table is None:
+        solve(named("south-america"), ARMY)  # compiles
+        began = time.perf_counter()
+        table = solve(board, max_troops)
+        seconds = time.perf_counter() - began
     rules = Duel({"map": board.wire, "max_troops": max_troops})
     empty, _ = rules.initial(NO_DICE)
     first_moves = []
@@ -51,7 +54,8 @@ def duel_facts(board: Board, max_troops: int, *, play: bool = False) -> dict[str
         "value": table.start[0],
         "first_moves": first_moves,
         "best_play": best_play(table, rules)._asdict() if play else None,
-        "sweeps": table.sweeps,
+        "error": table.values.error,
+        "sweeps": table.values.sweeps,
         "seconds": seconds,
     }
 

@@ -75,6 +75,8 @@ def duel(
     """Bounded Risk on a small map, solved: the value of the empty board and of each first move."""
     from bots.analysis.duel import duel_facts
     from bots.commands.maps import from_argument
+    from machine.cache import cache_folder
+    from machine.exact.duel import load_mapped
     from machine.exact.duel_shape import shape_of
 
     if not 3 <= max_troops <= 100:
@@ -83,11 +85,12 @@ def duel(
         board = from_argument(map_)
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
-    positions = shape_of(board, max_troops).positions
+    table = load_mapped(board, max_troops, cache_folder())
+    positions = shape_of(board, max_troops).positions if table is None else 0
     if positions > _MANY_POSITIONS:
         then = ", and more for best play" if play else ""
         print(f"arena-bot: solving {positions:,} positions: up to some 20 s a million{then}", file=sys.stderr)
-    facts = duel_facts(board, max_troops, play=play)
+    facts = duel_facts(board, max_troops, table, play=play)
     if json_:
         print(json.dumps(facts))
     else:
@@ -123,13 +126,17 @@ def _show(heaps: tuple[int, ...], rule: Heap, *, misere: bool, strategies: bool,
 
 
 def _print_duel(facts: dict[str, Any]) -> None:
-    play = facts["best_play"]
+    play, seconds, error = facts["best_play"], facts["seconds"], facts["error"]
+    spent = "before" if seconds is None else f"{seconds:.2f} s"
     rows = [
         ("map", f"{facts['map']}, at most {facts['max_troops']} troops"),
         ("positions", f"{facts['positions']:,} as the mover sees them"),
         ("value", f"{facts['value']:+.6f}, expected result of seat 0, which begins"),
-        *((move["name"], f"{move['value']:+.6f}, {_best_replies(move['replies'])}") for move in facts["first_moves"]),
-        ("solved", f"{facts['sweeps']} sweeps, {facts['seconds']:.2f} s"),
+        *(
+            (move["name"], f"{move['value']:+.6f}, {_best_replies(move['replies'], error)}")
+            for move in facts["first_moves"]
+        ),
+        ("solved", f"{facts['sweeps']} sweeps, {spent}; values off by {error:.1g} at most"),
     ]
     if play is not None:
         chosen = f"{play['chosen_attacks']:.1f} where a reinforcement was legal"
@@ -140,11 +147,11 @@ def _print_duel(facts: dict[str, Any]) -> None:
     print_table(["", ""], rows, header=False)
 
 
-def _best_replies(replies: Sequence[dict[str, Any]]) -> str:
-    from machine.exact.duel import EQUAL
+def _best_replies(replies: Sequence[dict[str, Any]], error: float) -> str:
+    from machine.exact.duel import equal_within
 
-    best = max(reply["value"] for reply in replies)
-    names = [reply["name"].removeprefix("invade ") for reply in replies if reply["value"] > best - EQUAL]
+    least = max(reply["value"] for reply in replies) - equal_within(error)
+    names = [reply["name"].removeprefix("invade ") for reply in replies if reply["value"] > least]
     return "then any" if len(names) == len(replies) else f"then {' or '.join(names)}"
 
 

@@ -5,20 +5,59 @@ The tables are kept on disk.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from machine.cache import cache_folder
-from machine.exact.duel_shape import Shape, shape_of
+from machine.exact.duel_file import MappedValues, place_of
+from machine.exact.duel_shape import Shape, check_compiled, is_solvable, large_shape_of, shape_of
 from machine.exact.storage import read_values, write_values
 from machine.exact.verdict import Judge, Verdict
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE, Action, Duel, Position
 
-EQUAL = 1e-7
-"""Moves whose values differ by less are equally good."""
+_EQUAL = 1e-7
+
+
+def equal_within(error: float) -> float:
+    """How close the values of moves are that are equally good, where each is off by `error` at most."""
+    return max(_EQUAL, 2 * error)
+
+
+class Values(Protocol):
+    """What positions are worth to the mover, by place of the shape: 0 is free, 1 to the cap the mover's troops, above
+    it the other's.
+    """
+
+    @property
+    def sweeps(self) -> int:
+        """How many it took."""
+
+    @property
+    def error(self) -> float:
+        """By how much a value may be off."""
+
+    def at(self, digits: Sequence[int]) -> float:
+        """One of them."""
+
+
+class FlatValues:
+    """Values in memory, by position as a number."""
+
+    error = 1e-9
+    """As far as tried."""
+
+    def __init__(self, shape: Shape, values: Any, sweeps: int) -> None:
+        self.sweeps = sweeps
+        self._weights = [(2 * shape.cap + 1) ** place for place in range(len(shape.places))]
+        self._values = values
+
+    def at(self, digits: Sequence[int]) -> float:
+        """One of them."""
+        return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
 
 class Table:
@@ -27,17 +66,18 @@ class Table:
     It ignores `max_plies`: without a limit every game ends, whatever is played, with probability 1.
     """
 
-    def __init__(self, board: Board, shape: Shape, values: Any, sweeps: int) -> None:
-        self.sweeps = sweeps
+    def __init__(self, board: Board, shape: Shape, values: Values) -> None:
+        self.values = values
         self.positions = shape.positions
+        self.equal = equal_within(values.error)
+        """Moves whose values differ by less are equally good."""
         self._rules = Duel({"map": board.wire, "max_troops": shape.cap})
         self._cap = shape.cap
-        self._weights = [(2 * shape.cap + 1) ** place for place in shape.places]
-        self._values = values
+        self._places = shape.places
 
     def value(self, position: Position) -> float:
         """What `position` is worth to the seat whose turn it is. Raises `ValueError` for one of another map or cap."""
-        return float(self._values[self._index(position)])
+        return self.values.at(self._digits(position))
 
     def move_values(self, position: Position) -> list[tuple[Action, float]]:
         """The expected result of each legal move for the mover, best play following; none where the game is over."""
@@ -51,42 +91,58 @@ class Table:
         """The legal moves that nothing beats, in the order of the rules."""
         valued = self.move_values(position)
         best = max((value for _, value in valued), default=0.0)
-        return [move for move, value in valued if value > best - EQUAL]
+        return [move for move, value in valued if value > best - self.equal]
 
     @property
     def start(self) -> tuple[float, float]:
         """By seat, the expected result of a game from the empty board; in paired matches they cancel out."""
-        count = len(self._weights)
+        count = len(self._places)
         value = self.value(Position((FREE,) * count, (0,) * count, 0, 0))
         return value, -value
 
-    def _index(self, position: Position) -> int:
-        count = len(self._weights)
+    def _digits(self, position: Position) -> list[int]:
+        count = len(self._places)
         if len(position.owner) != count or max(position.troops) > self._cap:
             raise ValueError(f"a table of {count} territories and {self._cap} troops has no {position}")
-        rows = zip(position.owner, position.troops, self._weights, strict=True)
-        return sum(
-            (troops if owner == position.seat else self._cap + troops) * weight
-            for owner, troops, weight in rows
-            if owner != FREE
-        )
+        digits = [0] * count
+        for owner, troops, place in zip(position.owner, position.troops, self._places, strict=True):
+            if owner != FREE:
+                digits[place] = troops if owner == position.seat else self._cap + troops
+        return digits
 
 
 def solve(board: Board, max_troops: int) -> Table:
     """The table of `board`. Raises `UsageFault` where it would be too large, or where nothing is compiled."""
     shape = shape_of(board, max_troops)
-    return Table(board, shape, *_solved(shape))
+    return Table(board, shape, FlatValues(shape, *_solved(shape)))
 
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None) -> Table:
-    """As `solve`, from a file in `folder` (else `cache_folder`) where there is one, else leaving one there."""
+    """The table that `arena-bot solve` left in `folder` (else `cache_folder`), mapped; or as `solve`, from a file there
+    if there is one, else leaving one. Raises `UsageFault`, of a damaged table as well.
+    """
+    folder = cache_folder() if folder is None else folder
+    if (mapped := load_mapped(board, max_troops, folder)) is not None:
+        return mapped
     shape = shape_of(board, max_troops)
-    path = (cache_folder() if folder is None else folder) / f"duel-{shape.key}"
+    path = folder / f"duel-{shape.key}"
     found = read_values(path, shape.key)
     if found is None:
         found = _solved(shape)
         write_values(path, shape.key, *found)
-    return Table(board, shape, *found)
+    return Table(board, shape, FlatValues(shape, *found))
+
+
+def load_mapped(board: Board, max_troops: int, folder: Path) -> Table | None:
+    """The table that `arena-bot solve` left in `folder`; None where it did not. Raises `UsageFault`."""
+    check_compiled()
+    if not is_solvable(board, max_troops):
+        return None
+    shape = large_shape_of(board, max_troops)
+    try:
+        return Table(board, shape, MappedValues(place_of(shape, folder), shape))
+    except OSError:
+        return None
 
 
 @lru_cache(maxsize=4)
@@ -109,7 +165,7 @@ def judge_of(game: Duel) -> Judge:
     def judge(state: Any, move: Any) -> Verdict:
         values = dict(table.move_values(state))
         best, value = max(values, key=values.__getitem__), values[move]
-        return Verdict(value, move, value) if value > values[best] - EQUAL else Verdict(value, best, values[best])
+        return Verdict(value, move, value) if value > values[best] - table.equal else Verdict(value, best, values[best])
 
     return judge
 

@@ -13,6 +13,9 @@ from protocol.games.risk.board import Board
 from protocol.games.risk.duel import ARMY, REINFORCEMENT, TAKEN
 
 MOST_POSITIONS = 20_000_000
+"""Of a table that is solved by the way."""
+MOST_BOARDS = 1 << 28
+"""Full boards of a table that is solved at all: 16 bytes each are 4 GiB."""
 FORMAT = 1
 """Of the values; another number for another meaning of their bytes."""
 
@@ -37,24 +40,45 @@ class Shape(NamedTuple):
 
 
 def shape_of(board: Board, max_troops: int) -> Shape:
-    """What the table of `board` depends on. Raises `UsageFault` where that would be too large, or where
-    nothing is compiled.
+    """What the table of `board` depends on. Raises `UsageFault` where that would be too large to be solved by the way,
+    or where nothing is compiled.
     """
     count = len(board)
-    if not FAST:
-        raise UsageFault("exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)")
+    check_compiled()
     if _count(count, max_troops) > MOST_POSITIONS:
         most = max((cap for cap in range(ARMY, max_troops) if _count(count, cap) <= MOST_POSITIONS), default=0)
         fewer = max(n for n in range(count) if _count(n, max_troops) <= MOST_POSITIONS)
         would = f"max_troops {most}" if most else f"a map of {fewer} territories or fewer"
         positions = _count(count, most) if most else _count(fewer, max_troops)
+        once = f"{solving(board, max_troops)} makes its table, once; " if is_solvable(board, max_troops) else ""
         raise UsageFault(
             f"{board.name} with {max_troops} troops is too large to solve ({count} territories, "
-            f"over {MOST_POSITIONS:,} positions): {would} would do "
+            f"over {MOST_POSITIONS:,} positions): {once}{would} would do "
             f"({positions:,} positions, up to some 20 s a million)"
         )
+    return large_shape_of(board, max_troops)
+
+
+def large_shape_of(board: Board, max_troops: int) -> Shape:
+    """The same for a table of any size; a map of ten territories or more may take for ever."""
     edges, places = min((_relabelled(board, places), places) for places in _labellings(board))
     return Shape(edges, places, max_troops)
+
+
+def check_compiled() -> None:
+    """Raises `UsageFault` where nothing is."""
+    if not FAST:
+        raise UsageFault("exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)")
+
+
+def is_solvable(board: Board, max_troops: int) -> bool:
+    """Whether `arena-bot solve` takes it."""
+    return int((2 * max_troops) ** len(board)) <= MOST_BOARDS
+
+
+def solving(board: Board, max_troops: int) -> str:
+    """The command that makes its table."""
+    return f"`arena-bot solve risk-duel --config map={board.name} --config max_troops={max_troops}`"
 
 
 def _count(territories: int, cap: int) -> int:

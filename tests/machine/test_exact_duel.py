@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from exact_boards import PAIR, PATH, STAR, TRIANGLE, board, some
 from machine.compiled import FAST
 from machine.exact import duel_shape, duel_values
 from machine.exact.duel import Table, load_or_solve, solve
@@ -18,27 +18,9 @@ from protocol.errors import UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE, Action, Duel, Position
-from protocol.games.risk.maps import named, read
+from protocol.games.risk.maps import named
 
 pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
-
-PAIR = [(0, 1)]
-PATH = [(0, 1), (1, 2)]
-TRIANGLE = [(0, 1), (0, 2), (1, 2)]
-STAR = [(2, 0), (2, 1), (2, 3)]
-
-
-def board(borders: list[tuple[int, int]]) -> Board:
-    count = 1 + max(max(border) for border in borders)
-    territories = [{"name": f"t{i}", "continent": 0, "x": i, "y": i} for i in range(count)]
-    return read(
-        {
-            "name": "custom",
-            "territories": territories,
-            "continents": [{"name": "c", "bonus": 0}],
-            "borders": [list(border) for border in borders],
-        }
-    )
 
 
 @cache
@@ -80,20 +62,6 @@ def worth(rules: Duel, position: Position) -> float:
     if rules.to_move(position) is not None:
         return 0.0
     return 1.0 if rules.ranks(position)[0] == 1 else -1.0
-
-
-def some(count: int, territories: int, max_troops: int, seed: int) -> list[Position]:
-    """Positions drawn at random, with one free territory in every third."""
-    chance = random.Random(seed)
-    drawn = []
-    for i in range(count):
-        owner = [chance.randrange(2) for _ in range(territories)]
-        troops = [chance.randint(1, max_troops) for _ in range(territories)]
-        if i % 3 == 0:
-            free = chance.randrange(territories)
-            owner[free], troops[free] = FREE, 0
-        drawn.append(Position(tuple(owner), tuple(troops), chance.randrange(2), i % 100))
-    return drawn
 
 
 @pytest.mark.no_cover
@@ -141,7 +109,7 @@ def test_sweeping_on_moves_no_value_by_a_billionth(name: str, max_troops: int, m
     table = table_of(name, max_troops)
     monkeypatch.setattr(duel_values, "CLOSE", 1e-15)
     closer = solve(named(name), max_troops)
-    assert closer.sweeps > table.sweeps
+    assert closer.values.sweeps > table.values.sweeps
     for position in some(2000, len(named(name)), max_troops, seed=7):
         assert closer.value(position) == pytest.approx(table.value(position), abs=1e-9)
 
@@ -214,7 +182,19 @@ def test_a_table_that_would_be_too_large_is_refused_with_what_would_do_and_how_l
 ) -> None:
     with pytest.raises(UsageFault, match=rf"{name} with {max_troops} troops is too large to solve") as refused:
         solve(named(name), max_troops)
-    assert str(refused.value).endswith(f": {would}, up to some 20 s a million)")
+    assert str(refused.value).endswith(f" {would}, up to some 20 s a million)")
+
+
+@pytest.mark.parametrize(
+    ("name", "max_troops", "once"), [("africa", 10, True), ("africa", 13, False), ("asia", 3, False)]
+)
+def test_a_refusal_names_the_command_that_makes_the_table_if_one_does(name: str, max_troops: int, once: bool) -> None:
+    with pytest.raises(UsageFault, match="is too large to solve") as refused:
+        solve(named(name), max_troops)
+    command = (
+        f"`arena-bot solve risk-duel --config map={name} --config max_troops={max_troops}` makes its table, once; "
+    )
+    assert (command in str(refused.value)) == once
 
 
 def test_without_numba_the_fault_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -231,7 +211,7 @@ def test_a_table_is_read_from_disk_the_second_time_for_every_map_of_its_graph(
     with monkeypatch.context() as patch:
         patch.delattr(duel_values, "iterate")
         second = load_or_solve(named("south-america"), 4, tmp_path / "new" / "folder")
-    assert (second.start, second.sweeps, second.positions) == (first.start, first.sweeps, 9**4)
+    assert (second.start, second.values.sweeps, second.positions) == (first.start, first.values.sweeps, 9**4)
     for position in some(100, 4, 4, seed=6):
         assert second.value(position) == table_of("south-america", 4).value(position)
 

@@ -1,0 +1,126 @@
+"""A table of bounded Risk in a file that is mapped and not read: a position costs the few pages that it stands on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from machine.exact.duel_shape import Shape
+from machine.exact.duel_symmetries import symmetries, turned
+from machine.writing import in_place_of
+from protocol.errors import UsageFault
+from protocol.games.risk.duel import ARMY
+
+_HEAD = 4096
+"""Bytes of JSON, spaces and a newline; then the heads of the rows, 32-bit integers, and 32-bit floats by row, by
+holders."""
+_ROUNDING = 2.0**-25
+"""Of a 32-bit float from -1 to 1."""
+_ROWS_AT_ONCE = 10_000
+
+
+class Spent(NamedTuple):
+    """How a table was solved: `widest` is left between a value's bounds, `cpu` are the seconds of every processor."""
+
+    sweeps: int
+    widest: float
+    seconds: float
+    cpu: float
+
+
+def place_of(shape: Shape, folder: Path) -> Path:
+    """Where the table of `shape` is kept."""
+    return folder / f"duel-{shape.key}.table"
+
+
+def write_mapped(path: Path, shape: Shape, spent: Spent, heads: Any, chances: Any) -> None:
+    """Write values that are half way between their bounds. Raises `OSError`."""
+    many = _ROWS_AT_ONCE * (2 << len(shape.places))
+    parts = [heads.astype("<i4").tobytes()]
+    digest = hashlib.sha256()
+    with in_place_of(path) as there, there.open("wb") as file:
+        file.write(b" " * _HEAD)
+        for first in range(0, len(chances), many):
+            both = chances[first : first + many]
+            parts.append((both[::2] - both[1::2]).astype("<f4").tobytes())
+            for part in parts:
+                digest.update(part)
+                file.write(part)
+            parts.clear()
+        head = {"key": shape.key, "rows": len(heads), **spent._asdict(), "sha256": digest.hexdigest()}
+        file.seek(0)
+        file.write(json.dumps(head).encode().ljust(_HEAD - 1) + b"\n")
+
+
+class MappedValues:
+    """The values in a file, and what it says of them."""
+
+    def __init__(self, path: Path, shape: Shape) -> None:
+        """Raises `OSError` where there is none to be read, `UsageFault` where it is damaged."""
+        import numpy
+
+        self.path = path
+        self._head = _head(path, shape)
+        self.spent = Spent(**{name: self._head[name] for name in Spent._fields})
+        self.sweeps = self.spent.sweeps
+        self.error = self.spent.widest + _ROUNDING
+        """A value is off by no more; the bounds' own rounding is in it."""
+        count, rows = len(shape.places), int(self._head["rows"])
+        self._cap = shape.cap
+        self._heads = numpy.memmap(path, "<i4", "r", _HEAD, (rows,)).view(numpy.ndarray)
+        self._values = numpy.memmap(path, "<f4", "r", _HEAD + 4 * rows, (rows << count,)).view(numpy.ndarray)
+        self._images = symmetries(shape)
+
+    def at(self, digits: Sequence[int]) -> float:
+        """What a position is worth to the mover: by place 0 for free, 1 to the cap for the mover's troops, above it
+        for the other's.
+        """
+        return self._opened(tuple(digits), {})
+
+    def _opened(self, digits: tuple[int, ...], known: dict[tuple[int, ...], float]) -> float:
+        """The same; while a territory is free, by what the best invasion leads to."""
+        if 0 not in digits:
+            return self._full(digits)
+        if digits not in known:
+            turn = tuple(digit and (digit + self._cap if digit <= self._cap else digit - self._cap) for digit in digits)
+            after = ((*turn[:k], ARMY + self._cap, *turn[k + 1 :]) for k, digit in enumerate(digits) if not digit)
+            known[digits] = max(-self._opened(position, known) for position in after)
+        return known[digits]
+
+    def _full(self, digits: Sequence[int]) -> float:
+        import numpy
+
+        down = [self._cap - digit if digit <= self._cap else 2 * self._cap - digit for digit in digits]
+        held = sum((digit <= self._cap) << place for place, digit in enumerate(digits))
+        number, image = min(
+            (sum(d * self._cap**to for d, to in zip(down, image, strict=True)), image) for image in self._images
+        )
+        row = int(numpy.searchsorted(self._heads, number))
+        return float(self._values[(row << len(digits)) + turned(held, image)])
+
+    def check(self) -> None:
+        """Read all of it. Raises `UsageFault` where a byte is not what was written."""
+        with self.path.open("rb") as file:
+            file.seek(_HEAD)
+            if hashlib.file_digest(file, "sha256").hexdigest() != self._head["sha256"]:
+                raise _damaged(self.path)
+
+
+def _head(path: Path, shape: Shape) -> dict[str, Any]:
+    """What stands in front of a table that has the length that it says."""
+    with path.open("rb") as file:
+        try:
+            head: dict[str, Any] = json.loads(file.read(_HEAD))
+            size = _HEAD + 4 * head["rows"] + (4 * head["rows"] << len(shape.places))
+        except (ValueError, KeyError, TypeError) as exc:
+            raise _damaged(path) from exc
+    if head["key"] != shape.key or path.stat().st_size != size:
+        raise _damaged(path)
+    return head
+
+
+def _damaged(path: Path) -> UsageFault:
+    return UsageFault(f"{path} is damaged: remove it, then `arena-bot solve` makes it anew")
