@@ -1,4 +1,4 @@
-"""`oracle`: bounded Risk by exact tables, on maps that are small enough."""
+"""`oracle`: bounded Risk by exact tables, on maps that are small enough or were solved before."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Oracle(Bot):
     """Plays a move that nothing beats in expectation, one of equals by lot; its value is the expected result.
 
     The table knows no ply limit. It is made before the bot connects, or before a match on another map; a large one
-    takes minutes the first time, then seconds from the disk.
+    takes minutes the first time, then seconds from the disk. One that is larger still is `arena-bot solve`'s to make.
     """
 
     games = ("risk-duel",)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        """Raises `UsageFault` where the map is too large, or numba is not there."""
+        """Raises `UsageFault` where the map is too large and not solved, or numba is not there."""
         table_for(load("risk-duel") if game is None else game)
 
     def prepare(self, start: Start) -> None:

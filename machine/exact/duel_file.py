@@ -23,7 +23,7 @@ _ROWS_AT_ONCE = 10_000
 
 
 class Spent(NamedTuple):
-    """How a table was solved: `widest` is left between a value's bounds, `cpu` are the seconds of every processor."""
+    """How a table was solved: `widest` is left between a chance's bounds, `cpu` are the seconds of every processor."""
 
     sweeps: int
     widest: float

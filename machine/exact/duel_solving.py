@@ -19,7 +19,7 @@ from machine.writing import locked
 from protocol.errors import ArenaFault, UsageFault
 
 CLOSE = 1e-7
-"""How far apart the bounds of a value are in the end, at most."""
+"""How far apart the bounds of a chance to win are in the end, at most. A value half way is off by as much, at most."""
 _AT_ONCE = 500
 """BoardRows that a thread takes: they lie in the order in which the sweep is quickest, so threads stay side by side."""
 _SPENT = 3
@@ -27,7 +27,7 @@ _SPENT = 3
 
 
 class Sweep(NamedTuple):
-    """One that is done: `widest` is left between two bounds of a value; the seconds are those of all so far, `cpu` of
+    """One that is done: `widest` is left between two bounds of a chance to win; the seconds are those of all so far, `cpu` of
     every processor.
     """
 
