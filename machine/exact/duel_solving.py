@@ -21,14 +21,14 @@ from protocol.errors import ArenaFault, UsageFault
 CLOSE = 1e-7
 """How far apart the bounds of a chance to win are in the end, at most. A value half way is off by as much, at most."""
 _AT_ONCE = 500
-"""BoardRows that a thread takes: they lie in the order in which the sweep is quickest, so threads stay side by side."""
+"""Rows that a thread takes: they lie in the order in which the sweep is quickest, so threads stay side by side."""
 _SPENT = 3
 """Numbers before the chances: sweeps, seconds, seconds of processors."""
 
 
 class Sweep(NamedTuple):
-    """One that is done: `widest` is left between two bounds of a chance to win; the seconds are those of all so far, `cpu` of
-    every processor.
+    """One that is done: `widest` is left between two bounds of a chance to win; the seconds are those of all so far,
+    `cpu` of every processor.
     """
 
     number: int
