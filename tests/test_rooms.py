@@ -17,7 +17,11 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("arena", "bots", "machine", "measuring", "protocol", "referee")
 MOST_LINES = 400
 MOST_LINES_OF_A_FUNCTION = 60
-HOT_LOOPS = {("bots/search/risk/campaign_tree.py", "prune"), ("bots/search/risk/duel_pruning.py", "prune")}
+HOT_LOOPS = {
+    ("bots/search/risk/campaign_tree.py", "prune"),
+    ("bots/search/risk/duel_pruning.py", "prune"),
+    ("bots/search/risk/turns.py", "look"),
+}
 """Searches that would pay a call at every node for being parted."""
 NAMESAKES = {
     "Turn": "what a bot's author is given, and the message that it is read from",

@@ -103,7 +103,8 @@ def read_side(setup: Setup, text: str) -> Side:
         raise UsageFault(f"{where}: printable characters")
     weights, colon, settings = text.partition(":")
     pairs = read_pairs(settings.split(","), f"{where}:") if colon else {}
-    return Side(text, _searching(setup, pairs, where), read_weights(where, weights)[setup.game])
+    searching = _searching(setup, pairs, where)
+    return Side(text, searching, read_weights(where, weights, searching.evaluation)[setup.game])
 
 
 def _searching(setup: Setup, sets: Mapping[str, str], where: str) -> Setup:

@@ -109,7 +109,7 @@ def fresh(given: TuneOptions) -> Tuning:
     value = value_name(method, setup)
     tuning = Tuning(preset=preset, seed=seed, version=VERSION, method=method, setup=setup, value=value)
     check_tuning(tuning)
-    return replace(tuning, running=under_way(method, seed, ()))
+    return replace(tuning, running=under_way(method, seed, (), len(setup.usual)))
 
 
 def _resumed(given: TuneOptions, path: Path) -> Tuning:

@@ -26,6 +26,7 @@ from protocol.shown import shown
 MOST_JOBS = 1024
 STOPPED = 130
 """The exit code of a program that was interrupted."""
+_EVAL = "eval"
 _MAY_BE_NONE = ("depth", "nodes")
 _METHOD: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}
 
@@ -45,7 +46,7 @@ def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple
     for key, text in sets.items():
         if key in _METHOD:
             method = replace(method, **{key: _read(key, text, _METHOD[key])})
-        elif key in setup.search:
+        elif key in setup.search or key == _EVAL:
             setup = with_search(setup, {key: text})
         else:
             raise UsageFault(f"--set has no {shown(key)}: one of {', '.join((*_METHOD, *setup.search))}")
@@ -55,6 +56,9 @@ def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple
 def with_search(setup: Setup, sets: Mapping[str, str]) -> Setup:
     """The search with numbers and names of its own. Raises `UsageFault` for keys and numbers, not for names."""
     for key, text in sets.items():
+        if key == _EVAL:
+            setup = setup._replace(evaluation=text)
+            continue
         if key not in setup.search:
             raise UsageFault(f"a search has no {shown(key)}: one of {', '.join(setup.search)}")
         if key in _MAY_BE_NONE:

@@ -16,6 +16,8 @@ class _Registered(NamedTuple):
     where: Mapping[str, str]
     """The best first: it is the default."""
     scale: Scale = Scale()
+    weights: Mapping[str, str] = {}
+    """Those that an evaluation has if nobody says others, where it has any."""
 
 
 _RISK = Scale(opinion=0.9 * WIN)
@@ -23,8 +25,16 @@ _GAMES: Mapping[str, _Registered] = {
     "nim": _Registered({"parity": "bots.evaluation.heaps:nim_parity"}),
     "grundy": _Registered({"parity": "bots.evaluation.heaps:grundy_parity"}),
     "tictactoe": _Registered({"lines": "bots.evaluation.tictactoe:lines_share"}, Scale(win=10.0)),
-    "risk-duel": _Registered({"features": "bots.evaluation.risk:features", "unam": "bots.evaluation.risk:unam"}, _RISK),
-    "risk-campaign": _Registered({"features": "bots.evaluation.risk:features"}, _RISK),
+    "risk-duel": _Registered(
+        {"features": "bots.evaluation.risk:features", "unam": "bots.evaluation.risk:unam"},
+        _RISK,
+        {"features": "bots.evaluation.base:EQUAL"},
+    ),
+    "risk-campaign": _Registered(
+        {"outlook": "bots.evaluation.outlook:outlook", "features": "bots.evaluation.risk:features"},
+        _RISK,
+        {"outlook": "bots.evaluation.outlook:USUAL", "features": "bots.evaluation.base:EQUAL"},
+    ),
 }
 _UNKNOWN = _Registered({})
 NAMES = tuple(dict.fromkeys([*(name for game in _GAMES.values() for name in game.where), "none"]))
@@ -39,6 +49,12 @@ def names_of(game: str) -> tuple[str, ...]:
 def scale_of(game: str) -> Scale:
     """In which numbers a search values the states of `game`."""
     return _GAMES.get(game, _UNKNOWN).scale
+
+
+def weights_of(game: str, name: str) -> tuple[float, ...]:
+    """The usual weights of an evaluation; none for one without."""
+    where = _GAMES.get(game, _UNKNOWN).weights
+    return tuple(resolve_name(where[name])) if name in where else ()
 
 
 def evaluation(game: str, name: str | None = None) -> Evaluate:

@@ -22,10 +22,8 @@ from protocol.games.base import Game
 from protocol.messages import Start
 
 K = TypeVar("K")
-EVAL = "the evaluation: features, unam, lines, parity or none; a game without it uses its own"
-WEIGHTS = (
-    f"of the four features of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
-)
+EVAL = "the evaluation: features, unam, outlook, lines, parity or none; a game without it uses its own"
+WEIGHTS = f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
 
 ABOUT = {key: line for game in WITH_KERNEL for key, line in settings_of(game).about.items()}
 """The settings of searches that only some games have."""
@@ -63,8 +61,8 @@ class SearchingBot(Bot):
         self.nodes = read_number(kind, "nodes", nodes, 10**9)
         self.search_settings = {game: _read(kind, settings_of(game), own) for game in WITH_KERNEL}
         """By the name of the game."""
-        self.weights = read_weights(kind, weights)
-        """By the name of the game."""
+        self.weights = {name: read_weights(kind, weights, name) for name in NAMES}
+        """By the name of the evaluation and of the game."""
         self._evaluation = None if eval is None else read_one(kind, "eval", eval, NAMES)
 
     @abstractmethod
@@ -92,12 +90,13 @@ class SearchingBot(Bot):
             search = self.generic(turn)
             found = deepen(turn.rules, turn.position, search, limit=limit, deepest=depth, evaluate=evaluate)
         else:
+            name = name_for(game, self._evaluation)
             found = kernel.search(
                 turn.position,
                 depth=depth,
                 algorithm=self.algorithm,
-                evaluation=name_for(game, self._evaluation),
-                weights=self.weights.get(game, EQUAL),
+                evaluation=name,
+                weights=self.weights[name].get(game, EQUAL),
                 settings=self.search_settings[game],
                 below=turn.random.randrange,
                 limit=limit,

@@ -14,7 +14,7 @@ from protocol.messages import Event
 
 _KERNELS = {
     "risk-duel": "bots.search.risk.duel:DuelSearch",
-    "risk-campaign": "bots.search.risk.campaign:CampaignSearch",
+    "risk-campaign": "bots.search.risk.campaign_kernel:CampaignKernel",
 }
 _ONE_PLY = {"risk-campaign"}
 """Those whose kernel is also a `OnePly`."""

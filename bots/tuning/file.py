@@ -17,11 +17,11 @@ import msgspec
 import tomli_w
 from msgspec import Struct, defstruct, structs
 
-from bots.evaluation.base import EQUAL
 from bots.search.kernels import settings_of
 from bots.search.settings import SearchSettings
 from bots.tuning.genetic import DECIMALS, FITNESS_DECIMALS, Gene, Generation, Method, middle
-from bots.tuning.selfplay import SCORE_DECIMALS, Setup
+from bots.tuning.presets import read_preset
+from bots.tuning.selfplay import FEATURES, SCORE_DECIMALS, Setup
 from bots.tuning.tuning import Running, Tuning, check_tuning, command, config_text, present
 from machine.arguments import read_file
 from machine.writing import in_place_of, locked
@@ -38,6 +38,9 @@ _ADJUSTED = re.compile(rf"-?\d{{1,9}}\.\d{{{SCORE_DECIMALS}}}")
 _FITNESS: Mapping[str, tuple[float, float]] = {"results": (0, 1), "adjusted": (-10, 10)}
 """From where to where; less luck it leaves [0, 1], but a mean of games not by much."""
 _SCORES = {character: score for score, character in _CHARACTERS.items()}
+
+
+_COUNTS = {4: "four", 6: "six"}
 
 
 class NotKept(ArenaFault):
@@ -183,15 +186,26 @@ class _File(Struct):
 def _file_form(kind: type[SearchSettings]) -> type[Struct]:
     """The file of a game with settings of this kind: in its table `search` they must all be there."""
     own = [(field.name, field.type) for field in structs.fields(kind)]
-    search = defstruct("_Search", [*own, ("depth", int | None, None), ("nodes", int | None, None)])
+    numbers = [("depth", int | None, None), ("nodes", int | None, None), ("eval", str, FEATURES)]
+    search = defstruct("_Search", [*own, *numbers])
     return defstruct("_Searched", [("search", search)], bases=(_File,), kw_only=True)
 
 
 def _tuning(file: Any, kind: type[SearchSettings]) -> Tuning:
+    read_preset(file.provenance.preset, file.game)
     method, search = _method(file.method), structs.asdict(file.search)
+    setup = Setup(
+        file.game,
+        kind(**{field: search[field] for field in kind.__struct_fields__}),
+        config_text(file.config),
+        search["depth"],
+        search["nodes"],
+        search["eval"],
+    )
+    weights = len(setup.usual)
     generations = []
     for number, table in enumerate(file.generations, 1):
-        rows = _rows(table.population, method, f"population of generation {number}", len(EQUAL) + 1)
+        rows = _rows(table.population, method, f"population of generation {number}", weights, 1)
         generations.append(Generation(number, tuple(row[:-1] for row in rows), tuple(row[-1] for row in rows)))
     if (file.running is None) != (len(generations) == method.generations):
         raise UsageFault(f"{len(generations)} generations are finished, the method has {method.generations}")
@@ -200,16 +214,10 @@ def _tuning(file: Any, kind: type[SearchSettings]) -> Tuning:
         seed=file.provenance.seed,
         version=file.provenance.version,
         method=method,
-        setup=Setup(
-            file.game,
-            kind(**{field: search[field] for field in kind.__struct_fields__}),
-            config_text(file.config),
-            search["depth"],
-            search["nodes"],
-        ),
+        setup=setup,
         value=file.provenance.value,
         generations=tuple(generations),
-        running=None if file.running is None else _read_running(file.running, method),
+        running=None if file.running is None else _read_running(file.running, method, weights),
     )
 
 
@@ -223,8 +231,8 @@ def _method(table: Mapping[str, Any]) -> Method:
     return method
 
 
-def _read_running(table: _Running, method: Method) -> Running:
-    genes = _rows(table.genes, method, "genes of running", len(EQUAL))
+def _read_running(table: _Running, method: Method, weights: int) -> Running:
+    genes = _rows(table.genes, method, "genes of running", weights, 0)
     scores = _results(table.scores) if method.fitness == "results" else _adjusted(table.scores)
     if len(scores) != method.games:
         kind = "characters" if method.fitness == "results" else "numbers"
@@ -248,25 +256,27 @@ def _adjusted(text: str) -> tuple[float | None, ...]:
     return tuple(None if word == _MISSING else float(word) for word in words)
 
 
-def _rows(text: str, method: Method, what: str, columns: int) -> tuple[tuple[float, ...], ...]:
-    """The lines of a table, a gene each: its weights and, in a further column, its fitness."""
+def _rows(text: str, method: Method, what: str, weights: int, more: int) -> tuple[tuple[float, ...], ...]:
+    """The lines of a table, a gene each: its weights and, where there is one column more, its fitness."""
     lines = text.splitlines()
     if len(lines) != method.genes:
         raise UsageFault(f"{what} has {len(lines)} lines: one for each of {method.genes} genes")
-    return tuple(_row(line, method, f"{what}, line {number}", columns) for number, line in enumerate(lines, 1))
+    return tuple(_row(line, method, f"{what}, line {number}", weights, more) for number, line in enumerate(lines, 1))
 
 
-def _row(line: str, method: Method, what: str, columns: int) -> tuple[float, ...]:
+def _row(line: str, method: Method, what: str, count: int, more: int) -> tuple[float, ...]:
     try:
         row = tuple(map(float, line.split()))
     except ValueError:
         row = ()
-    weights, fitness = row[: len(EQUAL)], row[len(EQUAL) :]
+    weights, fitness = row[:count], row[count:]
     low, high = _FITNESS[method.fitness]
     sound = all(0 <= weight <= method.highest for weight in weights) and any(weights)
-    if len(row) != columns or not sound or not all(low <= share <= high for share in fitness):
-        also = f" and a fitness from {low:g} to {high:g}" if columns > len(EQUAL) else ""
-        raise UsageFault(f"{what} is {shown(line)}: four weights from 0 to {method.highest:g}{also}")
+    if len(row) != count + more or not sound or not all(low <= share <= high for share in fitness):
+        also = f" and a fitness from {low:g} to {high:g}" if more else ""
+        raise UsageFault(
+            f"{what} is {shown(line)}: {_COUNTS.get(count, count)} weights from 0 to {method.highest:g}{also}"
+        )
     return row
 
 

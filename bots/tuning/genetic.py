@@ -20,7 +20,7 @@ from protocol.errors import UsageFault
 from protocol.shown import shown
 
 Gene = tuple[float, ...]
-"""The four weights, rounded to `DECIMALS`; never all 0, which would be no evaluation."""
+"""The weights of an evaluation, rounded to `DECIMALS`; never all 0, which would be no evaluation."""
 Seating = Literal["drawn", "both"]
 Fitness = Literal["results", "adjusted"]
 
@@ -120,11 +120,11 @@ class Generation(NamedTuple):
     fitness: tuple[float, ...]
 
 
-def first_genes(method: Method, seed: str) -> tuple[Gene, ...]:
-    """The genes of generation 1, each weight uniform from 0 to `method.highest`."""
+def first_genes(method: Method, seed: str, weights: int = len(EQUAL)) -> tuple[Gene, ...]:
+    """The genes of generation 1, so many weights each, uniform from 0 to `method.highest`."""
     chance = _chance(seed, 1, "genes")
     return tuple(
-        _not_all_zero(lambda: tuple(_weight(chance, method) for _ in range(len(EQUAL)))) for _ in range(method.genes)
+        _not_all_zero(lambda: tuple(_weight(chance, method) for _ in range(weights))) for _ in range(method.genes)
     )
 
 

@@ -47,14 +47,20 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
         "risk-duel": Preset(_PAIRED, Setup("risk-duel", DuelSettings(), depth=3)),
         "risk-campaign": Preset(
             replace(_PAIRED, starts=1, generations=4),
-            Setup("risk-campaign", CampaignSettings("sure", "calm"), DETERMINISTIC, depth=3),
+            Setup("risk-campaign", CampaignSettings("sure", "calm", "rule"), DETERMINISTIC, depth=3),
         ),
     },
     "adjusted": {
         "risk-duel": Preset(_ADJUSTED, Setup("risk-duel", DuelSettings(), depth=3)),
         "risk-campaign": Preset(
             replace(_ADJUSTED, genes=20, tournaments=2, best=3, children=8, mutants=4, generations=6, step=0.6),
-            Setup("risk-campaign", CampaignSettings(), nodes=1000),
+            Setup("risk-campaign", CampaignSettings(draft="rule"), nodes=1000),
+        ),
+    },
+    "outlook": {
+        "risk-campaign": Preset(
+            replace(_ADJUSTED, genes=20, tournaments=2, best=3, children=8, mutants=6, generations=10, step=0.8),
+            Setup("risk-campaign", CampaignSettings(), nodes=600, evaluation="outlook"),
         ),
     },
     "quick": {
@@ -66,7 +72,7 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
 }
 """By name and game. `adjusted` has few games a generation, as each tells much, and many mutants, as genes alike
 only learn to beat their like. `paper` is the method of the project arman-aminian/risk-game-ai-agent, as its report has
-it.
+it. `outlook` tunes the weights of the evaluation that campaigns are played with, and their search.
 """
 
 

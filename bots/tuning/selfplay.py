@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from bots.client.bot import seeded
 from bots.client.values import read_number, read_one
+from bots.evaluation import names_of, weights_of
 from bots.search.base import Limit
 from bots.search.deepening import DEEPEST
 from bots.search.kernels import Kernel, kernel_for
@@ -31,6 +32,7 @@ from protocol.games.base import Game
 from protocol.shown import shown
 from referee.result import points_of
 
+FEATURES = "features"
 KEPT = 4
 """Setups for which a thread keeps rules and search."""
 SCORE_DECIMALS = 4
@@ -41,7 +43,7 @@ class Setup(NamedTuple):
     """What all games of a tuning have in common: what is played, and how a move is searched.
 
     `settings` are of the kind that `settings_of` the game names. `config` is the game's config as given, in JSON.
-    `depth` None: as deep as `nodes` allow; one of them is given.
+    `depth` None: as deep as `nodes` allow; one of them is given. `evaluation` is the one whose weights are tuned.
     """
 
     game: str
@@ -49,11 +51,18 @@ class Setup(NamedTuple):
     config: str = "{}"
     depth: int | None = None
     nodes: int | None = None
+    evaluation: str = FEATURES
 
     @property
     def search(self) -> dict[str, Any]:
-        """How a move is searched, by the keys of `--set`."""
-        return {"depth": self.depth, "nodes": self.nodes, **self.settings.as_map()}
+        """How a move is searched, by the keys of `--set`; without `eval`, it is by the features."""
+        search = {"depth": self.depth, "nodes": self.nodes, **self.settings.as_map()}
+        return search if self.evaluation == FEATURES else {**search, "eval": self.evaluation}
+
+    @property
+    def usual(self) -> Gene:
+        """The usual weights of the evaluation."""
+        return weights_of(self.game, self.evaluation)
 
 
 class Seats(NamedTuple):
@@ -96,6 +105,7 @@ def check(setup: Setup) -> Game[Any, Any]:
         raise UsageFault(f"{game}: a search has no end without depth (1 to 64) or nodes (1 to {10**9:,})")
     for key, names in choices_of(type(setup.settings)).items():
         read_one(game, key, getattr(setup.settings, key), names)
+    read_one(game, "eval", setup.evaluation, [name for name in names_of(game) if weights_of(game, name)])
     rules = _rules(setup)
     if rules.seats != 2:
         raise UsageFault(f"{game}: players is {rules.seats}: 2, as weights are tuned one against one")
@@ -164,6 +174,7 @@ def _choose(kernel: Kernel, setup: Setup, state: Any, weights: Gene, below: Call
         state,
         depth=setup.depth or DEEPEST,
         algorithm="alphabeta",
+        evaluation=setup.evaluation,
         weights=weights,
         settings=setup.settings,
         below=below,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from bots.evaluation.base import EQUAL
 from bots.tuning.genetic import Gene, Generation, Method, first_genes, fittest, next_genes
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check
@@ -68,11 +69,15 @@ class Tuning:
         return len(self.generations) * self.method.games + now
 
 
-def under_way(method: Method, seed: str, generations: Sequence[Generation]) -> Running | None:
-    """The generation after those that are finished, no game of it played; None after the last."""
+def under_way(
+    method: Method, seed: str, generations: Sequence[Generation], weights: int = len(EQUAL)
+) -> Running | None:
+    """The generation after those that are finished, of genes of so many weights, no game of it played; None after the
+    last.
+    """
     if len(generations) == method.generations:
         return None
-    genes = next_genes(method, seed, generations[-1]) if generations else first_genes(method, seed)
+    genes = next_genes(method, seed, generations[-1]) if generations else first_genes(method, seed, weights)
     return Running(genes, (None,) * method.games)
 
 

@@ -31,6 +31,8 @@ from turns import move_of, play, turn
 
 SHORTER = {"risk-campaign": {"max_rounds": 3}}
 COMPILED = ("risk-duel", "risk-campaign")
+RULED = {"eval": "features", "draft": "rule"}
+"""The campaign's search whose drafts are the draft rule's."""
 PRESETS = [(game, preset) for game in NAMES for preset in game_class(game).presets]
 
 
@@ -176,12 +178,12 @@ def test_a_bot_whose_time_is_up_answers_at_once(bot: Bot, game: str, preset: str
 def test_greedy_expects_of_a_campaign_what_the_rules_say_its_best_move_brings(seed: int) -> None:
     rules = load("risk-campaign", {"map": "africa", "initial_units": 4, "deal": f"{seed:032x}"})
     state = drafted(rules, rules.initial(Dice(b"", 0))[0])
-    tree = Tree(rules, state, evaluate=evaluation("risk-campaign"))
+    tree = Tree(rules, state, evaluate=evaluation("risk-campaign", "features"))
     expected = {
         move: sum(float(chance) * tree.estimate(drafted(rules, after)) for chance, after in rules.outcomes(state, move))
         for move in rules.legal_moves(state)
     }
-    chosen = Greedy("g").choose(turn(rules, state))
+    chosen = Greedy("g", eval="features").choose(turn(rules, state))
     assert chosen.value == pytest.approx(max(expected.values()), rel=1e-6)
     assert chosen.value == pytest.approx(expected[rules.decode_move(chosen.move)], rel=1e-6)
 
@@ -220,7 +222,7 @@ def test_a_setting_that_cannot_be_is_refused_in_one_line(cls: Any, key: str, val
 
 @pytest.mark.parametrize("weights", ["1,2,3", "1,2,3,-4", "0/0/0/0", "a,b,c,d", "inf,1,1,1", "nan,1,1,1"])
 def test_weights_that_cannot_be_are_refused_in_one_line(weights: str) -> None:
-    with pytest.raises(UsageFault, match=r"alphabeta: weights is '.*': four numbers from 0 up, like 1,1,1,1"):
+    with pytest.raises(UsageFault, match=r"alphabeta: weights is '.*': four numbers from 0 up .*like 1,1,1,1"):
         AlphaBeta("bot", weights=weights)
 
 
@@ -228,7 +230,7 @@ def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:
     rules = load("risk-campaign", {"map": "africa", "initial_units": 3})
     state = drafted(rules, rules.initial(Dice(bytes(32), 0))[0])
     values = [
-        AlphaBeta("bot", depth=1, battles=battles).choose(turn(rules, state)).value or 0.0
+        AlphaBeta("bot", depth=1, battles=battles, **RULED).choose(turn(rules, state)).value or 0.0
         for battles in ("sure", "means", "dice")
     ]
     assert values[0] > max(values[1:])
@@ -240,7 +242,7 @@ def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:
     [
         ("battles", "one of means, dice, sure"),
         ("horizon", "one of turns, plies, calm"),
-        ("draft", "one of rule, greedy, random, front"),
+        ("draft", "one of search, rule, greedy, random, front"),
     ],
 )
 def test_a_way_to_search_a_campaign_that_there_is_not_is_refused(key: str, says: str) -> None:
@@ -252,7 +254,7 @@ def test_the_horizon_is_as_many_turns_or_plies_away_or_behind_the_attacks_after_
     rules = load("risk-campaign", {"map": "africa", "initial_units": 3, "deal": "1" * 32})
     state = drafted(rules, rules.initial(Dice(bytes(32), 0))[0])
     values = [
-        AlphaBeta("bot", depth=1, horizon=horizon).choose(turn(rules, state)).value or 0.0
+        AlphaBeta("bot", depth=1, horizon=horizon, **RULED).choose(turn(rules, state)).value or 0.0
         for horizon in ("turns", "plies", "calm")
     ]
     assert len(set(values)) == 3
@@ -275,8 +277,8 @@ def test_a_bot_places_its_draft_as_it_is_set_and_draws_a_random_one_with_its_see
 
 def test_weights_are_those_of_the_game_that_is_played() -> None:
     bot = Minimax("bot", depth=1)
-    bot.weights = {"risk-duel": (1, 0, 0, 0), "risk-campaign": (0, 0, 0, 1)}
-    for game, same in (("risk-duel", "1/0/0/0"), ("risk-campaign", "0/0/0/1")):
+    bot.weights = {"features": {"risk-duel": (1, 0, 0, 0)}, "outlook": {"risk-campaign": (0, 5, 0, 0, 0, 1)}}
+    for game, same in (("risk-duel", "1/0/0/0"), ("risk-campaign", "0/5/0/0/0/1")):
         rules = load(game)
         state = rules.initial(Dice(bytes(32), 0))[0]
         for _ in range(4):
@@ -290,7 +292,7 @@ def test_weights_are_those_of_the_game_that_is_played() -> None:
 
 @pytest.mark.parametrize("cls", [Greedy, Minimax, AlphaBeta])
 def test_an_evaluation_that_no_game_has_is_refused(cls: Any) -> None:
-    says = f"{cls.__name__.lower()}: eval is 'wild': one of parity, lines, features, unam, none"
+    says = f"{cls.__name__.lower()}: eval is 'wild': one of parity, lines, features, unam, outlook, none"
     with pytest.raises(UsageFault, match=says):
         cls("bot", eval="wild")
 

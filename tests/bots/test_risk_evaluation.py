@@ -118,7 +118,7 @@ def test_the_flat_arrays_agree_with_unam() -> None:
         assert estimate(flat, state, scale) == pytest.approx(unam(rules, position, position.seat), abs=1e-12)
 
 
-def test_risk_evaluations_are_found_by_name_and_features_is_the_default() -> None:
+def test_risk_evaluations_are_found_by_name_and_the_best_is_the_default() -> None:
     assert names_of("risk-duel") == ("features", "unam", "none")
-    assert names_of("risk-campaign") == ("features", "none")
+    assert names_of("risk-campaign") == ("outlook", "features", "none")
     assert evaluation("risk-duel") is features

@@ -26,18 +26,21 @@ AT_RANDOM = CampaignSettings(draft="random")
 ONE, OTHER = (1.0, 0.0, 2.5, 0.0), (0.125, 3.0, 0.0, 1.0)
 DUEL = Setup("risk-duel", DuelSettings(), '{"max_plies": 60}', depth=2)
 CAMPAIGN = Setup(
-    "risk-campaign", CampaignSettings(), '{"map": "africa", "initial_units": 3, "max_rounds": 6}', nodes=500
+    "risk-campaign", CampaignSettings(draft="rule"), '{"map": "africa", "initial_units": 3, "max_rounds": 6}', nodes=500
 )
+OUTLOOK = CAMPAIGN._replace(settings=CampaignSettings(), evaluation="outlook")
 SETUPS = [
     DUEL,
     DUEL._replace(depth=None, nodes=200),
     Setup("risk-duel", DuelSettings(), '{"preset": "africa", "max_plies": 40}', depth=3, nodes=5000),
     CAMPAIGN,
     CAMPAIGN._replace(config='{"map": "europe", "max_rounds": 4, "battle": "deterministic"}', depth=1, nodes=None),
-    CAMPAIGN._replace(settings=CampaignSettings("dice", "plies")),
+    CAMPAIGN._replace(settings=CampaignSettings("dice", "plies", "rule")),
     CAMPAIGN._replace(settings=CampaignSettings("sure", "calm", "front")),
     CAMPAIGN._replace(settings=CampaignSettings(draft="greedy"), depth=1),
     CAMPAIGN._replace(settings=AT_RANDOM),
+    CAMPAIGN._replace(settings=CampaignSettings()),
+    OUTLOOK,
 ]
 
 
@@ -51,6 +54,7 @@ def bot(setup: Setup, weights: tuple[float, ...]) -> AlphaBeta:
         depth=setup.depth,
         nodes=setup.nodes,
         weights="/".join(map(str, weights)),
+        eval=setup.evaluation,
         **setup.settings.as_map(),
     )
 
@@ -64,11 +68,12 @@ def answers() -> list[Any]:
 @pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: "-".join(str(value) for value in setup if value))
 def test_a_game_goes_move_for_move_as_between_two_bots_with_the_same_settings(setup: Setup) -> None:
     rules = check(setup)
-    bots = bot(setup, ONE), bot(setup, OTHER)
+    one, other = (weights + (1.0,) * (len(setup.usual) - 4) for weights in (ONE, OTHER))
+    bots = bot(setup, one), bot(setup, other)
     for start in ("a", "b"):
         state = rules.initial(Dice(key_of(start), 0))[0]
         _, moves = play_bots(rules, bots, state, start, key_of(start))
-        assert play(setup, Seats(ONE, OTHER, start)).moves == tuple(moves)
+        assert play(setup, Seats(one, other, start)).moves == tuple(moves)
 
 
 @pytest.mark.parametrize("setup", [DUEL, CAMPAIGN], ids=lambda setup: setup.game)
@@ -180,7 +185,7 @@ def test_plain_python_plays_the_same_games(without_numba: Any) -> None:
         (DUEL._replace(settings=DuelSettings(horizon="far")), "risk-duel: horizon is 'far': one of turns, plies, calm"),
         (
             DUEL._replace(settings=DuelSettings(draft="none")),
-            "risk-duel: draft is 'none': one of rule, greedy, random, front",
+            "risk-duel: draft is 'none': one of search, rule, greedy, random, front",
         ),
         (DUEL._replace(config="{"), "risk-duel: config is '{': a map in JSON"),
         (DUEL._replace(config="[]"), "risk-duel: config is '[]': a map in JSON"),

@@ -19,7 +19,6 @@ from bots.commands.trial import read_setup, read_side
 from bots.search.risk.settings import CampaignSettings
 from bots.tuning.presets import PRESETS
 from bots.tuning.selfplay import Freed, Seats, play_freed
-from bots.tuning.weights import WEIGHED
 from commands import at_terminal, call, children, ends, run, started
 from machine.crew.workers import Crew, processes
 from patience import WITHIN
@@ -119,7 +118,7 @@ def test_a_side_has_weights_and_settings_of_its_own() -> None:
     setup = read_setup("risk-campaign", "paired", [], ["depth=2"])
     side = read_side(setup, "1,2,3,4:depth=none,nodes=500,horizon=turns")
     assert side.weights == (1.0, 2.0, 3.0, 4.0)
-    assert side.setup == setup._replace(depth=None, nodes=500, settings=CampaignSettings("sure", "turns"))
+    assert side.setup == setup._replace(depth=None, nodes=500, settings=CampaignSettings("sure", "turns", "rule"))
     assert read_side(setup, "1/2/3/4").setup == setup
 
 
@@ -131,8 +130,7 @@ def test_the_file_of_a_tuning_is_a_side() -> None:
     assert by_name.weights != read_side(setup, "equal").weights
 
 
-@pytest.mark.parametrize("game", WEIGHED)
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(("preset", "game"), [(preset, game) for preset in PRESETS for game in PRESETS[preset]])
 def test_every_preset_may_be_tried(preset: str, game: str) -> None:
     assert read_setup(game, preset, [], []) == PRESETS[preset][game].setup
 
@@ -235,7 +233,7 @@ REFUSED = [
     (["nim", "equal", "equal"], "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
     (
         ["risk-duel", "equal", "equal", "--preset", "best"],
-        "there is no preset 'best': one of paper, paired, adjusted, quick",
+        "there is no preset 'best': one of paper, paired, adjusted, outlook, quick",
     ),
     (["risk-duel", "nobody", "equal"], "side 'nobody': weights is 'nobody': four numbers from 0 up"),
     (["risk-duel", "equal", ""], "side '': weights is '': four numbers from 0 up"),
@@ -252,11 +250,17 @@ REFUSED = [
     (["risk-duel", "equal", "equal:depth=none"], "side 'equal:depth=none': risk-duel: a search has no end without"),
     (["risk-campaign", "equal", "equal:battles=x"], "side 'equal:battles=x': risk-campaign: battles is 'x': one of"),
     (["risk-campaign", "equal", "equal:horizon=x"], "side 'equal:horizon=x': risk-campaign: horizon is 'x': one of"),
-    (["risk-campaign", "equal:draft=x", "equal"], "side 'equal:draft=x': risk-campaign: draft is 'x': one of rule"),
+    (
+        ["risk-campaign", "equal:draft=x", "equal"],
+        "side 'equal:draft=x': risk-campaign: draft is 'x': one of search",
+    ),
     (["risk-duel", "equal", "equal", "--set", "speed=1"], "--set: a search has no 'speed': one of depth, nodes, "),
     (["risk-duel", "equal", "equal", "--set", "depth"], "--set 'depth': it is key=value"),
     (["risk-duel", "equal", "equal", "--set", "nodes=0"], "--set: risk-duel: nodes is '0': an integer from 1 to"),
-    (["risk-campaign", "equal", "equal", "--set", "draft=x"], "--set: risk-campaign: draft is 'x': one of rule, "),
+    (
+        ["risk-campaign", "equal", "equal", "--set", "draft=x"],
+        "--set: risk-campaign: draft is 'x': one of search, ",
+    ),
     (["risk-campaign", "equal", "equal", "--config", "players=3"], "risk-campaign: players is 3: 2, as weights are"),
     (["risk-campaign", "equal", "equal", "--config", "troops=3"], "risk-campaign has no config key 'troops': one of"),
     (["risk-campaign", "equal", "equal", "--config", "map=moon"], "risk-campaign: there is no map 'moon': one of"),

@@ -181,8 +181,7 @@ def test_a_drawn_seed_is_shown(tmp_path: Path) -> None:
     assert f"seed     {seed}\n" in done.stdout
 
 
-@pytest.mark.parametrize("game", WEIGHED)
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(("preset", "game"), [(preset, game) for preset in PRESETS for game in PRESETS[preset]])
 def test_every_preset_can_be_played_and_kept(preset: str, game: str) -> None:
     tuning = fresh(TuneOptions(game, preset, {}, {}, "s"))
     check_tuning(tuning)
@@ -198,8 +197,8 @@ def test_the_preset_paper_is_the_method_of_the_report() -> None:
 
 REFUSED = [
     (["nim"], "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
-    (["risk-duel", "--preset", ""], "there is no preset '': one of paper, paired, adjusted, quick"),
-    (["risk-duel", "--preset", "best"], "there is no preset 'best': one of paper, paired, adjusted, quick"),
+    (["risk-duel", "--preset", ""], "there is no preset '': one of paper, paired, adjusted, outlook, quick"),
+    (["risk-duel", "--preset", "best"], "there is no preset 'best': one of paper, paired, adjusted, outlook, quick"),
     (["risk-duel", "--set", "speed=1"], "--set has no 'speed': one of genes, tournaments, "),
     (["risk-duel", "--set", "genes"], "--set 'genes': it is key=value"),
     (["risk-duel", "--set", "genes=many"], "genes is 'many': an integer"),

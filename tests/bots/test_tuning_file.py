@@ -197,7 +197,11 @@ def test_every_gene_of_a_generation_is_a_line_of_a_table(tmp_path: Path) -> None
         ("max_troops = 5", "max_troops = 1", "max_troops is 1"),
         ("max_troops = 5", "max_troops = 1979-05-27", "max_troops is '1979-05-27'"),
         ("max_troops = 5", "troops = 5", "risk-duel has no config key 'troops'"),
-        ('preset = "quick"', 'preset = "best"', "there is no preset 'best': one of paper, paired, adjusted, quick"),
+        (
+            'preset = "quick"',
+            'preset = "best"',
+            "there is no preset 'best': one of paper, paired, adjusted, outlook, quick",
+        ),
         ('seed = "s"', 'seed = ""', "seed is '': 1 to 64 printable characters"),
         ("finished = false", "finished = true", "finished is True: the rest of the file says False"),
         ("games = 9", "games = 10", "provenance.games is 10: the rest of the file says 9"),

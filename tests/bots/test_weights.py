@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import bots.tuning.weights
+from bots.evaluation.outlook import USUAL
 from bots.reference.alphabeta import AlphaBeta
 from bots.reference.ga import Ga
 from bots.tuning.file import read
@@ -45,7 +46,10 @@ def test_a_file_gives_its_weights_to_both_games(tmp_path: Path) -> None:
 def test_what_are_no_weights_is_refused_with_all_that_would_be_right(text: str) -> None:
     with pytest.raises(UsageFault) as refused:
         read_weights("ga", text)
-    right = "four numbers from 0 up, like 1,1,1,1, one above 0; or @FILE, a tuning; or one of " + ", ".join(NAMES)
+    right = (
+        "four numbers from 0 up (six of outlook), like 1,1,1,1, one above 0; or @FILE, a tuning; or one of "
+        + ", ".join(NAMES)
+    )
     assert str(refused.value) == f"ga: weights is {text!r}: {right}"
 
 
@@ -55,7 +59,9 @@ def test_what_are_no_weights_is_refused_with_all_that_would_be_right(text: str) 
 def test_a_file_with_other_weights_is_refused_by_its_name(weights: str, tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
     file.write_text(f"weights = {weights}\n")
-    with pytest.raises(UsageFault, match=r"^ga: in .*: weights is not four numbers from 0 up, like \[1, 1, 1, 1\]"):
+    with pytest.raises(
+        UsageFault, match=r"^ga: in .*: weights is not four numbers from 0 up \(six of outlook\), like \[1, 1, 1, 1\]"
+    ):
         read_weights("ga", f"@{file}")
 
 
@@ -97,8 +103,15 @@ def test_weights_that_come_with_the_package_are_a_finished_tuning(game: str, nam
 
 
 def test_ga_plays_the_adjusted_weights_of_each_game_unless_told_otherwise() -> None:
-    assert Ga("mine").weights == read_weights("ga", "adjusted")
-    assert Ga("mine", weights="1/2/3/4").weights == dict.fromkeys(WEIGHED, (1.0, 2.0, 3.0, 4.0))
+    assert Ga("mine").weights["features"] == read_weights("ga", "adjusted")
+    assert Ga("mine", weights="1/2/3/4").weights["features"] == dict.fromkeys(WEIGHED, (1.0, 2.0, 3.0, 4.0))
+
+
+def test_numbers_are_those_of_the_evaluation_that_has_as_many_and_others_keep_the_usual_ones() -> None:
+    six = read_weights("ga", "1/2/3/4/5/6", "outlook")
+    assert six == {"risk-campaign": (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)}
+    assert read_weights("ga", "1/2/3/4/5/6") == read_weights("ga", "equal")
+    assert read_weights("ga", "1/2/3/4", "outlook") == {"risk-campaign": tuple(USUAL)}
 
 
 @pytest.mark.parametrize("game", WEIGHED)

@@ -1,4 +1,6 @@
-"""The search of the campaign: positions and moves of the rules outside, flat arrays within."""
+"""The search of the campaign whose drafts are the draft rule's: positions and moves of the rules outside, flat arrays
+within.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ from machine.compiled import FAST, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import LEAST_CLASSIC, Attack, Campaign, End, Move, Position
 
-USUAL = CampaignSettings()
-_LOOK_ONCE = CampaignSettings(battles="dice", horizon="plies")
+USUAL = CampaignSettings(draft="rule")
+_LOOK_ONCE = CampaignSettings(battles="dice", horizon="plies", draft="rule")
 _GREEDY = CampaignSettings(draft="greedy")
 NOBODY = -1
 _THROWN: Mapping[Battles, int] = {"sure": SURE, "means": MEANS, "dice": DICE}

@@ -9,16 +9,16 @@ from bots.search.settings import SearchSettings
 
 Battles = Literal["means", "dice", "sure"]
 Horizon = Literal["turns", "plies", "calm"]
-Drafting = Literal["rule", "greedy", "random", "front"]
+Drafting = Literal["search", "rule", "greedy", "random", "front"]
 
 
 class CampaignSettings(SearchSettings, frozen=True):
     """Of draft-and-attack Risk."""
 
     about: ClassVar[Mapping[str, str]] = {
-        "battles": "of a campaign in the search: means, dice or sure (docs/writing-a-bot.md)",
-        "horizon": "of a campaign: depth is in turns, or in plies, or in plies and then attacks sure to win (calm)",
-        "draft": "of a campaign: units go by the rule, greedy by the evaluation, at random, or all to the front",
+        "battles": "of a campaign, with eval=features and a draft: means, dice or sure (docs/writing-a-bot.md)",
+        "horizon": "of a campaign, as battles: depth is in turns, or plies, or plies and then sure attacks (calm)",
+        "draft": "of a campaign: where units go is searched, or by the rule, greedy, at random, or all to the front",
     }
 
     battles: Battles = "means"
@@ -26,8 +26,9 @@ class CampaignSettings(SearchSettings, frozen=True):
     with the difference."""
     horizon: Horizon = "turns"
     """So many turns away, or plies, or plies and then the attacks after them that are sure to win."""
-    draft: Drafting = "rule"
-    """Where the own units go: by the draft rule, where the evaluation likes them best, by lot, or all to the front."""
+    draft: Drafting = "search"
+    """Where the own units go: what the search finds, by the draft rule, where the features like them best, by lot, or
+    all to the front."""
 
     @property
     def draws(self) -> bool:
@@ -40,3 +41,4 @@ class DuelSettings(CampaignSettings, frozen=True):
     """
 
     heeded: ClassVar[bool] = False
+    draft: Drafting = "rule"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bots.evaluation.base import EQUAL
+from bots.evaluation import weights_of
 from machine.arguments import read_file
 from protocol.errors import UsageFault
 from protocol.values import FileTable
@@ -20,18 +20,27 @@ NAMES = (
     *sorted(set.intersection(*({file.stem for file in (_FOLDER / game).glob("*.toml")} for game in WEIGHED))),
 )
 """The sets that have a name: equal weights, and the tunings that come with the package for both games."""
-_RIGHT = "four numbers from 0 up, like 1,1,1,1, one above 0"
+_EVALUATIONS = ("features", "outlook")
+"""Those that have weights."""
+COUNTS = {len(weights_of("risk-campaign", name)) for name in _EVALUATIONS}
+_RIGHT = "four numbers from 0 up (six of outlook), like 1,1,1,1, one above 0"
 
 
-def read_weights(bot: str, text: str) -> Mapping[str, tuple[float, ...]]:
-    """The weights for each of `WEIGHED`, from four numbers (`1,2,3,4`, `1/2/3/4`), a name, or `@FILE`, a tuning.
+def read_weights(bot: str, text: str, evaluation: str = "features") -> Mapping[str, tuple[float, ...]]:
+    """The weights for each of `WEIGHED` that has the evaluation, from as many numbers as it has (`1,2,3,4`,
+    `1/2/3/4`), a name, or `@FILE`, a tuning; the usual ones where those are of another.
 
     Numbers and a file hold for both games. Raises `UsageFault`, which begins with the name of the bot.
     """
-    if text.startswith("@"):
-        return dict.fromkeys(WEIGHED, _held(bot, text[1:]))
+    usual = {game: weights for game in WEIGHED if (weights := weights_of(game, evaluation))}
     if text in NAMES:
-        return {game: _named(bot, game, text) for game in WEIGHED}
+        return {game: _named(bot, game, evaluation, text) or usual[game] for game in usual}
+    weights = _held(bot, text[1:]) if text.startswith("@") else _read(bot, text)
+    return {game: weights if len(weights) == len(usual[game]) else usual[game] for game in usual}
+
+
+def _read(bot: str, text: str) -> tuple[float, ...]:
+    """Numbers in text."""
     try:
         weights = [float(part) for part in re.split("[,/]", text)]
     except ValueError:
@@ -39,16 +48,19 @@ def read_weights(bot: str, text: str) -> Mapping[str, tuple[float, ...]]:
     if not are_weights(weights):
         other = f"or @FILE, a tuning; or one of {', '.join(NAMES)}"
         raise UsageFault(f"{bot}: weights is {text[:40]!r}: {_RIGHT}; {other}")
-    return dict.fromkeys(WEIGHED, tuple(weights))
+    return tuple(weights)
 
 
 def are_weights(values: Sequence[float]) -> bool:
-    """Whether these are four numbers, none negative and not all 0."""
-    return len(values) == len(EQUAL) and all(0 <= value < math.inf for value in values) and any(values)
+    """Whether these are as many numbers as some evaluation has, none negative and not all 0."""
+    return len(values) in COUNTS and all(0 <= value < math.inf for value in values) and any(values)
 
 
-def _named(bot: str, game: str, name: str) -> tuple[float, ...]:
-    return EQUAL if name == "equal" else _held(bot, str(_FOLDER / game / f"{name}.toml"))
+def _named(bot: str, game: str, evaluation: str, name: str) -> tuple[float, ...] | None:
+    """What was tuned for the evaluation; None where nothing was, under that name."""
+    folder = _FOLDER / game if evaluation == "features" else _FOLDER / game / evaluation
+    file = folder / f"{name}.toml"
+    return _held(bot, str(file)) if file.exists() else None
 
 
 def _held(bot: str, name: str) -> tuple[float, ...]:

@@ -1,0 +1,103 @@
+"""The campaign's two ways to search: by turns, with drafts as moves, or as it was before, with drafts by the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, get_args
+
+from bots.evaluation import weights_of
+from bots.evaluation.base import EQUAL
+from bots.search.base import Found, Limit
+from bots.search.risk.campaign import LEAST_NODES, CampaignSearch
+from bots.search.risk.campaign_turns import EVERY, TurnSearch
+from bots.search.risk.settings import CampaignSettings
+from bots.search.risk.work import AT_ONCE
+from bots.search.settings import Algorithm
+from machine.compiled import FAST
+from protocol.dice import Dice
+from protocol.games.risk.campaign import Campaign, Move, Position
+
+USUAL = CampaignSettings()
+_RULED = CampaignSettings(draft="rule")
+
+
+class CampaignKernel:
+    """Searches under one config; one at a time."""
+
+    usual_depth: ClassVar[int] = 1
+    at_once: ClassVar[int] = AT_ONCE
+
+    def __init__(self, rules: Campaign) -> None:
+        self.rules = rules
+        self.turns = TurnSearch(rules)
+        self.ruled = CampaignSearch(rules)
+
+    def search(
+        self,
+        position: Position,
+        *,
+        depth: int,
+        algorithm: Algorithm,
+        evaluation: str = "features",
+        weights: Sequence[float] = EQUAL,
+        settings: CampaignSettings = USUAL,
+        below: Callable[[int], int] | None = None,
+        limit: Limit,
+    ) -> Found[Move]:
+        """The best move, one turn deeper each time up to `depth`, within `limit`; a legal one whatever happens.
+
+        With the evaluation `outlook`, or where drafts are searched, as campaign_turns.py does it; a draft of one's own
+        goes by `settings.draft` then, where that is no search. Else as campaign.py does it.
+        """
+        options: dict[str, Any] = {"depth": depth, "algorithm": algorithm, "limit": limit}
+        if settings.draft != "search" and (evaluation != "outlook" or position.phase == "draft"):
+            if evaluation == "outlook":
+                evaluation, weights = "features", EQUAL
+            options |= {"evaluation": evaluation, "weights": weights, "settings": settings, "below": below}
+            return self.ruled.search(position, **options)
+        if self.rules.to_move(position) is None:
+            return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=depth, complete=True)
+        return self._by_turns(position, evaluation, weights, options)
+
+    def look_once(self, position: Position, *, evaluation: str, limit: Limit) -> Found[Move]:
+        """The best of all moves by what every result of each looks like, or of those that `limit` allows: with
+        `outlook` of all drafts to one place, those in halves to the likeliest, and attacks.
+        """
+        if evaluation != "outlook":
+            return self.ruled.look_once(position, evaluation=evaluation, limit=limit)
+        options: dict[str, Any] = {"depth": 1, "algorithm": "expectiminimax", "limit": limit, "plies": 1}
+        weights = weights_of(self.rules.name, evaluation)
+        return self._by_turns(position, evaluation, weights, {**options, "width": EVERY})
+
+    def _by_turns(
+        self, position: Position, evaluation: str, weights: Sequence[float], options: dict[str, Any]
+    ) -> Found[Move]:
+        """What `TurnSearch` finds; for want of time a move that takes microseconds."""
+        limit: Limit = options["limit"]
+        if limit.left is None or limit.left >= LEAST_NODES:
+            found = self.turns.search(position, evaluation=evaluation, weights=weights, **options)
+            if found is not None:
+                return found
+        hasty = Limit(nodes=1)
+        once = self.ruled.search(position, depth=1, algorithm="expectiminimax", settings=_RULED, limit=hasty)
+        limit.charge(once.nodes)
+        return replace(once, depth=0)
+
+    def perft(self, position: Position, depth: int) -> int:
+        """The number of paths of exactly `depth` plies, drafts by the rule, every result of a battle on its own."""
+        return self.ruled.perft(position, depth)
+
+    def warm_up(self) -> None:
+        """Compile, or load from disk, all that a match needs; without numba nothing."""
+        if not FAST:
+            return
+        self.ruled.warm_up()
+        start = self.rules.initial(Dice(bytes(32), 0))[0]
+        position = self.rules.outcomes(start, self.rules.legal_moves(start)[0])[0][1]
+        weights = weights_of(self.rules.name, "outlook")
+        for algorithm in get_args(Algorithm):
+            for state in (start, position):
+                self.search(
+                    state, depth=1, algorithm=algorithm, evaluation="outlook", weights=weights, limit=Limit(nodes=100)
+                )

@@ -1,0 +1,91 @@
+"""Evaluations of a campaign on a field: the outlook of bots/evaluation/outlook.py, and the four features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bots.evaluation.risk import WITHIN
+from bots.search.risk.campaign_play import CLASSIC, SEATS
+from bots.search.risk.field import BLOCK_WIDTH, BLOCKS, BONUS, CONTINENTS, FOES, HELD, IN, SIZE, income
+from bots.search.risk.sums import FEATURES, NONE, ROWS, TERRITORIES, WIDTH
+from machine.compiled import compiled
+
+OUTLOOK = 3
+"""Beside the modes of sums.py."""
+_IDLE, _TERRITORY, _INCOME, _PROGRESS, _DANGER, _POWER = range(6)
+
+
+@compiled
+def _progress(field: Any, seat: int) -> float:
+    """The bonuses of continents, each times the square of the share that the seat holds of it."""
+    found = 0.0
+    for i in range(field[CONTINENTS]):
+        block = field[BLOCKS] + i * BLOCK_WIDTH
+        share = field[block + seat] / field[block + SIZE]
+        found += field[block + BONUS] * share * share
+    return found
+
+
+@compiled
+def outlook(board: Any, field: Any, weights: Any, strong: Any, seat: int) -> float:
+    """The share of all strength that a seat has, from 0 to 1. `strong` is room for a float a seat."""
+    for each in range(board[SEATS]):
+        strong[each] = weights[_TERRITORY] * field[HELD + each]
+    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+        owner, troops = field[at], field[at + 1]
+        if not field[at + FOES]:
+            strong[owner] += 0.1 * weights[_IDLE] * troops
+            continue
+        above = 0
+        for i in range(board[at], board[at + 1]):
+            if field[board[i]] != owner and field[board[i] + 1] - troops > above:
+                above = field[board[i] + 1] - troops
+        strong[owner] += troops - 0.1 * weights[_DANGER] * min(above, troops)
+    total = 0.0
+    for each in range(board[SEATS]):
+        found = 0.0
+        if field[IN + each]:
+            found = strong[each] + weights[_INCOME] * income(board, field, each)
+            if board[CLASSIC]:
+                found += weights[_PROGRESS] * _progress(field, each)
+            found = max(0.1, found) ** weights[_POWER]
+        strong[each] = found
+        total += found
+    return strong[seat] / total  # type: ignore[no-any-return]
+
+
+@compiled
+def features(board: Any, field: Any, weights: Any, seat: int) -> float:
+    """The weighted mean of the four features (measuring/risk/features.py), from 0 to 1."""
+    army = units = 0
+    strength = openness = 0.0
+    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+        troops = field[at + 1]
+        units += troops
+        if field[at] != seat:
+            continue
+        army += troops
+        if not field[at + FOES]:
+            strength += 1.0
+            continue
+        shares = 0.0
+        for i in range(board[at], board[at + 1]):
+            if field[board[i]] != seat:
+                shares += troops / (troops + field[board[i] + 1])
+        strength += shares / field[at + FOES]
+        openness += field[at + FOES] / (board[at + 1] - board[at])
+    held = field[HELD + seat]
+    if not held:
+        return 0.0
+    found = weights[0] * held / board[TERRITORIES] + weights[1] * army / units
+    found += weights[2] * strength / held + weights[3] * (1.0 - openness / held)
+    return found / (weights[0] + weights[1] + weights[2] + weights[3])  # type: ignore[no-any-return]
+
+
+@compiled
+def judge(board: Any, field: Any, weights: Any, strong: Any, seat: int, mode: int) -> float:
+    """An unfinished position by the evaluation of this mode, between -1 and 1."""
+    if mode == NONE:
+        return 0.0
+    share = features(board, field, weights, seat) if mode == FEATURES else outlook(board, field, weights, strong, seat)
+    return WITHIN * (2.0 * share - 1.0)

@@ -1,0 +1,308 @@
+"""The campaign's search by turns, on a field: drafts and attacks in one tree, expectiminimax and alpha-beta with Star1.
+
+MAX is the seat at the root, every other seat is MIN. Of drafts and attacks the few are looked at that promise the
+raider most. A battle has two results, won and lost, with what is left on average. The shell is in campaign_turns.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bots.evaluation.base import WIN
+from bots.search.risk import field as flat
+from bots.search.risk.campaign_play import BORDERS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, SEAT_KEYS, SOURCES, SPAN, key_of
+from bots.search.risk.campaign_tree import COMPLETE, INFINITY, remember
+from bots.search.risk.field import DRAFTING, FOES, IN, LEFT, OVER, ROUND, TURN, UNITS
+from bots.search.risk.judging import judge
+from bots.search.risk.odds import enough, odds_of
+from bots.search.risk.raiding import balance, gain, site_value
+from bots.search.risk.sums import INDEX, ROWS, TERRITORIES, WIDTH
+from bots.search.risk.work import (
+    BUDGET,
+    DEEPEST,
+    ESTIMATES,
+    EXACT,
+    LEAVES,
+    LINE,
+    LINES,
+    LOWER,
+    NODES,
+    OWN,
+    STOP,
+    keep_line,
+    note_end,
+)
+from machine.compiled import compiled, entry
+from protocol.games.risk.campaign import MOST_PLAYERS
+
+END, RULE = 0, 1
+"""The moves that end a turn, and that place by the draft rule. A draft to a cell is twice the cell, and one more for
+half of the units; an attack across a border is twice the border's place in `board`, and one more for `enough`."""
+ME, MODE, SEARCH, PLIES, FIRST, KEPT, LISTS, PLACES, SPLITS, WIDE = range(OWN, OWN + 10)
+"""work[ME] is MAX; [MODE] the evaluation; [SEARCH] the number of the search, where it is alpha-beta, else 0; [PLIES]
+how many it looks ahead at most; [FIRST] the move to begin with at the root, −1 for none; [KEPT] where positions are
+kept, one a ply, [LISTS] the moves, MOST of a ply, and [PLACES] what the draft rule places at the root, by index;
+[SPLITS] how many of its sites may have half of a draft; from WIDE on by turn the most drafts, then the most attacks."""
+TURNS = 4
+"""Turns that differ in how wide they are searched; later ones are as the last."""
+ROOM = WIDE + 2 * TURNS
+"""What comes in `work` from here on begins where its slots say."""
+MOST = 64
+"""Moves of a position at most."""
+SCORES = MOST_PLAYERS
+"""In `scores`, behind a float a seat: the promises of the moves, MOST of a ply."""
+RARE = 0.001
+"""The chance of a result that is taken for none."""
+
+
+@compiled
+def insert(work: Any, scores: Any, begin: int, first: int, count: int, most: int, move: int, score: float) -> int:
+    """Put a move in its place among the `most` best of a list of `count`; returns how many there are then."""
+    if count == most:
+        if most == 0 or score <= scores[first + count - 1]:
+            return count
+        count -= 1
+    i = count
+    while i > 0 and scores[first + i - 1] < score:
+        scores[first + i] = scores[first + i - 1]
+        work[begin + i] = work[begin + i - 1]
+        i -= 1
+    scores[first + i], work[begin + i] = score, move
+    return count + 1
+
+
+@compiled
+def list_drafts(
+    board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, most: int
+) -> int:
+    """Write the drafts of a ply, those first that promise most; returns how many they are. At the root halves of the
+    best sites and the rule's are among them.
+    """
+    seat, worth = field[TURN], balance(board, field)
+    begin, first = work[LISTS] + ply * MOST, SCORES + ply * MOST
+    count = 0
+    for at in range(ROWS, board[BORDERS], WIDTH):
+        if field[at] == seat and field[at + FOES]:
+            found = site_value(board, field, odds, raid, worth, path, at, field[UNITS])
+            count = insert(work, scores, begin, first, count, most, 2 * at, found)
+    if ply == 0:
+        for i in range(min(count, work[SPLITS])):
+            work[begin + count] = work[begin + i] + 1
+            count += 1
+        work[begin + count] = RULE
+        count += 1
+    return count
+
+
+@compiled
+def list_attacks(board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, ply: int, most: int) -> int:
+    """Write the attacks of a ply, those first that promise most, and the end; returns how many moves they are."""
+    seat, worth = field[TURN], balance(board, field)
+    begin, first = work[LISTS] + ply * MOST, SCORES + ply * MOST
+    count = 0
+    for at in range(ROWS, board[BORDERS], WIDTH):
+        army = field[at + 1]
+        if army == 1 or field[at] != seat or not field[at + FOES]:
+            continue
+        for i in range(board[at], board[at + 1]):
+            to = board[i]
+            if field[to] == seat or 3 * (army - 1) < 2 * field[to + 1]:
+                continue
+            found = gain(board, field, odds, raid, worth, at, army, army - 1, to)[0]
+            count = insert(work, scores, begin, first, count, most, 2 * i, found)
+            few = enough(odds, army - 1, field[to + 1])
+            if few < army - 2:
+                found = gain(board, field, odds, raid, worth, at, army, few, to)[0]
+                count = insert(work, scores, begin, first, count, most, 2 * i + 1, found)
+    work[begin + count] = END
+    return count + 1
+
+
+@compiled
+def list_moves(
+    board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, turn: int, first: int
+) -> int:
+    """Write the moves of a ply, in the turn of this number, `first` before the others if it is one of them; returns
+    how many they are.
+    """
+    wide = WIDE + min(turn, TURNS - 1)
+    if field[DRAFTING]:
+        count = list_drafts(board, field, odds, raid, work, scores, path, ply, work[wide])
+    else:
+        count = list_attacks(board, field, odds, raid, work, scores, ply, work[wide + TURNS])
+    begin = work[LISTS] + ply * MOST
+    for i in range(count):
+        if work[begin + i] == first:
+            for k in range(i, 0, -1):
+                work[begin + k] = work[begin + k - 1]
+            work[begin] = first
+            break
+    return count
+
+
+@entry
+def units_of(board: Any, field: Any, odds: Any, move: int) -> int:
+    """The units that an attack sends."""
+    units = field[board[board[SOURCES] + move // 2 - board[BORDERS]] + 1] - 1
+    return enough(odds, units, field[board[move // 2] + 1]) if move % 2 else units
+
+
+@compiled
+def results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, int, int]:
+    """The chance of the first result of a move, and what both leave, as `settle` has it; of other moves 1."""
+    if move // 2 < board[BORDERS]:
+        return 1.0, 0, 0
+    chance, spared, held = odds_of(odds, units_of(board, field, odds, move), field[board[move // 2] + 1])
+    if chance > 1.0 - RARE:
+        chance = 1.0
+    elif chance < RARE:
+        chance = 0.0
+    return chance, max(1, int(spared + 0.5)), -max(1, int(held + 0.5))
+
+
+@compiled
+def make(board: Any, field: Any, odds: Any, work: Any, move: int, left: int) -> None:
+    """Play a move, an attack with the result that leaves so many."""
+    at = move // 2
+    if at >= board[BORDERS]:
+        source = board[board[SOURCES] + at - board[BORDERS]]
+        flat.settle(board, field, source, board[at], units_of(board, field, odds, move), left)
+    elif move == END:
+        flat.end_turn(board, field)
+    elif move == RULE:
+        for place in range(ROWS, board[BORDERS], WIDTH):
+            if work[work[PLACES] + board[place + INDEX]]:
+                flat.place(field, place, work[work[PLACES] + board[place + INDEX]])
+    else:
+        flat.place(field, at, (field[UNITS] + 1) // 2 if move % 2 else field[UNITS])
+
+
+@compiled
+def key_at(board: Any, field: Any, keys: Any, ply: int) -> int:
+    """The search key of a position, so many plies from the root."""
+    begin = board[TERRITORIES] * MOST_PLAYERS * 2 * SPAN
+    key = keys[begin + SEAT_KEYS + field[TURN]] ^ keys[begin + LEFT_KEYS + 2 * field[LEFT] + field[DRAFTING]]
+    key ^= keys[begin + PLY_KEYS + ply] ^ keys[begin + ROUND_KEYS + field[ROUND]]
+    for at in range(ROWS, board[BORDERS], WIDTH):
+        key ^= key_of(board, field, keys, at)
+    return key  # type: ignore[no-any-return]
+
+
+@compiled
+def final(board: Any, field: Any, work: Any, scores: Any, ply: int) -> float:
+    """The value of a game that is over for MAX."""
+    note_end(work, ply)
+    if not field[IN + work[ME]]:
+        return ply - WIN
+    flat.score(board, field, scores)
+    share = scores[work[ME]]
+    return WIN - ply if share == 1.0 else ply - WIN if share == 0.0 else 0.0
+
+
+@compiled
+def leaf(board: Any, field: Any, weights: Any, work: Any, scores: Any, opinion: float, ply: int) -> float:
+    """The value at the horizon."""
+    work[LEAVES] += 1
+    work[ESTIMATES] += 1
+    work[DEEPEST] = max(work[DEEPEST], ply)
+    work[work[LINES] + ply * work[LINE]] = 0
+    return opinion * judge(board, field, weights, scores, work[ME], work[MODE])
+
+
+@entry
+def look(
+    board: Any,
+    field: Any,
+    odds: Any,
+    raid: Any,
+    weights: Any,
+    keys: Any,
+    work: Any,
+    scores: Any,
+    path: Any,
+    slots: Any,
+    values: Any,
+    opinion: float,
+    depth: int,
+    left: int,
+    ply: int,
+    alpha: float,
+    beta: float,
+) -> float:
+    """The value for MAX of an unfinished position, `left` of `depth` turns before the horizon; or with pruning a bound
+    on it beyond `alpha` or `beta`. `opinion` is what an evaluation of 1 is worth.
+    """
+    # As long as prune in campaign_tree.py, and for the same reason.
+    if work[STOP] or work[NODES] >= work[BUDGET]:
+        work[STOP] = 1
+        return 0.0
+    work[NODES] += 1
+    if left == 0 or ply == work[PLIES]:
+        return leaf(board, field, weights, work, scores, opinion, ply)
+    pruning = work[SEARCH] > 0
+    key, slot, first = 0, 0, -1
+    if ply == 0:
+        first = work[FIRST]
+    if pruning:
+        key = work[SEARCH] ^ key_at(board, field, keys, ply)
+        slot = key & (len(values) - 1)
+        if ply > 0 and slots[2 * slot] == key:
+            known = slots[2 * slot + 1]
+            first = (known >> 16) - 1
+            if known & 255 == left:
+                value, bound = values[slot], known >> 8 & 3
+                if bound == EXACT or (value >= beta if bound == LOWER else value <= alpha):
+                    if not known >> 8 & COMPLETE:
+                        work[ESTIMATES] += 1
+                    work[work[LINES] + ply * work[LINE]] = 0
+                    return value  # type: ignore[no-any-return]
+    estimates = work[ESTIMATES]
+    seat, number, me = field[TURN], field[ROUND], work[ME]
+    sign = 1.0 if seat == me else -1.0
+    low, high = alpha, beta
+    best = -INFINITY * sign
+    kept = work[KEPT] + ply * len(field)
+    work[kept : kept + len(field)] = field
+    begin = work[LISTS] + ply * MOST
+    end = begin + list_moves(board, field, odds, raid, work, scores, path, ply, depth - left, first)
+    for i in range(begin, end):
+        move = work[i]
+        chance, won, lost = results(board, field, odds, move)
+        found, unseen = 0.0, 1.0
+        for result in range(2):
+            share = 1.0 - chance if result else chance
+            if share == 0.0:
+                continue
+            unseen -= share
+            worst, most = -INFINITY, INFINITY
+            if pruning:
+                worst, most = (low - found - WIN * unseen) / share, (high - found + WIN * unseen) / share
+            make(board, field, odds, work, move, lost if result else won)
+            if field[OVER] or not field[IN + me]:
+                value = final(board, field, work, scores, ply + 1)
+            else:
+                rest = left - (field[TURN] != seat or field[ROUND] != number)
+                given = (board, field, odds, raid, weights, keys, work, scores, path, slots, values, opinion)
+                value = look(*given, depth, rest, ply + 1, worst, most)
+            field[:] = work[kept : kept + len(field)]
+            if work[STOP]:
+                return 0.0
+            found += share * value
+            if value >= most:
+                found -= WIN * unseen
+                break
+            if value <= worst:
+                found += WIN * unseen
+                break
+        if sign * found > sign * best:
+            best = found
+            keep_line(work, ply, move, move // 2 < board[BORDERS])
+        if sign > 0:
+            low = max(low, best)
+        else:
+            high = min(high, best)
+        if pruning and low >= high:
+            break
+    if pruning:
+        remember(work, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
+    return best

@@ -1,0 +1,250 @@
+"""The campaign's search by turns: what it values, looks at and plays, against a plain search over the rules."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from bots.evaluation.base import EQUAL, WIN
+from bots.evaluation.outlook import USUAL, outlook
+from bots.evaluation.risk import WITHIN, features
+from bots.search import Limit
+from bots.search.base import Found, opinion
+from bots.search.risk import turns as kernel
+from bots.search.risk.campaign import CampaignSearch
+from bots.search.risk.campaign_kernel import CampaignKernel
+from bots.search.risk.campaign_play import campaign_board
+from bots.search.risk.campaign_turns import EVERY, TurnSearch, Width
+from bots.search.risk.campaign_turns import USUAL as USUAL_WIDTH
+from bots.search.risk.field import field_of
+from bots.search.risk.judging import OUTLOOK, judge
+from bots.search.risk.odds import enough, odds_of, odds_table
+from bots.search.risk.settings import CampaignSettings
+from bots.search.risk.sums import FEATURES, NONE
+from machine.compiled import FAST, floats, ints, zeros
+from protocol.dice import Dice
+from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
+
+ALGORITHMS = ("expectiminimax", "alphabeta")
+MAPS = ("south-america", "australia", "africa", "europe")
+
+
+def positions(seed: int, count: int, maps: tuple[str, ...] = MAPS, **more: Any) -> Iterator[tuple[Campaign, Position]]:
+    """Unfinished positions of random games under mixed configs, some with a seat that dropped out."""
+    rng = random.Random(seed)
+    while count:
+        config: dict[str, Any] = {"map": rng.choice(maps), "players": rng.randint(2, 4), **more}
+        config["draft"], config["battle"] = (
+            rng.choice(("territories", "classic")),
+            rng.choice(("dice", "deterministic")),
+        )
+        rules = Campaign({**config, "initial_units": rng.randint(1, 4)})
+        state = rules.initial(Dice(rng.randbytes(32), 0))[0]
+        for _ in range(rng.randrange(40)):
+            after = rules.apply(state, rules.sample(state, rng.randrange), Dice(rng.randbytes(32), 0))[0]
+            if rules.to_move(after) is None:
+                break
+            state = after
+        if rng.random() < 0.3 and len(state.out) < rules.seats - 2:
+            state = rules.drop(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
+        if rules.to_move(state) is not None:
+            count -= 1
+            yield rules, state
+
+
+class Plain:
+    """The same tree over the rules themselves, as wide as it gets, without drafts in halves."""
+
+    def __init__(self, rules: Campaign, state: Position) -> None:
+        self.rules, self.seat = rules, state.seat
+        self.odds = odds_table(rules.battle == "dice")
+
+    def value(self, state: Position, attacks: int, turns: int, ply: int) -> float:
+        rules = self.rules
+        if rules.to_move(state) is None or self.seat in state.out:
+            ranks = rules.ranks(state)
+            first = self.seat not in state.out and ranks[self.seat] == 1
+            return (WIN - ply if ranks.count(1) == 1 else 0.0) if first else ply - WIN
+        if turns == 0:
+            return opinion(rules) * outlook(rules, state, self.seat)
+        best = max if state.seat == self.seat else min
+        return best(self.mean(state, move, attacks, turns, ply) for move in self.moves(state, ply))
+
+    def mean(self, state: Position, move: Move, attacks: int, turns: int, ply: int) -> float:
+        results = self.results(state, move)
+        return sum(chance * self.after(state, move, after, attacks, turns, ply) for chance, after in results)
+
+    def after(self, state: Position, move: Move, after: Position, attacks: int, turns: int, ply: int) -> float:
+        attacks -= isinstance(move, Attack)
+        if (
+            attacks == 0
+            and self.rules.to_move(after) is not None
+            and (after.seat, after.round) == (state.seat, state.round)
+        ):
+            after = self.rules.outcomes(after, End())[0][1]
+        over = (after.seat, after.round) != (state.seat, state.round)
+        attacks = min(3, self.rules.max_attacks) if over else attacks
+        return self.value(after, attacks, turns - over, ply + 1)
+
+    def moves(self, state: Position, ply: int) -> Iterator[Move]:
+        owner, troops, neighbours = state.owner, state.troops, self.rules.map.neighbours
+        own = [at for at, held in enumerate(owner) if held == state.seat]
+        fronts = [at for at in own if any(owner[to] != state.seat for to in neighbours[at])]
+        if state.phase == "draft":
+            yield from (Draft(((at, state.units),)) for at in fronts)
+            if ply == 0:
+                yield self.rules.legal_moves(state)[0]
+            return
+        for at in fronts:
+            for to in neighbours[at]:
+                most = troops[at] - 1
+                if owner[to] != state.seat and most and 3 * most >= 2 * troops[to]:
+                    few = enough(self.odds, most, troops[to])
+                    yield from (Attack(to, at, units) for units in ([most, few] if few < most - 1 else [most]))
+        yield End()
+
+    def results(self, state: Position, move: Move) -> list[tuple[float, Position]]:
+        """A battle has two, with what is left on average."""
+        if not isinstance(move, Attack):
+            return [(1.0, self.rules.outcomes(state, move)[0][1])]
+        chance, spared, held = odds_of(self.odds, move.units, state.troops[move.to])
+        chance = 1.0 if chance > 0.999 else 0.0 if chance < 0.001 else chance
+        won = self.rules._fought(state, move, max(1, int(spared + 0.5)), 0)
+        lost = self.rules._fought(state, move, 0, max(1, int(held + 0.5)))
+        return [(share, after) for share, after in ((chance, won), (1.0 - chance, lost)) if share]
+
+
+WIDE = EVERY._replace(splits=0)
+
+
+def found(rules: Campaign, state: Position, algorithm: Any, turns: int, **options: Any) -> Found[Move]:
+    """What the search finds, `turns` turns deep."""
+    limit = Limit()
+    given = {"evaluation": "outlook", "weights": USUAL, "width": WIDE, "limit": limit, **options}
+    best = TurnSearch(rules).search(state, depth=turns, algorithm=algorithm, **given)
+    assert best is not None
+    return best
+
+
+def test_the_flat_arrays_evaluate_as_the_readable_functions_do() -> None:
+    rng = random.Random(3)
+    for rules, state in positions(1, 40, (*MAPS, "world", "grid-6x6")):
+        board, field, strong = ints(campaign_board(rules)), field_of(rules, state, 0), zeros(6, float)
+        six, four = [rng.uniform(0, 10) for _ in USUAL], [rng.uniform(0, 10) for _ in EQUAL]
+        for seat in range(rules.seats):
+            flat = judge(board, field, floats(six), strong, seat, OUTLOOK)
+            assert flat == pytest.approx(outlook(rules, state, seat, six), rel=1e-9, abs=1e-12)
+            flat = judge(board, field, floats(four), strong, seat, FEATURES)
+            assert flat == pytest.approx(features(rules, state, seat, four), rel=1e-9, abs=1e-12)
+            assert judge(board, field, floats(four), strong, seat, NONE) == 0.0
+
+
+def test_a_seat_that_is_out_has_no_outlook_and_one_alone_has_all() -> None:
+    rules = Campaign({"map": "south-america", "players": 3})
+    state = rules.drop(rules.initial(Dice(bytes(32), 0))[0], 1)
+    assert outlook(rules, state, 1) == -WITHIN
+    assert outlook(rules, rules.drop(state, 2), 0) == WITHIN
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_turn_is_worth_what_a_plain_search_over_the_rules_says(algorithm: str) -> None:
+    for rules, state in positions(2, 12, ("south-america", "australia")):
+        expected = Plain(rules, state).value(state, min(3, state.attacks_left), 1, 0)
+        assert found(rules, state, algorithm, 1).value == pytest.approx(expected, rel=1e-9), state
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_turns_of_others_are_worth_what_a_plain_search_over_the_rules_says(algorithm: str) -> None:
+    for rules, state in positions(4, 8, ("south-america",), max_attacks=1):
+        expected = Plain(rules, state).value(state, 1, 2, 0)
+        assert found(rules, state, algorithm, 2).value == pytest.approx(expected, rel=1e-9), state
+
+
+def test_pruning_visits_less_for_the_same_value() -> None:
+    for rules, state in positions(5, 6):
+        whole, pruned = (found(rules, state, algorithm, 2, width=USUAL_WIDTH) for algorithm in ALGORITHMS)
+        assert pruned.value == pytest.approx(whole.value, rel=1e-9)
+        assert pruned.nodes < whole.nodes + 2000
+
+
+@pytest.mark.parametrize("evaluation", ["outlook", "features", "none"])
+def test_whatever_it_is_asked_the_move_is_legal_and_nodes_are_kept(evaluation: str) -> None:
+    settings = CampaignSettings()
+    for rules, state in positions(6, 12, (*MAPS, "world", "grid-6x6")):
+        weights = USUAL if evaluation == "outlook" else EQUAL
+        for algorithm in ALGORITHMS:
+            for nodes in (1, 49, 300):
+                limit = Limit(nodes=nodes)
+                options: dict[str, Any] = {"evaluation": evaluation, "weights": weights, "settings": settings}
+                best = CampaignKernel(rules).search(state, depth=3, algorithm=algorithm, limit=limit, **options)  # type: ignore[arg-type]
+                assert best.move is not None
+                rules.apply(state, best.move, Dice(bytes(32), 0))
+                assert best.nodes <= nodes + 2, "a game that is over is looked at, too"
+
+
+def test_a_draft_in_halves_is_one_move_with_all_units() -> None:
+    halved = 0
+    width = Width((3, 3, 3, 3), (3, 3, 3, 3), 2)
+    for rules, state in positions(9, 60, ("africa", "europe", "grid-6x6")):
+        if state.phase == "draft":
+            move = found(rules, state, "alphabeta", 1, width=width).move
+            assert isinstance(move, Draft)
+            assert sum(units for _, units in move.units) == state.units
+            halved += len(move.units) == 2
+    assert halved
+
+
+def test_with_the_rule_and_features_the_search_before_answers() -> None:
+    rules = Campaign({"deal": "1" * 32})
+    start = rules.initial(Dice(bytes(32), 0))[0]
+    state = rules.outcomes(start, rules.legal_moves(start)[0])[0][1]
+    options: dict[str, Any] = {"depth": 1, "algorithm": "alphabeta", "settings": CampaignSettings(draft="rule")}
+    new, old = CampaignKernel(rules), CampaignSearch(rules)
+    for position in (start, state):
+        before, after = (search.search(position, limit=Limit(nodes=500), **options) for search in (old, new))
+        assert before == after
+    drafted = new.search(start, evaluation="outlook", weights=USUAL, limit=Limit(), **options)
+    assert drafted.move == rules.legal_moves(start)[0]
+
+
+def test_with_no_time_left_a_move_is_made_at_once() -> None:
+    for rules, state in positions(7, 4, ("world", "grid-6x6")):
+        begin = CampaignKernel(rules)
+        best = begin.search(
+            state, depth=6, algorithm="alphabeta", evaluation="outlook", weights=USUAL, limit=Limit(deadline=0.0)
+        )
+        assert best.move is not None
+        rules.apply(state, best.move, Dice(bytes(32), 0))
+
+
+def answers() -> list[Any]:
+    """What is found where it is compiled and where it is not."""
+    told = []
+    for rules, state in positions(8, 6):
+        for algorithm in ALGORITHMS:
+            best = CampaignKernel(rules).search(
+                state,
+                depth=3,
+                algorithm=algorithm,
+                evaluation="outlook",
+                weights=USUAL,
+                limit=Limit(nodes=120),  # type: ignore[arg-type]
+            )
+            told.append([str(best.move), best.value, best.nodes, best.depth])
+        once = CampaignKernel(rules).look_once(state, evaluation="outlook", limit=Limit())
+        told.append([str(once.move), once.value, once.nodes])
+    return told
+
+
+def test_plain_python_finds_the_same_to_the_bit(without_numba: Any) -> None:
+    assert without_numba(answers) == answers()
+
+
+@pytest.mark.skipif(not FAST, reason="nothing is compiled")
+def test_the_recursive_kernel_has_one_signature() -> None:
+    """Numba keeps on disk a call to another signature of the same function as an address that is gone on loading."""
+    CampaignKernel(Campaign({"map": "south-america"})).warm_up()
+    assert len(kernel.look.signatures) <= 1  # type: ignore[attr-defined]
