@@ -1,4 +1,4 @@
-"""Which policy each of the others seems to play, from how well it foretold their moves so far."""
+"""Whether each of the others seems to rush, from how well that foretold their moves so far; else they are raiders."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from typing import Any
 
 from bots.search.risk import field as flat
 from bots.search.risk.campaign_raid import CampaignRaid
-from bots.search.risk.policies import POLICIES, foretell
+from bots.search.risk.policies import POLICIES, RAID, RUSH, foretell
 from bots.search.risk.sums import cell
 from machine.compiled import floats
 from protocol.games.base import NO_DICE
 from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Draft, Position
 from protocol.messages import CHANCE, Event
 
-RIGHT = 0.8
+RIGHT = 0.95
 """How often a policy foretells who plays it."""
+ANYWAY = 0.35
+"""As how likely a move counts that none foretells: it speaks for the raider, who stands for all others."""
 SHARED = 0.03
-"""Of the trust in each policy, what is spread over all after a move: a player may change its ways."""
+"""Of the trust, what goes back to the start after a move: a player may change its ways."""
+START = 0.3
+"""The trust in a rush before anything is known."""
 
 
 class Habits:
@@ -25,7 +29,7 @@ class Habits:
 
     def __init__(self, raid: CampaignRaid) -> None:
         self._raid = raid
-        self.trust = [[1 / POLICIES] * POLICIES for _ in range(MOST_PLAYERS)]
+        self.trust = [[1 - START, START] for _ in range(MOST_PLAYERS)]
         """By seat and policy; each seat's are 1 together."""
         self._before: Position | None = None
 
@@ -69,17 +73,16 @@ class Habits:
     def _learn(self, field: Any, seat: int, move: tuple[int, ...]) -> None:
         """What a seat is about to do, against what each policy would."""
         raid = self._raid
-        right = [
+        raids, rushes = (
             tuple(map(int, foretell(raid.board, field, raid.odds, raid.weights, raid.path, policy))) == move[:2]
-            for policy in range(POLICIES)
-        ]
-        if len(set(right)) == 1:
+            for policy in (RAID, RUSH)
+        )
+        if raids and rushes:
             return
-        trust = [
-            each * (RIGHT if foretold else 1 - RIGHT) for each, foretold in zip(self.trust[seat], right, strict=True)
-        ]
-        total = sum(trust)
-        self.trust[seat] = [(1 - SHARED) * each / total + SHARED / POLICIES for each in trust]
+        rush = self.trust[seat][RUSH] * (RIGHT if rushes else 1 - RIGHT)
+        other = self.trust[seat][RAID] * (RIGHT if raids else ANYWAY)
+        rush = (1 - SHARED) * rush / (rush + other) + SHARED * START
+        self.trust[seat] = [1 - rush, rush]
 
     def _moves(self, event: Event) -> list[tuple[int, int, int, int]]:
         """What was done as `field.do` takes it, a draft place by place."""

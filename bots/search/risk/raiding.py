@@ -14,32 +14,30 @@ from bots.search.risk.odds import enough, odds_of
 from bots.search.risk.sums import ROWS, TERRITORIES, WIDTH
 from machine.compiled import compiled, entry
 
-TERRITORY, TAKEN, IDLE, KILLED, HOLD, PROGRESS, ELIMINATION, LEAST, FEAR, SHELTER = range(10)
+TERRITORY, TAKEN, IDLE, KILLED, HOLD, PROGRESS, ELIMINATION, LEAST, FEAR = range(9)
 
 
 class Raiding(NamedTuple):
     """The weights of the policy, in units; for `floats`."""
 
-    territory: float = 3.0
+    territory: float = 4.0
     """A territory won."""
-    taken: float = 2.0
+    taken: float = 1.0
     """A territory that an enemy lost."""
-    idle: float = 0.3
+    idle: float = 0.4
     """What a unit is worth that has no enemy beside it."""
-    killed: float = 0.9
+    killed: float = 0.85
     """An enemy's unit."""
-    hold: float = 3.0
+    hold: float = 3.3
     """A unit of a continent's bonus, won or taken away."""
-    progress: float = 0.3
+    progress: float = 0.9
     """The share of `hold` that is for the way to a continent."""
-    elimination: float = 10.0
+    elimination: float = 7.5
     """A seat put out."""
-    least: float = 0.0
+    least: float = 0.6
     """What an attack has to promise."""
-    fear: float = 0.1
+    fear: float = 0.06
     """The loss for each unit by which the strongest enemy beside a territory outnumbers what moved in."""
-    shelter: float = 0.0
-    """The gain, in a draft, for each new unit that makes up for such a surplus."""
 
 
 @compiled
@@ -102,12 +100,6 @@ def site_value(
     """What attacks with all on and on from a site promise, with so many new units there. `path` is written over."""
     seat, taken = field[TURN], 0
     value, likely = 0.0, 1.0
-    if weights[SHELTER] > 0.0:
-        strongest = field[site + 1]
-        for i in range(board[site], board[site + 1]):
-            if field[board[i]] != seat and field[board[i] + 1] > strongest:
-                strongest = field[board[i] + 1]
-        value += worth * weights[SHELTER] * min(strongest - field[site + 1], units)
     at, army = site, field[site + 1] + units
     while taken < field[LEFT] and army > 1:
         best, to, chance, left = weights[LEAST], NOWHERE, 0.0, 0.0
