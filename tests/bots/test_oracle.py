@@ -13,7 +13,9 @@ from bots.client.bot import Choice, GiveUp, Turn, seeded
 from bots.reference.oracle import Oracle, table_for
 from commands import run
 from machine.compiled import FAST
-from machine.exact import duel
+from machine.exact import duel, duel_shape
+from machine.exact.duel_shape import large_shape_of
+from machine.exact.duel_solving import solve_mapped
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load
@@ -110,6 +112,26 @@ def test_a_map_that_is_too_large_ends_the_warm_up_and_costs_the_match() -> None:
     with pytest.raises(GiveUp, match="africa with 10 troops is too large to solve"):
         Oracle("oracle").prepare(start(africa.config))
     Oracle("oracle").prepare(start(SMALL.config))
+
+
+def test_the_oracle_plays_a_table_that_was_made_before_where_it_would_make_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duel, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(duel_shape, "MOST_POSITIONS", 10_000)
+    africa = load("risk-duel", {"map": "africa", "max_troops": 3})
+    duel.table_of.cache_clear()
+    command = "`arena-bot solve risk-duel --config map=africa --config max_troops=3` makes its table, once"
+    with pytest.raises(GiveUp, match=command):
+        Oracle("oracle").prepare(start(africa.config))
+    solve_mapped(large_shape_of(africa.map, 3), tmp_path, 1, lambda sweep: None)
+    oracle = Oracle("oracle")
+    oracle.prepare(start(africa.config))
+    choice = oracle.choose(turn(africa, africa.initial(NO_DICE)[0], "s"))
+    assert isinstance(choice, Choice)
+    assert choice.move == {"do": "invade", "to": 2}
+    assert choice.value == pytest.approx(-0.0649, abs=1e-4)
+    duel.table_of.cache_clear()
 
 
 def test_the_oracle_without_numba_says_what_it_needs() -> None:
