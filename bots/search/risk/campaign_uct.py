@@ -9,14 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 from bots.search.base import Found, Limit
 from bots.search.risk import uct
 from bots.search.risk.campaign_raid import CampaignRaid
-from bots.search.risk.field import DRAFTING, do, field_of
+from bots.search.risk.field import field_of
 from bots.search.risk.habits import Habits
-from bots.search.risk.raiding import Raiding, advise
+from bots.search.risk.raiding import Raiding
 from bots.search.risk.sampling import AT_ONCE, DECISION, LEAST, NODE, SEEDS, VISITS, favourite, in_portions, plant, room
-from bots.search.risk.sums import INDEX
 from machine.compiled import FAST, floats, ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.campaign import MOST_PLAYERS, Campaign, Draft, Move, Position
+from protocol.games.risk.campaign import MOST_PLAYERS, Campaign, Move, Position
 from protocol.messages import Event
 
 
@@ -30,7 +29,6 @@ class Manner(NamedTuple):
     horizon: float = 4.0
     income: float = 4.0
     inner: float = 0.5
-    halves: float = 0.0
 
 
 class CampaignUct:
@@ -75,7 +73,7 @@ class CampaignUct:
         tree, totals, *_ = self._room
         child = favourite(tree, totals, 0)
         value = float(totals[child // NODE] / tree[child + VISITS])
-        move = self._move(root, child)
+        move = raid.told(*map(int, uct.move_of(raid.board, root, raid.odds, int(tree[child + DECISION]))))
         sims = limit.spent - before
         return Found(value, move, (move,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
 
@@ -90,27 +88,6 @@ class CampaignUct:
         given = raid.board, root, ints(root), raid.odds, raid.weights, self._manner, self.habits.limits()
         arrays = tree, totals, work, priors, found, raid.path, shares
         in_portions(lambda sims: uct.simulate(*given, *arrays, sims), tree, limit)
-
-    def _move(self, root: Any, child: int) -> Move:
-        """What the decision of a root's child says; a draft goes on with the children after it, half by half, the last
-        of it as the raider would.
-        """
-        raid, (tree, totals, *_) = self.raid, self._room
-        field, placed = ints(root), dict[int, int]()
-        while True:
-            if child:
-                told = uct.move_of(raid.board, field, raid.odds, int(tree[child + DECISION]))
-            else:
-                told = advise(raid.board, field, raid.odds, raid.weights, raid.path)
-            source, target, units = map(int, told)
-            if not root[DRAFTING]:
-                return raid.told(source, target, units)
-            do(raid.board, field, source, target, units, 0)
-            at = int(raid.board[source + INDEX])
-            placed[at] = placed.get(at, 0) + units
-            if not field[DRAFTING]:
-                return Draft(tuple(sorted(placed.items())))
-            child = child and favourite(tree, totals, child)
 
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs; without numba nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
 from bots.evaluation.base import WIN
@@ -33,7 +34,7 @@ def select(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, 
             total += totals[child // NODE]
         child = tree[child + SIBLING]
     mean = total / visits if visits else 0.5
-    reach = EXPLORATION * (visits + 1) ** 0.5 / count
+    reach = EXPLORATION * sqrt(visits + 1) / count
     best, chosen = -1.0, 0
     for i in range(count):
         child = found[2 * work[LISTED + i] + last]

@@ -5,6 +5,7 @@ The tree is of decisions and not of what the dice made of them (an open loop): e
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
 from bots.search.risk import field as flat
@@ -18,13 +19,12 @@ from bots.search.risk.sums import ROWS, TERRITORIES, WIDTH
 from machine.compiled import compiled, entry
 
 END = 0
-"""The decision to end a turn. A draft to a cell is twice the cell, and one more for half of the units; an attack across
-a border is twice the border's place in `board`, and one more for `enough` units."""
-EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, INCOME, INNER, HALVES = range(8)
+"""The decision to end a turn. A draft of all to a cell is twice the cell; an attack across a border is twice the
+border's place in `board`, and one more for `enough` units."""
+EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, INCOME, INNER = range(7)
 """manner[EXPLORATION]: the constant of PUCT; [TEMPERATURE]: units by which a prior falls to a quarter, [FLOOR] its
 least; [RISK]: the least chance to win of an attack in the tree; [HORIZON]: turns played out after one's own; [INCOME]
-and [INNER]: what a unit of income and one without an enemy beside it count in the estimate; [HALVES]: what half of the
-units promise in a draft for a prior, 0 for drafts that are not split."""
+and [INNER]: what a unit of income and one without an enemy beside it count in the estimate."""
 KINDS, CHOSEN, LISTED = 2, 8, 72
 """work[KINDS + seat]: the policy that a seat plays by; the nodes of a simulation from CHOSEN on; the candidates from
 LISTED on."""
@@ -38,7 +38,6 @@ def list_candidates(
     """Write the decisions here to `work` from LISTED on and their priors; returns how many there are."""
     seat, worth = field[TURN], balance(board, field)
     count, top, drafting = 0, 0.0, field[DRAFTING]
-    half = (field[UNITS] + 1) // 2 if drafting and manner[HALVES] > 0.0 and field[UNITS] > 3 else 0
     if drafting:
         top = -1e300
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
@@ -49,11 +48,6 @@ def list_candidates(
             priors[count] = site_value(board, field, odds, weights, worth, path, at, field[UNITS])
             top = max(top, priors[count])
             count += 1
-            if half:
-                work[LISTED + count] = 2 * at + 1
-                priors[count] = manner[HALVES] * site_value(board, field, odds, weights, worth, path, at, half)
-                top = max(top, priors[count])
-                count += 1
             continue
         army = field[at + 1]
         if army == 1:
@@ -92,7 +86,7 @@ def move_of(board: Any, field: Any, odds: Any, decision: int) -> tuple[int, int,
     """What a decision says: source, target and units, as the raider's moves are told."""
     at, less = decision // 2, decision % 2
     if field[DRAFTING]:
-        return at, NOWHERE, (field[UNITS] + 1) // 2 if less else field[UNITS]
+        return at, NOWHERE, field[UNITS]
     if decision == END:
         return NOWHERE, NOWHERE, 0
     source, target = board[board[SOURCES] + at - board[BORDERS]], board[at]
@@ -122,7 +116,7 @@ def select(
         total += totals[child // NODE]
         child = tree[child + SIBLING]
     mean = total / visits if visits else 0.5
-    reach = exploration * (visits + 1) ** 0.5
+    reach = exploration * sqrt(visits + 1)
     best, chosen = -1.0, 0
     for i in range(count):
         child = found[work[LISTED + i]]
