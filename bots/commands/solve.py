@@ -82,7 +82,7 @@ class _Progress:
         if now - self._told < _EVERY:
             return
         left = ""
-        if self._earlier is not None and sweep.widest < self._earlier.widest:
+        if self._earlier is not None and 0 < sweep.widest < self._earlier.widest:
             rate = math.log(self._earlier.widest / sweep.widest) / (sweep.seconds - self._earlier.seconds)
             left = f", {timedelta(seconds=round(math.log(sweep.widest / CLOSE) / rate))} left"
         print(

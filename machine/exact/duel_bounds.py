@@ -12,6 +12,8 @@ from machine.compiled import compiled, entry
 from machine.exact.duel_rows import TURN_BITS
 from protocol.games.risk.duel import ARMY, REINFORCEMENT, TAKEN
 
+CROSSED = 2.0
+"""Bounds that exclude each other: they were not right before."""
 _TAKEN = float(TAKEN)
 _TURN = (1 << TURN_BITS) - 1
 _ROUNDING = 2.0**-50
@@ -87,7 +89,7 @@ def _attack(chances: Any, number: int, source: int, to: int, spots: Any, holders
 def draw_closer(
     chances: Any, first: int, last: int, cap: int, ends: Any, heads: Any, spots: Any, holders: Any, room: Any, best: Any
 ) -> float:
-    """Draw the bounds of rows `first` to `last` closer, in place; the widest that is left between two.
+    """Draw the bounds of rows `first` to `last` closer, in place; the widest that is left between two, or `CROSSED`.
 
     `ends` is of `both_ways`; `heads`, `spots` and `holders` are those of `BoardRows`; there is `room` for two integers
     a territory, and `best` for the chances of a row.
@@ -115,4 +117,6 @@ def draw_closer(
             chances[row + place] = won
             chances[row + place + 1] = lost
             widest = max(widest, 1.0 - won - lost)
+            if won + lost > 1.0 + _ROUNDING:
+                return CROSSED
     return widest

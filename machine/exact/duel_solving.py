@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from machine.compiled import zeros
-from machine.exact.duel_bounds import draw_closer
+from machine.exact.duel_bounds import CROSSED, draw_closer
 from machine.exact.duel_file import Spent, place_of, write_mapped
 from machine.exact.duel_rows import both_ways, rows_of
 from machine.exact.duel_shape import Shape
@@ -41,7 +41,7 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, told: Callable[[Sweep], 
     """Solve `shape` by `jobs` threads and leave its table in `folder`; where. `told` hears of each sweep.
 
     What is done is kept whenever the process ends, and gone on from. Raises `UsageFault` where another process is at
-    it, `ArenaFault` where the folder can't hold it.
+    it, `ArenaFault` where the folder can't hold it or what was done is damaged.
     """
     path = place_of(shape, folder)
     unfinished = path.with_name(f"{path.name}.unfinished")
@@ -73,6 +73,8 @@ def _solve(shape: Shape, path: Path, unfinished: Path, jobs: int, told: Callable
     with _pool(jobs) as pool:
         while widest > CLOSE:
             widest = max(pool.map(draw, range(0, length, _AT_ONCE)))
+            if widest == CROSSED:
+                raise ArenaFault(f"{unfinished} is damaged: remove it, and the same command begins anew")
             kept[0] += 1
             kept[1] = before[1] + time.perf_counter() - began
             kept[2] = before[2] + time.process_time() - cpu

@@ -192,6 +192,19 @@ def test_killed_in_a_sweep_it_goes_on_from_there(tmp_path: Path, monkeypatch: py
         assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
 
 
+def test_bounds_that_exclude_each_other_are_told_and_make_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        after(tmp_path, 42, interrupt, patch)
+    (unfinished,) = tmp_path.glob("*.unfinished")
+    chances = duel_solving.opened(unfinished, unfinished.stat().st_size // 8)
+    chances[3 + 2 * 10 : 3 + 2 * 10 + 2] = 0.6
+    with pytest.raises(ArenaFault, match="unfinished is damaged: remove it, and the same command begins anew"):
+        solve_mapped(shape_of(AFRICA, 3), tmp_path, 1, told_nobody)
+    assert list(tmp_path.iterdir()) == [unfinished]
+
+
 def test_a_table_is_solved_by_one_process_at_a_time(tmp_path: Path) -> None:
     path = place_of(shape_of(AFRICA, 3), tmp_path)
     with locked(path), pytest.raises(UsageFault, match="is being solved by another process"):
