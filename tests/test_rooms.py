@@ -31,6 +31,7 @@ NAMESAKES = {
     "Position": "each game has its own",
     "Scale": "of a drawing, and of an evaluation",
     "Table": "where matches are refereed, and the values of a solved map",
+    "Place": "a connection's in the arena, and where a bot came in matches",
     "Played": "a match that a program had played, and the referee's event",
 }
 """Classes that share a name, and what tells them apart."""
