@@ -15,7 +15,7 @@ from bots.search.risk.campaign_raid import CampaignRaid
 from bots.search.risk.campaign_uct import CampaignUct
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
-from turns import play
+from turns import play, turn
 
 CONFIGS: list[dict[str, Any]] = [
     {},
@@ -98,3 +98,12 @@ def test_a_win_at_hand_is_taken() -> None:
     rules = Campaign({"map": "south-america"})
     state = Position((0, 0, 1, 0), (1, 1, 2, 30), "attack", 0, 3, 5, (), 0, 9)
     assert searched(rules, state, 100) == Attack(2, 3, 29) == CampaignRaid(rules).move(state)
+
+
+@pytest.mark.parametrize("bank_ms", [1, 300])
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_who_is_short_of_time_plays_as_the_raider(config: dict[str, Any], bank_ms: int) -> None:
+    rules = Campaign(config)
+    state = rules.initial(Dice(bytes(32), 0))[0]
+    chosen = Uct("uct").choose(turn(rules, state, bank_ms=bank_ms, received=-1e15))
+    assert rules.decode_move(chosen.move) == CampaignRaid(rules).move(state)
