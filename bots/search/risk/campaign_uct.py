@@ -27,8 +27,14 @@ class Manner(NamedTuple):
     floor: float = 0.02
     risk: float = 0.3
     horizon: float = 4.0
-    income: float = 4.0
+    army: float = 3.0
+    income: float = 2.0
+    tempo: float = 3.0
     inner: float = 0.5
+
+
+BY_DRAFT = {"classic": Manner(), "territories": Manner(army=1.0, income=12.0, tempo=10.0)}
+"""The manner under each of the rules for drafts: where every territory brings a unit, income decides."""
 
 
 class CampaignUct:
@@ -36,13 +42,11 @@ class CampaignUct:
 
     at_once: ClassVar[int] = AT_ONCE
 
-    def __init__(
-        self, rules: Campaign, weights: Sequence[float] = Raiding(), manner: Sequence[float] = Manner()
-    ) -> None:
+    def __init__(self, rules: Campaign, weights: Sequence[float] = Raiding(), manner: Manner | None = None) -> None:
         self.rules = rules
         self.raid = CampaignRaid(rules, weights)
         self.habits = Habits(self.raid)
-        self._manner = floats(manner)
+        self._manner = floats(BY_DRAFT[rules.draft] if manner is None else manner)
 
     @cached_property
     def _room(self) -> tuple[Any, ...]:

@@ -21,10 +21,11 @@ from machine.compiled import compiled, entry
 END = 0
 """The decision to end a turn. A draft of all to a cell is twice the cell; an attack across a border is twice the
 border's place in `board`, and one more for `enough` units."""
-EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, INCOME, INNER = range(7)
+EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = range(9)
 """manner[EXPLORATION]: the constant of PUCT; [TEMPERATURE]: units by which a prior falls to a quarter, [FLOOR] its
-least; [RISK]: the least chance to win of an attack in the tree; [HORIZON]: turns played out after one's own; [INCOME]
-and [INNER]: what a unit of income and one without an enemy beside it count in the estimate."""
+least; [RISK]: the least chance to win of an attack in the tree; [HORIZON]: turns played out after one's own; then the
+estimate: the powers of a seat's share of the units, [ARMY], and of the [INCOME], how many times stronger it is who is
+to move, [TEMPO], and what a unit counts that has no enemy beside it, [INNER]."""
 KINDS, CHOSEN, LISTED = 2, 8, 72
 """work[KINDS + seat]: the policy that a seat plays by; the nodes of a simulation from CHOSEN on; the candidates from
 LISTED on."""
@@ -134,20 +135,38 @@ def select(
 
 
 @compiled
+def raised(base: float, power: int) -> float:
+    """A whole power by multiplications: the same everywhere."""
+    product = 1.0
+    for _ in range(power):
+        product *= base
+    return product
+
+
+@compiled
 def estimate(board: Any, field: Any, manner: Any, shares: Any) -> None:
-    """Write by seat its share of the wins that are to come: the square of its strength among all squares."""
+    """Write by seat its share of the wins that are to come: its strength among all seats'."""
     if field[OVER]:
         flat.score(board, field, shares)
         return
+    units, incomes = 0.0, 0
     for seat in range(board[SEATS]):
-        shares[seat] = manner[INCOME] * flat.income(board, field, seat) if field[IN + seat] else 0.0
+        shares[seat] = 0.0
+        if field[IN + seat]:
+            incomes += flat.income(board, field, seat)
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
         if field[IN + field[at]]:
-            shares[field[at]] += field[at + 1] if field[at + FOES] else manner[INNER] * field[at + 1]
+            counted = field[at + 1] if field[at + FOES] else manner[INNER] * field[at + 1]
+            shares[field[at]] += counted
+            units += counted
     total = 0.0
     for seat in range(board[SEATS]):
-        shares[seat] *= shares[seat]
-        total += shares[seat]
+        if field[IN + seat]:
+            share = flat.income(board, field, seat) / incomes
+            shares[seat] = raised(shares[seat] / units, int(manner[ARMY])) * raised(share, int(manner[INCOME]))
+            if field[TURN] == seat:
+                shares[seat] *= manner[TEMPO]
+            total += shares[seat]
     for seat in range(board[SEATS]):
         shares[seat] /= total
 
