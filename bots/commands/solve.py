@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from datetime import timedelta
@@ -29,7 +30,7 @@ def solve(
     game: Annotated[str, typer.Argument(metavar="GAME", help="risk-duel.")],
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
     config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
-    jobs: Annotated[int, typer.Option(help="Threads.")] = 2,
+    jobs: Annotated[int | None, typer.Option(help="Threads [one a core].")] = None,
     json_: Json = False,
 ) -> None:
     """Solve bounded Risk; stopped in any way, the same command goes on. A table that is there is checked."""
@@ -40,7 +41,7 @@ def solve(
     from protocol.games import load
     from protocol.games.risk.duel import Duel
 
-    if not 1 <= jobs <= 64:
+    if jobs is not None and not 1 <= jobs <= 64:
         raise UsageFault(f"--jobs is {jobs}: 1 to 64")
     try:
         rules = load(game, read_config(config or (), preset))
@@ -58,7 +59,9 @@ def solve(
 
         progress = _Progress()
         with stoppable(lambda: "stopped; the same command goes on"):
-            solve_mapped(large_shape_of(rules.map, rules.max_troops), folder, jobs, progress.tell)
+            solve_mapped(
+                large_shape_of(rules.map, rules.max_troops), folder, jobs or os.cpu_count() or 1, progress.tell
+            )
         table = load_mapped(rules.map, rules.max_troops, folder)
         assert table is not None
     assert isinstance(table.values, MappedValues)
