@@ -57,11 +57,9 @@ def solve(
     if table is None:
         from machine.exact.duel_solving import solve_mapped
 
-        progress = _Progress()
+        progress, threads = _Progress(), jobs or os.cpu_count() or 1
         with stoppable(lambda: "stopped; the same command goes on"):
-            solve_mapped(
-                large_shape_of(rules.map, rules.max_troops), folder, jobs or os.cpu_count() or 1, progress.tell
-            )
+            solve_mapped(large_shape_of(rules.map, rules.max_troops), folder, threads, progress.tell)
         table = load_mapped(rules.map, rules.max_troops, folder)
         assert table is not None
     assert isinstance(table.values, MappedValues)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,8 +71,9 @@ class MappedValues:
         """A value is off by no more; the bounds' own rounding is in it."""
         count, rows = len(shape.places), int(self._head["rows"])
         self._cap = shape.cap
-        self._heads = numpy.memmap(path, "<i4", "r", _HEAD, (rows,)).view(numpy.ndarray)
-        self._values = numpy.memmap(path, "<f4", "r", _HEAD + 4 * rows, (rows << count,)).view(numpy.ndarray)
+        mapped = _mapped(path)
+        self._heads = numpy.frombuffer(mapped, "<i4", rows, _HEAD)
+        self._values = numpy.frombuffer(mapped, "<f4", rows << count, _HEAD + 4 * rows)
         self._images = symmetries(shape)
 
     def at(self, digits: Sequence[int]) -> float:
@@ -107,6 +109,14 @@ class MappedValues:
             file.seek(_HEAD)
             if hashlib.file_digest(file, "sha256").hexdigest() != self._head["sha256"]:
                 raise _damaged(self.path)
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if hasattr(mapped, "madvise"):
+        mapped.madvise(mmap.MADV_RANDOM)  # else every page that is touched brings its neighbours from the disk
+    return mapped
 
 
 def _head(path: Path, shape: Shape) -> dict[str, Any]:
