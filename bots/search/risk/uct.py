@@ -145,7 +145,10 @@ def raised(base: float, power: int) -> float:
 
 @compiled
 def estimate(board: Any, field: Any, manner: Any, shares: Any) -> None:
-    """Write by seat its share of the wins that are to come: its strength among all seats'."""
+    """Write by seat its share of the wins that are to come: its strength among all seats'.
+
+    The powers are those that a logistic regression on the logarithms found in games of raiders, rounded.
+    """
     if field[OVER]:
         flat.score(board, field, shares)
         return
