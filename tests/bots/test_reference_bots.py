@@ -277,8 +277,8 @@ def test_a_bot_places_its_draft_as_it_is_set_and_draws_a_random_one_with_its_see
 
 def test_weights_are_those_of_the_game_that_is_played() -> None:
     bot = Minimax("bot", depth=1)
-    bot.weights = {"features": {"risk-duel": (1, 0, 0, 0)}, "outlook": {"risk-campaign": (0, 5, 0, 0, 0, 1)}}
-    for game, same in (("risk-duel", "1/0/0/0"), ("risk-campaign", "0/5/0/0/0/1")):
+    bot.weights = {"features": {"risk-duel": (1, 0, 0, 0)}, "outlook": {"risk-campaign": (0, 0, 5, 0, 0, 1)}}
+    for game, same in (("risk-duel", "1/0/0/0"), ("risk-campaign", "0/0/5/0/0/1")):
         rules = load(game)
         state = rules.initial(Dice(bytes(32), 0))[0]
         for _ in range(4):

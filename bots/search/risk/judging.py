@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from bots.evaluation.outlook import TEMPO
 from bots.evaluation.risk import WITHIN
 from bots.search.risk.campaign_play import CLASSIC, SEATS
-from bots.search.risk.field import BLOCK_WIDTH, BLOCKS, BONUS, CONTINENTS, FOES, HELD, IN, SIZE, income
+from bots.search.risk.field import BLOCK_WIDTH, BLOCKS, BONUS, CONTINENTS, FOES, HELD, IN, SIZE, TURN, income
 from bots.search.risk.sums import FEATURES, NONE, ROWS, TERRITORIES, WIDTH
 from machine.compiled import compiled
 
 OUTLOOK = 3
 """Beside the modes of sums.py."""
-_IDLE, _TERRITORY, _INCOME, _PROGRESS, _DANGER, _POWER = range(6)
+_IDLE, _DANGER, _ARMY, _INCOME, _PROGRESS, _LAND = range(6)
 
 
 @compiled
@@ -30,7 +31,7 @@ def _progress(field: Any, seat: int) -> float:
 def outlook(board: Any, field: Any, weights: Any, strong: Any, seat: int) -> float:
     """The share of all strength that a seat has, from 0 to 1. `strong` is room for a float a seat."""
     for each in range(board[SEATS]):
-        strong[each] = weights[_TERRITORY] * field[HELD + each]
+        strong[each] = 0.0
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
         owner, troops = field[at], field[at + 1]
         if not field[at + FOES]:
@@ -45,10 +46,12 @@ def outlook(board: Any, field: Any, weights: Any, strong: Any, seat: int) -> flo
     for each in range(board[SEATS]):
         found = 0.0
         if field[IN + each]:
-            found = strong[each] + weights[_INCOME] * income(board, field, each)
+            land = field[HELD + each] + weights[_INCOME] * income(board, field, each)
             if board[CLASSIC]:
-                found += weights[_PROGRESS] * _progress(field, each)
-            found = max(0.1, found) ** weights[_POWER]
+                land += weights[_PROGRESS] * _progress(field, each)
+            found = max(0.1, strong[each]) ** weights[_ARMY] * land ** weights[_LAND]
+            if field[TURN] == each:
+                found *= TEMPO
         strong[each] = found
         total += found
     return strong[seat] / total  # type: ignore[no-any-return]
