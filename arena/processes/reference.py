@@ -11,7 +11,7 @@ from protocol.errors import UsageFault
 from protocol.launch import REFERENCE_BOTS, BotSpec
 from protocol.names import NAME_FORM, folded, is_bot_name
 
-BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "weights")
+BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "sims", "weights")
 """Keys of `--set` that are not a game's but the reference bots': each takes those it knows."""
 
 
