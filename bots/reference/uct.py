@@ -38,4 +38,5 @@ class Uct(Bot):
         limit = purse(turn, nodes=self.sims, kernel=kernel)
         found = kernel.search(turn.position, events=turn.events, below=turn.random.randrange, limit=limit)
         assert found.move is not None
-        return Choice(turn.rules.encode_move(found.move), value=found.value, nodes=found.nodes)
+        value = found.value if found.leaves else None
+        return Choice(turn.rules.encode_move(found.move), value=value, nodes=found.nodes)

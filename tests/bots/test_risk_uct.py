@@ -14,7 +14,7 @@ from bots.search import Limit
 from bots.search.risk.campaign_raid import CampaignRaid
 from bots.search.risk.campaign_uct import CampaignUct
 from protocol.dice import Dice
-from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
+from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 from turns import play, turn
 
 CONFIGS: list[dict[str, Any]] = [
@@ -107,3 +107,12 @@ def test_who_is_short_of_time_plays_as_the_raider(config: dict[str, Any], bank_m
     state = rules.initial(Dice(bytes(32), 0))[0]
     chosen = Uct("uct").choose(turn(rules, state, bank_ms=bank_ms, received=-1e15))
     assert rules.decode_move(chosen.move) == CampaignRaid(rules).move(state)
+
+
+def test_a_value_is_told_only_where_there_was_a_choice() -> None:
+    rules = Campaign({"map": "south-america"})
+    spent = Position((0, 0, 1, 1), (1, 1, 2, 30), "attack", 0, 3, 5, (), 0, 9)
+    chosen = Uct("uct", sims=100).choose(turn(rules, spent))
+    assert rules.decode_move(chosen.move) == End()
+    assert chosen.value is None
+    assert Uct("uct", sims=100).choose(turn(rules, rules.initial(Dice(bytes(32), 0))[0])).value is not None
