@@ -14,21 +14,22 @@ from protocol.games.risk.campaign import LEAST_CLASSIC, Campaign, Position
 
 
 class Outlook(NamedTuple):
-    """The weights, from 0 to 10."""
+    """The weights, from 0 to 10, in units in which the usual ones are not at an end of that."""
 
     idle: float = 4.0
     """Tenths of a unit, for a unit that has no enemy beside it."""
     danger: float = 3.0
     """Tenths of a unit, lost for each by which the strongest enemy beside a territory is above it, up to all there."""
-    army: float = 1.0
-    """The power of the units."""
+    army: float = 5.0
+    """The power of the units, in fifths."""
     income: float = 1.0
     """What a unit of the next draft adds to the land, of which a territory is 1."""
     progress: float = 2.0
     """What a unit of the bonus of a continent adds, times the square of the share that is held; of one held whole too.
     """
-    land: float = 10.0
-    """The power of the land. It is high: between bots that attack as often as they may, territories move little."""
+    land: float = 6.5
+    """Half of the power of the land. It is high: between bots that attack as often as they may, territories move little.
+    """
 
 
 USUAL = Outlook()
@@ -62,5 +63,5 @@ def strength(rules: Campaign, state: Position, seat: int, weights: Outlook) -> f
             held = sum(owner[at] == seat for at in members)
             draft += continent.bonus if held == len(members) else 0
             land += weights.progress * continent.bonus * (held / len(members)) ** 2
-    found: float = max(0.1, units) ** weights.army * (land + weights.income * draft) ** weights.land
+    found: float = max(0.1, units) ** (weights.army / 5) * (land + weights.income * draft) ** (2 * weights.land)
     return TEMPO * found if state.seat == seat else found

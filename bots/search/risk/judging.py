@@ -49,7 +49,7 @@ def outlook(board: Any, field: Any, weights: Any, strong: Any, seat: int) -> flo
             land = field[HELD + each] + weights[_INCOME] * income(board, field, each)
             if board[CLASSIC]:
                 land += weights[_PROGRESS] * _progress(field, each)
-            found = max(0.1, strong[each]) ** weights[_ARMY] * land ** weights[_LAND]
+            found = max(0.1, strong[each]) ** (weights[_ARMY] / 5) * land ** (2 * weights[_LAND])
             if field[TURN] == each:
                 found *= TEMPO
         strong[each] = found
