@@ -104,7 +104,7 @@ def read_side(setup: Setup, text: str) -> Side:
     weights, colon, settings = text.partition(":")
     pairs = read_pairs(settings.split(","), f"{where}:") if colon else {}
     searching = _searching(setup, pairs, where)
-    return Side(text, searching, read_weights(where, weights, searching.evaluation)[setup.game])
+    return Side(text, searching, read_weights(where, weights, searching.evaluation, strict=True)[setup.game])
 
 
 def _searching(setup: Setup, sets: Mapping[str, str], where: str) -> Setup:

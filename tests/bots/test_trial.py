@@ -239,6 +239,12 @@ REFUSED = [
     (["risk-duel", "equal", ""], "side '': weights is '': four numbers from 0 up"),
     (["risk-duel", "equal", "0,0,0,0:depth=1"], "side '0,0,0,0:depth=1': weights is '0,0,0,0': four numbers"),
     (["risk-duel", "equal", "1,2,3,-4"], "side '1,2,3,-4': weights is '1,2,3,-4': four numbers"),
+    (["risk-duel", "equal", "4,3,5,1,2,6"], "side '4,3,5,1,2,6': these are no weights of features"),
+    (
+        ["risk-campaign", "1,2,3,4:eval=outlook", "equal"],
+        "side '1,2,3,4:eval=outlook': these are no weights of outlook",
+    ),
+    (["risk-campaign", "equal", "paired", "--preset", "outlook"], "side 'paired': these are no weights of outlook"),
     (["risk-duel", "@gone.toml", "equal"], "the file 'gone.toml' can't be read: No such file or directory"),
     (["risk-duel", "@map.toml", "equal"], "side '@map.toml': in 'map.toml': there is no key weights: "),
     (["risk-duel", "@\udcff.toml", "equal"], "side '@\\udcff.toml': printable characters"),

@@ -15,8 +15,9 @@ from protocol.values import FileTable
 WEIGHED = ("risk-duel", "risk-campaign")
 """The games whose evaluation has weights."""
 _FOLDER = Path(__file__).parent
+_EQUAL = "equal"
 NAMES = (
-    "equal",
+    _EQUAL,
     *sorted(set.intersection(*({file.stem for file in (_FOLDER / game).glob("*.toml")} for game in WEIGHED))),
 )
 """The sets that have a name: equal weights, and the tunings that come with the package for both games."""
@@ -26,17 +27,27 @@ COUNTS = {len(weights_of("risk-campaign", name)) for name in _EVALUATIONS}
 _RIGHT = "four numbers from 0 up (six of outlook), like 1,1,1,1, one above 0"
 
 
-def read_weights(bot: str, text: str, evaluation: str = "features") -> Mapping[str, tuple[float, ...]]:
+def read_weights(
+    bot: str, text: str, evaluation: str = "features", *, strict: bool = False
+) -> Mapping[str, tuple[float, ...]]:
     """The weights for each of `WEIGHED` that has the evaluation, from as many numbers as it has (`1,2,3,4`,
-    `1/2/3/4`), a name, or `@FILE`, a tuning; the usual ones where those are of another.
+    `1/2/3/4`), a name, or `@FILE`, a tuning; the usual ones for `equal`, and where those are of another evaluation,
+    which is refused if `strict`.
 
     Numbers and a file hold for both games. Raises `UsageFault`, which begins with the name of the bot.
     """
     usual = {game: weights for game in WEIGHED if (weights := weights_of(game, evaluation))}
+    if text == _EQUAL:
+        return usual
+    found: Mapping[str, tuple[float, ...] | None]
     if text in NAMES:
-        return {game: _named(bot, game, evaluation, text) or usual[game] for game in usual}
-    weights = _held(bot, text[1:]) if text.startswith("@") else _read(bot, text)
-    return {game: weights if len(weights) == len(usual[game]) else usual[game] for game in usual}
+        found = {game: _named(bot, game, evaluation, text) for game in usual}
+    else:
+        weights = _held(bot, text[1:]) if text.startswith("@") else _read(bot, text)
+        found = {game: weights if len(weights) == len(usual[game]) else None for game in usual}
+    if strict and None in found.values():
+        raise UsageFault(f"{bot}: these are no weights of {evaluation}")
+    return {game: found[game] or usual[game] for game in usual}
 
 
 def _read(bot: str, text: str) -> tuple[float, ...]:
