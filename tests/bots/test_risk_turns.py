@@ -164,10 +164,13 @@ def test_the_turns_of_others_are_worth_what_a_plain_search_over_the_rules_says(a
 
 
 def test_pruning_visits_less_for_the_same_value() -> None:
+    visited = {"whole": 0, "pruned": 0}
     for rules, state in positions(5, 6):
         whole, pruned = (found(rules, state, algorithm, 2, width=USUAL_WIDTH) for algorithm in ALGORITHMS)
         assert pruned.value == pytest.approx(whole.value, rel=1e-9)
-        assert pruned.nodes < whole.nodes + 2000
+        visited["whole"] += whole.nodes
+        visited["pruned"] += pruned.nodes
+    assert visited["pruned"] < 0.8 * visited["whole"]
 
 
 @pytest.mark.parametrize("evaluation", ["outlook", "features", "none"])
