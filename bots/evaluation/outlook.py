@@ -28,7 +28,8 @@ class Outlook(NamedTuple):
     """What a unit of the bonus of a continent adds, times the square of the share that is held; of one held whole too.
     """
     land: float = 6.5
-    """Half of the power of the land. It is high: between bots that attack as often as they may, territories move little.
+    """Half of the power of the land. It is high: between bots that attack as often as they may, little land changes
+    hands.
     """
 
 
