@@ -171,7 +171,7 @@ def judge_of(game: Duel) -> Judge:
 
 
 def can_judge(game: Duel) -> bool:
-    """Whether `judge_of` gives a judge."""
+    """Whether `judge_of` gives a judge everywhere: also where `arena-bot solve` left no table."""
     try:
         shape_of(game.map, game.max_troops)
     except UsageFault:
