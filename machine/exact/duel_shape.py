@@ -11,6 +11,7 @@ from machine.compiled import FAST
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import ARMY, REINFORCEMENT, TAKEN
+from protocol.games.risk.maps import NAMES
 
 MOST_POSITIONS = 20_000_000
 """Of a table that is solved by the way."""
@@ -78,7 +79,8 @@ def is_solvable(board: Board, max_troops: int) -> bool:
 
 def solving(board: Board, max_troops: int) -> str:
     """The command that makes its table."""
-    return f"`arena-bot solve risk-duel --config map={board.name} --config max_troops={max_troops}`"
+    map_ = board.name if board.name in NAMES else "@FILE"
+    return f"`arena-bot solve risk-duel --config map={map_} --config max_troops={max_troops}`"
 
 
 def _count(territories: int, cap: int) -> int:

@@ -197,6 +197,12 @@ def test_a_refusal_names_the_command_that_makes_the_table_if_one_does(name: str,
     assert (command in str(refused.value)) == once
 
 
+def test_of_a_map_from_a_file_the_refusal_says_so() -> None:
+    path = board([(at, at + 1) for at in range(5)])
+    with pytest.raises(UsageFault, match=r"custom with 10 troops .*`arena-bot solve risk-duel --config map=@FILE "):
+        solve(path, 10)
+
+
 def test_without_numba_the_fault_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(duel_shape, "FAST", False)
     for attempt in (lambda: solve(board(PAIR), 3), lambda: load_or_solve(board(PAIR), 3, tmp_path)):
