@@ -21,6 +21,8 @@ class Preset(NamedTuple):
 
 
 DETERMINISTIC = '{"battle": "deterministic"}'
+SHORT = '{"max_rounds": 40}'
+"""Games of 100 rounds are decided long before they end."""
 _PAPER = Method()
 _PAIRED = Method(genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8)
 _ADJUSTED = Method(
@@ -59,8 +61,8 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
     },
     "outlook": {
         "risk-campaign": Preset(
-            replace(_ADJUSTED, genes=20, tournaments=2, best=3, children=8, mutants=6, generations=10, step=0.8),
-            Setup("risk-campaign", CampaignSettings(), nodes=600, evaluation="outlook"),
+            replace(_ADJUSTED, genes=24, tournaments=2, best=3, children=10, mutants=8, generations=10, step=0.8),
+            Setup("risk-campaign", CampaignSettings(), SHORT, nodes=600, evaluation="outlook"),
         ),
     },
     "quick": {
