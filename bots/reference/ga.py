@@ -8,10 +8,7 @@ from bots.reference.alphabeta import AlphaBeta
 
 
 class Ga(AlphaBeta):
-    """Plays Risk with the weights of the features tuned on the game it plays, made by `arena-bot tune`.
-
-    In a campaign, whose usual evaluation is another, they count with `eval=features`.
-    """
+    """Plays Risk with the weights tuned on the game it plays, for the evaluation it uses, made by `arena-bot tune`."""
 
     def __init__(self, name: str, version: str = "", *, weights: str = "adjusted", **settings: Any) -> None:
         super().__init__(name, version, weights=weights, **settings)

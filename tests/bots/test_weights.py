@@ -42,12 +42,14 @@ def test_a_file_gives_its_weights_to_both_games(tmp_path: Path) -> None:
     assert read_weights("ga", f"@{file}") == dict.fromkeys(WEIGHED, (1.0, 2.5, 0.125, 0.0))
 
 
-@pytest.mark.parametrize("text", ["1,2,3", "1,2,3,-4", "0/0/0/0", "inf,1,1,1", "nan,1,1,1", "best", "", "../equal"])
+@pytest.mark.parametrize(
+    "text", ["1,2,3", "1,2,3,-4", "0/0/0/0", "inf,1,1,1", "nan,1,1,1", "1/1/1/1/1/10.5", "best", "", "../equal"]
+)
 def test_what_are_no_weights_is_refused_with_all_that_would_be_right(text: str) -> None:
     with pytest.raises(UsageFault) as refused:
         read_weights("ga", text)
     right = (
-        "four numbers from 0 up (six of outlook), like 1,1,1,1, one above 0; or @FILE, a tuning; or one of "
+        "four numbers from 0 up (six of outlook, 10 at most), like 1,1,1,1, one above 0; or @FILE, a tuning; or one of "
         + ", ".join(NAMES)
     )
     assert str(refused.value) == f"ga: weights is {text!r}: {right}"
@@ -60,7 +62,8 @@ def test_a_file_with_other_weights_is_refused_by_its_name(weights: str, tmp_path
     file = tmp_path / "w.toml"
     file.write_text(f"weights = {weights}\n")
     with pytest.raises(
-        UsageFault, match=r"^ga: in .*: weights is not four numbers from 0 up \(six of outlook\), like \[1, 1, 1, 1\]"
+        UsageFault,
+        match=r"^ga: in .*: weights is not four numbers from 0 up \(six of outlook, 10 at most\), like \[1, 1, 1, 1\]",
     ):
         read_weights("ga", f"@{file}")
 
@@ -104,6 +107,10 @@ def test_weights_that_come_with_the_package_are_a_finished_tuning(game: str, nam
 
 def test_ga_plays_the_adjusted_weights_of_each_game_unless_told_otherwise() -> None:
     assert Ga("mine").weights["features"] == read_weights("ga", "adjusted")
+    tuning = read(str(FOLDER / "risk-campaign" / "outlook" / "adjusted.toml"))
+    assert (tuning.preset, tuning.running) == ("outlook", None)
+    assert tuning.best is not None
+    assert Ga("mine").weights["outlook"] == {"risk-campaign": tuning.best[0]}
     assert Ga("mine", weights="1/2/3/4").weights["features"] == dict.fromkeys(WEIGHED, (1.0, 2.0, 3.0, 4.0))
 
 

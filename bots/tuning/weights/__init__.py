@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bots.evaluation import weights_of
+from bots.evaluation.outlook import Outlook
 from machine.arguments import read_file
 from protocol.errors import UsageFault
 from protocol.values import FileTable
@@ -24,7 +25,9 @@ NAMES = (
 _EVALUATIONS = ("features", "outlook")
 """Those that have weights."""
 COUNTS = {len(weights_of("risk-campaign", name)) for name in _EVALUATIONS}
-_RIGHT = "four numbers from 0 up (six of outlook), like 1,1,1,1, one above 0"
+MOST = 10.0
+"""Of `outlook`, whose weights are powers."""
+_RIGHT = "four numbers from 0 up (six of outlook, 10 at most), like 1,1,1,1, one above 0"
 
 
 def read_weights(
@@ -63,8 +66,9 @@ def _read(bot: str, text: str) -> tuple[float, ...]:
 
 
 def are_weights(values: Sequence[float]) -> bool:
-    """Whether these are as many numbers as some evaluation has, none negative and not all 0."""
-    return len(values) in COUNTS and all(0 <= value < math.inf for value in values) and any(values)
+    """Whether these are as many numbers as some evaluation has, none negative or too high, and not all 0."""
+    most = MOST if len(values) == len(Outlook._fields) else sys.float_info.max
+    return len(values) in COUNTS and all(0 <= value <= most for value in values) and any(values)
 
 
 def _named(bot: str, game: str, evaluation: str, name: str) -> tuple[float, ...] | None:
