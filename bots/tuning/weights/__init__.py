@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bots.evaluation import weights_of
-from bots.evaluation.outlook import Outlook
 from machine.arguments import read_file
 from protocol.errors import UsageFault
 from protocol.values import FileTable
@@ -67,7 +66,7 @@ def _read(bot: str, text: str) -> tuple[float, ...]:
 
 def are_weights(values: Sequence[float]) -> bool:
     """Whether these are as many numbers as some evaluation has, none negative or too high, and not all 0."""
-    most = MOST if len(values) == len(Outlook._fields) else sys.float_info.max
+    most = MOST if len(values) == len(weights_of("risk-campaign", "outlook")) else sys.float_info.max
     return len(values) in COUNTS and all(0 <= value <= most for value in values) and any(values)
 
 
