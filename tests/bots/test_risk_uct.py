@@ -100,6 +100,19 @@ def test_a_win_at_hand_is_taken() -> None:
     assert searched(rules, state, 100) == Attack(2, 3, 29) == CampaignRaid(rules).move(state)
 
 
+def test_a_sure_win_is_not_put_off() -> None:
+    rules = Campaign({})
+    owner, troops = [0] * 36, [1] * 36
+    for at, units in ((0, 72), (2, 31), (7, 81), (16, 34), (21, 52), (23, 618), (28, 181)):
+        troops[at] = units
+    for at, units in ((1, 33), (22, 41)):
+        owner[at], troops[at] = 1, units
+    state = Position(tuple(owner), tuple(troops), "attack", 0, 3, 79, (), 0, 540)
+    for seed in range(6):
+        move = searched(rules, state, 300, seed)
+        assert isinstance(move, Attack), seed
+
+
 @pytest.mark.parametrize("bank_ms", [1, 300])
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_who_is_short_of_time_plays_as_the_raider(config: dict[str, Any], bank_ms: int) -> None:
