@@ -32,6 +32,10 @@ class Spent(NamedTuple):
     cpu: float
 
 
+_TOLD = {"key", "rows", "sha256", *Spent._fields}
+"""What the JSON has."""
+
+
 def place_of(shape: Shape, folder: Path) -> Path:
     """Where the table of `shape` is kept."""
     return folder / f"duel-{shape.key}.table"
@@ -121,13 +125,14 @@ def _mapped(path: Path) -> mmap.mmap:
 
 def _head(path: Path, shape: Shape) -> dict[str, Any]:
     """What stands in front of a table that has the length that it says."""
-    with path.open("rb") as file:
-        try:
+    try:
+        with path.open("rb") as file:
             head: dict[str, Any] = json.loads(file.read(_HEAD))
-            size = _HEAD + 4 * head["rows"] + (4 * head["rows"] << len(shape.places))
-        except (ValueError, KeyError, TypeError) as exc:
-            raise _damaged(path) from exc
-    if head["key"] != shape.key or path.stat().st_size != size:
+        size = _HEAD + 4 * head["rows"] + (4 * head["rows"] << len(shape.places))
+        fits = head.keys() >= _TOLD and head["key"] == shape.key and path.stat().st_size == size
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise _damaged(path) from exc
+    if not fits:
         raise _damaged(path)
     return head
 

@@ -229,8 +229,10 @@ def test_a_full_disk_is_told_before_the_first_sweep(tmp_path: Path, monkeypatch:
         lambda content: b"{}" + content[2:],
         lambda content: content.replace(b'"key": "', b'"key": "0', 1),
         lambda content: content[:4096].replace(b'"rows": ', b'"rows":-', 1) + content[4096:],
+        lambda content: content.replace(b'"widest"', b'"widesT"', 1),
+        lambda content: b"[]".ljust(4095) + b"\n" + content[4096:],
     ],
-    ids=["empty", "cut short", "too long", "no JSON", "another table's", "a negative number"],
+    ids=["empty", "cut short", "too long", "no JSON", "another table's", "a negative number", "untold", "a list"],
 )
 def test_a_damaged_table_is_one_line_that_says_what_to_do(tmp_path: Path, damage: Any) -> None:
     path = place_of(shape_of(board(PAIR), 5), tmp_path)
