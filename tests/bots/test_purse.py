@@ -64,14 +64,23 @@ def test_an_increment_larger_than_what_is_left_is_not_spent_before_it_is_there()
 
 
 def test_a_short_clock_is_kept_for_making_moves_at_once() -> None:
-    limits = [purse(turn(bank), nodes=None, kernel=KERNEL) for bank in (0.4, 0.2, 0.1, 0.0)]
+    limits = [purse(turn(bank), nodes=None, kernel=KERNEL) for bank in (0.6, 0.3, 0.15, 0.0)]
     assert all(limit.deadline is None for limit in limits)
     at_once = KERNEL.at_once
     assert [limit.left for limit in limits] == [at_once, at_once // 2, at_once // 4, 1]
 
 
+def test_a_second_is_enough_for_the_500_moves_of_a_campaign_on_a_busy_machine() -> None:
+    left = 1.0
+    for _ in range(500):
+        limit = purse(turn(left), nodes=None, kernel=KERNEL)
+        spent = allowed(left) if limit.left is None else 0.001 * limit.left / KERNEL.at_once
+        left -= spent + 0.00085
+    assert left > 0
+
+
 def test_what_a_move_made_at_once_costs_dwindles_with_the_clock_so_that_a_thousand_can_be_made() -> None:
-    left = 0.4
+    left = 0.6
     for _ in range(1000):
         nodes = purse(turn(left), nodes=None).left
         assert nodes is not None
