@@ -17,6 +17,8 @@ NIM = load("nim")
 KERNEL: Kernel = DuelSearch(Duel({}))
 SENDING = 0.001
 """Seconds that a move costs beside its thought."""
+BUSY = 0.00085
+"""The same in the mean over a match, where both cores are busy: of the worst of 62 matches of `raider`, 1+0, grid."""
 
 
 def turn(bank: float, increment: float = 0.0) -> Turn:
@@ -75,7 +77,7 @@ def test_a_second_is_enough_for_the_500_moves_of_a_campaign_on_a_busy_machine() 
     for _ in range(500):
         limit = purse(turn(left), nodes=None, kernel=KERNEL)
         spent = allowed(left) if limit.left is None else 0.001 * limit.left / KERNEL.at_once
-        left -= spent + 0.00085
+        left -= spent + BUSY
     assert left > 0
 
 

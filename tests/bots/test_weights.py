@@ -49,8 +49,8 @@ def test_what_are_no_weights_is_refused_with_all_that_would_be_right(text: str) 
     with pytest.raises(UsageFault) as refused:
         read_weights("ga", text)
     right = (
-        "four numbers from 0 up (six of outlook, 10 at most), like 1,1,1,1, one above 0; or @FILE, a tuning; or one of "
-        + ", ".join(NAMES)
+        "four numbers from 0 up, or six from 0 to 10 of outlook, like 1,1,1,1, one above 0; "
+        "or @FILE, a tuning; or one of " + ", ".join(NAMES)
     )
     assert str(refused.value) == f"ga: weights is {text!r}: {right}"
 
@@ -63,7 +63,7 @@ def test_a_file_with_other_weights_is_refused_by_its_name(weights: str, tmp_path
     file.write_text(f"weights = {weights}\n")
     with pytest.raises(
         UsageFault,
-        match=r"^ga: in .*: weights is not four numbers from 0 up \(six of outlook, 10 at most\), like \[1, 1, 1, 1\]",
+        match=r"^ga: in .*: weights is not four numbers from 0 up, or six from 0 to 10 of outlook, like \[1, 1, 1, 1\]",
     ):
         read_weights("ga", f"@{file}")
 

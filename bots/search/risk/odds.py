@@ -68,7 +68,9 @@ def odds_of(odds: Any, attackers: int, defenders: int) -> tuple[float, float, fl
 
 @compiled
 def enough(odds: Any, most: int, defenders: int) -> int:
-    """The fewest of `most` units that win with the chance `ENOUGH`, in the table at most `EDGE`; all where none do."""
+    """The fewest of `most` units that win with the chance `ENOUGH`; all, or `EDGE` if that is less, where none in the
+    table do.
+    """
     if defenders > EDGE:
         return most
     return min(most, int(odds[NEED + defenders]))

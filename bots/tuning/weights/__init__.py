@@ -26,7 +26,7 @@ _EVALUATIONS = ("features", "outlook")
 COUNTS = {len(weights_of("risk-campaign", name)) for name in _EVALUATIONS}
 MOST = 10.0
 """Of `outlook`, whose weights are powers."""
-_RIGHT = "four numbers from 0 up (six of outlook, 10 at most), like 1,1,1,1, one above 0"
+_RIGHT = "four numbers from 0 up, or six from 0 to 10 of outlook, like 1,1,1,1, one above 0"
 
 
 def read_weights(
