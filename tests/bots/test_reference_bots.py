@@ -222,7 +222,7 @@ def test_a_setting_that_cannot_be_is_refused_in_one_line(cls: Any, key: str, val
 
 @pytest.mark.parametrize("weights", ["1,2,3", "1,2,3,-4", "0/0/0/0", "a,b,c,d", "inf,1,1,1", "nan,1,1,1"])
 def test_weights_that_cannot_be_are_refused_in_one_line(weights: str) -> None:
-    with pytest.raises(UsageFault, match=r"alphabeta: weights is '.*': four numbers from 0 up .*like 1,1,1,1"):
+    with pytest.raises(UsageFault, match=r"alphabeta: weights is '.*': four numbers from 0 up, .*like 1,1,1,1"):
         AlphaBeta("bot", weights=weights)
 
 
