@@ -217,10 +217,11 @@ def bot_add(name: BotName, db: Database = None, data: Data = None) -> None:
 
 @bot_app.command("list")
 def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
-    """The bots known, and whether they have a token."""
+    """The bots known, whether they have a token, and who is on line."""
     from arena.commands.bots import list_bots
+    from arena.commands.config import data_folder
 
-    list_bots(_database(db, data), to_json=to_json)
+    list_bots(_database(db, data), data_folder(data), to_json=to_json)
 
 
 @bot_app.command("rotate")

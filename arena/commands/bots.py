@@ -5,13 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 
 from arena.commands.documents import print_document
 from arena.commands.tables import columns, table
-from arena.store.store import Store
+from arena.operations.connections import Connected, Connections, Who
+from arena.operator.client import NoServer, asked
+from arena.store.store import Registered, Store
 from arena.store.tokens import hash_token, new_token
-from protocol.errors import UsageFault
-from protocol.names import NAME_FORM, is_bot_name
+from protocol.errors import ArenaFault, UsageFault
+from protocol.names import NAME_FORM, folded, is_bot_name
+
+_OF_A_CONNECTION = ("version", "client", "since", "address", "playing")
 
 
 def add_bot(where: str, name: str) -> None:
@@ -52,21 +57,58 @@ def approve_bots(where: str, names: Sequence[str], *, approved: bool) -> None:
     print(f"{', '.join(names)}: {'approved' if approved else 'not approved'}, from the next connection on")
 
 
-def list_bots(where: str, *, to_json: bool) -> None:
-    """Print who is known, and who may come in."""
+def list_bots(where: str, data: Path, *, to_json: bool) -> None:
+    """Print who is known, who may come in, and who is on line or when last seen."""
     with closing(Store.open(where, create=False)) as store:
         bots = store.bots()
-    rows = [
-        (bot.name, "revoked" if bot.revoked else "yes" if bot.token_hash else "none", bot.created[:16], bot.approved)
-        for bot in bots
-    ]
+        online = _online(data, store.file)
     if to_json:
-        print_document([dict(zip(("bot", "token", "created", "approved"), row, strict=True)) for row in rows])
-    elif not rows:
+        print_document([_listed(bot, online.get(folded(bot.name))) for bot in bots])
+    elif not bots:
         print("no bots yet")
     else:
-        shown = [
-            (name, token, created.replace("T", " "), "yes" if approved else "")
-            for name, token, created, approved in rows
+        rows = [
+            (
+                bot.name,
+                _token(bot),
+                shown(bot.created),
+                "yes" if bot.approved else "",
+                "on line" if folded(bot.name) in online else shown(bot.seen or ""),
+            )
+            for bot in bots
         ]
-        print(table(("bot", "token", "since", "approved"), shown, elastic=0, left=(1, 2, 3), width=columns()))
+        headers = ("bot", "token", "since", "approved", "last seen")
+        print(table(headers, rows, elastic=0, left=(1, 2, 3, 4), width=columns()))
+
+
+def _online(data: Path, database: Path) -> dict[str, Connected]:
+    """Who is connected to the server that runs on the folder, by folded name; nobody where none does."""
+    try:
+        found = asked(data, Who(), Connections, database)
+    except NoServer:
+        return {}
+    except ArenaFault as fault:
+        print(f"arena: who is on line is not known: {fault}", file=sys.stderr)
+        return {}
+    return {folded(bot.bot): bot for bot in found.bots}
+
+
+def _listed(bot: Registered, online: Connected | None) -> dict[str, object]:
+    connection = None if online is None else {name: getattr(online, name) for name in _OF_A_CONNECTION}
+    return {
+        "bot": bot.name,
+        "token": _token(bot),
+        "created": bot.created[:16],
+        "approved": bot.approved,
+        "seen": bot.seen,
+        "online": connection,
+    }
+
+
+def _token(bot: Registered) -> str:
+    return "revoked" if bot.revoked else "yes" if bot.token_hash else "none"
+
+
+def shown(time: str) -> str:
+    """A time to the minute."""
+    return time[:16].replace("T", " ")

@@ -15,6 +15,7 @@ from arena.commands.config import ServerSettings, clock, database
 from arena.commands.descriptors import Shares, raised
 from arena.commands.holding import held
 from arena.commands.house import housed, keeping, let_in
+from arena.commands.operators import let_operate
 from arena.commands.page import page_url, shown, web_scheme, web_sockets
 from arena.commands.tables import counted
 from arena.house.words import HouseBot
@@ -24,11 +25,14 @@ from arena.network.encryption import CertificateFault, Encryption
 from arena.network.gate import Access
 from arena.network.origins import OwnPage, origins
 from arena.network.places import Bounds
+from arena.operations.table import operations
+from arena.operator import credentials
 from arena.server.arena import Arena
 from arena.server.eligibility import Eligibility
 from arena.server.identity import Registration, StoreDoor
 from arena.server.journal import Journal
 from arena.store.archive import Archive
+from arena.store.database import file_of
 from arena.store.store import Store
 from machine import event_loop
 from protocol.games import NAMES, load
@@ -72,6 +76,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         files = raised(settings.max_connections)
         journal = Journal(data / "journal", sync=settings.durability == "machine", most=files.journals)
         store = stack.enter_context(contextlib.closing(Store.open(database(settings.db, data))))
+        token = credentials.token_of(data)
         house = await stack.enter_async_context(keeping(bots, store, data))
         archive = Archive(store)
         stack.push_async_callback(archive.drain)
@@ -89,15 +94,17 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             clock(settings.clock),
             slow_clock=clock(settings.slow_clock),
             feed=feed,
-            access=_access(settings, files, ports.page),
+            access=_access(settings, files, ports.page, token),
             encryption=encryption,
             eligibility=Eligibility(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
+            operations=operations,
         )
         stack.push_async_callback(arena.close)
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
             load(game)
         restoring = arena.restore()
         await arena.listen_on(ports.arena)
+        await let_operate(arena, data, token, file_of(database(settings.db, data)))
         port = port_of(ports.arena)
         log.info("listening on %s://%s:%d (data in %s)", "wss" if encryption else "ws", settings.host, port, data)
         if encryption is None and not settings.trusted_proxy and not _is_here(settings.host):
@@ -130,7 +137,7 @@ async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
     await arena.publish_boards()
 
 
-def _access(settings: ServerSettings, files: Shares, page: list[socket.socket]) -> Access:
+def _access(settings: ServerSettings, files: Shares, page: list[socket.socket], operator: str) -> Access:
     return Access(
         bounds=Bounds(
             connections=files.connections,
@@ -141,6 +148,7 @@ def _access(settings: ServerSettings, files: Shares, page: list[socket.socket]) 
         proxies=networks(settings.trusted_proxy),
         origins=origins(settings.allow_origin),
         page=OwnPage(web_scheme(settings), port_of(page)) if page else None,
+        operator=operator,
     )
 
 

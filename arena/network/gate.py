@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
 import logging
+import math
 import re
 import time
 from collections.abc import Callable
@@ -13,10 +15,12 @@ from msgspec import Struct
 from arena.network.addresses import Network, Proxies, address_of, is_loopback
 from arena.network.origins import Origins, OwnPage, misdirected
 from arena.network.places import Bounds, Place, Places
-from arena.network.rates import Rate
+from arena.network.rates import FREE_FAILURES, LONGEST_WAIT, Patience, Rate
 from protocol.codec import CODECS
 from protocol.shown import shown
 
+OPERATOR = "arena.operator"
+"""The subprotocol of who runs the arena."""
 FORWARDED_FOR = "X-Forwarded-For"
 COME_BACK_AFTER = 5
 """Seconds that a client is told to wait when there are too many."""
@@ -30,12 +34,16 @@ log = logging.getLogger("arena.network.gate")
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """Who may connect: so many, also for whom these proxies speak, pages of these origins, and the arena's own page."""
+    """Who may connect: so many, also for whom these proxies speak, pages of these origins, and the arena's own page.
+
+    `operator` is the token of who runs the arena, None where nobody may come in as that.
+    """
 
     bounds: Bounds = Bounds()
     proxies: tuple[Network, ...] = ()
     origins: tuple[str, ...] = ()
     page: OwnPage | None = None
+    operator: str | None = None
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -47,10 +55,17 @@ class Asked(Struct, frozen=True, kw_only=True):
     local: str
     address: str | None = None
     """Whose it is, where that is known without the request."""
+    operators: bool = False
+    """Whether it came in where operators alone may."""
 
     def value(self, name: str) -> str:
         """A header as one text; empty if it is missing."""
         return ", ".join(self.header(name))
+
+    @property
+    def offered(self) -> list[str]:
+        """The subprotocols."""
+        return [name.strip() for name in self.value("Sec-WebSocket-Protocol").split(",")]
 
 
 class Refusal(Struct, frozen=True):
@@ -70,6 +85,8 @@ class Gate:
         self._proxies = Proxies(access.proxies)
         self._origins = Origins(access.origins, access.page)
         self._page = access.page
+        self._operator = access.operator
+        self._failures = Patience(FREE_FAILURES, LONGEST_WAIT)
         self._warned = False
 
     def arrive(self, peer: str, address: str | None = None) -> Place | None:
@@ -90,7 +107,12 @@ class Gate:
         if "websocket" not in asked.value("Upgrade").lower():
             return Refusal(HTTPStatus.UPGRADE_REQUIRED, self._what_this_is(asked), {"Upgrade": "websocket"})
         shared = self._proxies.trusts(asked.peer)
-        return self._stranger(asked, shared) or self._crowded(asked, place, shared)
+        address = asked.address or self._proxies.origin(asked.peer, asked.header(FORWARDED_FOR))
+        return (
+            self._stranger(asked, shared)
+            or self._usurper(asked, address)
+            or self._crowded(asked, address, place, shared)
+        )
 
     def _what_this_is(self, asked: Asked) -> str:
         """For who comes with a browser."""
@@ -106,19 +128,38 @@ class Gate:
         wrong = None if shared else misdirected(host, asked.local)
         if wrong is not None:
             return Refusal(HTTPStatus.MISDIRECTED_REQUEST, wrong)
+        if origin and OPERATOR in asked.offered:
+            return Refusal(HTTPStatus.FORBIDDEN, f"{OPERATOR} is for programs: web pages may not operate an arena")
         if origin and not self._origins.allow(origin, host):
             text = f"pages of {shown(origin)} may not connect; the operator lets them with --allow-origin"
             return Refusal(HTTPStatus.FORBIDDEN, text)
-        offered = [name.strip() for name in asked.value("Sec-WebSocket-Protocol").split(",")]
-        if offered != [""] and not any(name in CODECS for name in offered):
+        known = {*CODECS} if self._operator is None else {*CODECS, OPERATOR}
+        if asked.offered != [""] and not known & {*asked.offered}:
             text = f"none of the subprotocols is known here: offer one of {', '.join(CODECS)}"
             return Refusal(HTTPStatus.BAD_REQUEST, text)
         return None
 
-    def _crowded(self, asked: Asked, place: Place, shared: bool) -> Refusal | None:
+    def _usurper(self, asked: Asked, address: str) -> Refusal | None:
+        """Why it may not come in as the operator, if it wants to."""
+        if OPERATOR not in asked.offered:
+            text = f"operators alone come in here: offer the subprotocol {OPERATOR}"
+            return Refusal(HTTPStatus.FORBIDDEN, text) if asked.operators else None
+        wait = self._failures.wait(address, time.monotonic())
+        if wait and not asked.operators:  # there, whoever is on this machine could keep the operator out
+            seconds = math.ceil(wait)
+            text = f"too many wrong tokens came from {address}: come back in {seconds} s"
+            return Refusal(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(seconds)})
+        kind, _, token = asked.value("Authorization").partition(" ")
+        right = self._operator is not None and _same(token, self._operator)
+        if right and kind.lower() == "bearer":
+            return None
+        self._failures.fail(address, time.monotonic())
+        text = "the operator's token is missing or wrong: the one in operator.json of the data folder is right"
+        return Refusal(HTTPStatus.UNAUTHORIZED, text, {"WWW-Authenticate": "Bearer"})
+
+    def _crowded(self, asked: Asked, address: str, place: Place, shared: bool) -> Refusal | None:
         """Why there are too many for now. None: the connection is seated."""
         forwarded = asked.header(FORWARDED_FOR)
-        address = asked.address or self._proxies.origin(asked.peer, forwarded)
         if forwarded and not shared and is_loopback(asked.peer) and not self._warned:
             self._warned = True
             log.warning(
@@ -129,3 +170,7 @@ class Gate:
         if full is None:
             return None
         return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, full, {"Retry-After": str(COME_BACK_AFTER)})
+
+
+def _same(token: str, other: str) -> bool:
+    return hmac.compare_digest(token.encode(errors="surrogateescape"), other.encode())

@@ -22,7 +22,7 @@ from arena.network.acceptor import Acceptor
 from arena.network.binding import bound, port_of
 from arena.network.budget import Budget
 from arena.network.encryption import Encryption
-from arena.network.gate import Asked, Gate
+from arena.network.gate import OPERATOR, Asked, Gate
 from arena.network.places import Place
 from arena.network.wire import Wire
 from protocol.codec import CODECS, MSGPACK, Codec
@@ -39,7 +39,8 @@ log = logging.getLogger("arena.network.listener")
 class Listener:
     """Takes connections from `open` until `close`; `handle(wire, codec)` is what one does until it ends.
 
-    `GET /healthz` is answered 200, or 503 with the reason that `ailing` gives.
+    `operate(wire)` is the same for an operator's. `GET /healthz` is answered 200, or 503 with the reason that `ailing`
+    gives.
     """
 
     def __init__(
@@ -48,8 +49,10 @@ class Listener:
         gate: Gate,
         encryption: Encryption | None = None,
         ailing: Callable[[], str | None] = lambda: None,
+        operate: Callable[[Wire], Awaitable[None]] | None = None,
     ) -> None:
         self._handle = handle
+        self._operate = operate
         self._ailing = ailing
         self._gate = gate
         self._encryption = encryption
@@ -66,27 +69,28 @@ class Listener:
         """Take connections from sockets that listen already, as `bound` makes them."""
         await self._serve(sockets, None)
 
-    async def take(self, listening: socket.socket, address: str) -> Callable[[], None]:
+    async def take(self, listening: socket.socket, address: str, *, operators: bool = False) -> Callable[[], None]:
         """Take connections also from a socket that listens already, until what is returned is called.
 
-        They count as from `address`, whatever the socket says, and are not encrypted.
+        They count as from `address`, whatever the socket says, and are not encrypted; with `operators` nobody else
+        may come in there.
         """
         listening.setblocking(False)
-        server = await self._serve([listening], address)
+        server = await self._serve([listening], address, operators=operators)
 
         def leave() -> None:
             server.close(close_connections=False)
 
         return leave
 
-    async def _serve(self, sockets: list[socket.socket], address: str | None) -> Server:
+    async def _serve(self, sockets: list[socket.socket], address: str | None, *, operators: bool = False) -> Server:
         async def accept() -> Any:
             encryption = self._encryption if address is None else None
             return Acceptor(
                 sockets, partial(self._gate.arrive, address=address), partial(self._wire, server), encryption
             )
 
-        server = Server(accept, partial(self._run, address))
+        server = Server(accept, partial(self._run, partial(self._look_at, address, operators)))
         self._servers.append(server)
         return await server
 
@@ -100,7 +104,7 @@ class Listener:
 
     def _wire(self, server: Server, place: Place) -> Wire:
         protocol = ServerProtocol(
-            subprotocols=[Subprotocol(name) for name in CODECS],
+            subprotocols=[Subprotocol(name) for name in (*CODECS, OPERATOR)],
             select_subprotocol=_select,
             max_size=MAX_CLIENT_FRAME,
         )
@@ -114,19 +118,22 @@ class Listener:
             place=place,
         )
 
-    async def _run(self, address: str | None, wire: Any) -> None:
+    async def _run(self, look_at: Callable[[Any, Request], Response | None], wire: Any) -> None:
         """One connection, from its request to its end, as websockets' own `serve` does it."""
         try:
             async with asyncio.timeout(REQUEST_WITHIN):
                 with contextlib.suppress(ConnectionClosed):  # it ended before it was answered, or no frame followed
-                    await wire.handshake(partial(self._look_at, address), None, None)
+                    await wire.handshake(look_at, None, None)
             if wire.protocol.state is not State.OPEN:
                 return
             wire.server.all_connections.add(wire)
             wire.start_keepalive()
             async with wire:
                 with contextlib.suppress(ConnectionClosed):
-                    await self._handle(wire, CODECS.get(wire.subprotocol or "", MSGPACK))
+                    if wire.subprotocol == OPERATOR and self._operate is not None:
+                        await self._operate(wire)
+                    else:
+                        await self._handle(wire, CODECS.get(wire.subprotocol or "", MSGPACK))
         except TimeoutError:
             pass
         except Exception:
@@ -138,7 +145,7 @@ class Listener:
             assert task is not None
             wire.server.handler_tasks.discard(task)
 
-    def _look_at(self, address: str | None, wire: Any, request: Request) -> Response | None:
+    def _look_at(self, address: str | None, operators: bool, wire: Any, request: Request) -> Response | None:
         """The answer to a request that does not become a connection."""
         if request.path == HEALTH:
             return _health(wire, self._ailing())
@@ -146,7 +153,9 @@ class Listener:
         if not peer or not local:  # it is gone
             return None
         header = request.headers.get_all
-        asked = Asked(method=request.method, header=header, peer=peer[0], local=local[0], address=address)
+        asked = Asked(
+            method=request.method, header=header, peer=peer[0], local=local[0], address=address, operators=operators
+        )
         refusal = self._gate.refuse(asked, wire.place)
         wire.address = wire.place.address
         if refusal is None:
@@ -158,7 +167,7 @@ class Listener:
 
 def _select(protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
     """The client's first subprotocol that we speak."""
-    return next((name for name in offered if name in CODECS), None)
+    return next((name for name in offered if name in CODECS or name == OPERATOR), None)
 
 
 def _health(connection: Any, reason: str | None) -> Response:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+FREE_FAILURES = 20
+"""Wrong tokens that an address may bring before it has to wait: a class makes mistakes."""
+LONGEST_WAIT = 300.0
 FORGOTTEN_AFTER = 3600.0
 MOST_KEYS = 10_000
 """Beyond so many, those that have waited the longest are forgotten."""

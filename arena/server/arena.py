@@ -7,7 +7,7 @@ import contextlib
 import logging
 import secrets
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ from arena.network.encryption import Encryption
 from arena.network.gate import Access, Gate
 from arena.network.listener import Listener
 from arena.network.wire import Wire
+from arena.operator.channel import Channel
+from arena.operator.requests import Handler
 from arena.server.actions import everything
 from arena.server.audience import Rounds
 from arena.server.eligibility import Eligibility
@@ -57,7 +59,7 @@ class Arena:
     Unrated matches in which somebody asks for it have the `slow_clock`. `settle` has finished matches stored and told,
     `actions` says what a lobby does at the messages of clients, and `freed` is called when a bot may take a match that
     it could not take before: it came in, or dropped out of one that goes on. `note` writes incidents down, where
-    the store does not.
+    the store does not; `operations` is what it does for an operator, whom `access` lets in.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Arena:
         encryption: Encryption | None = None,
         eligibility: Eligibility | None = None,
         note: Write | None = None,
+        operations: Callable[[Arena], Mapping[str, Handler]] = lambda arena: {},
     ) -> None:
         self._archive = archive
         self._journal = journal
@@ -98,7 +101,10 @@ class Arena:
         self._reporter = None if feed is None else Reporter(feed, archive)
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby), self._incidents)
         self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated)
-        self._listener = Listener(self._serve, Gate(access or Access()), encryption, lambda: self.health.reason)
+        self._channel = Channel(operations(self))
+        self._listener = Listener(
+            self._serve, Gate(access or Access()), encryption, lambda: self.health.reason, self._channel.serve
+        )
         self._rounds = Rounds()
         self._restoring: asyncio.Task[int] | None = None
 
@@ -110,9 +116,12 @@ class Arena:
         """Take connections from sockets that listen already."""
         await self._listener.on(sockets)
 
-    async def take(self, bound: socket.socket, address: str) -> Callable[[], None]:
-        """Take connections also from a socket that listens already, as if from `address`; what is returned ends it."""
-        return await self._listener.take(bound, address)
+    async def take(self, bound: socket.socket, address: str, *, operators: bool = False) -> Callable[[], None]:
+        """Take connections also from a socket that listens already, as if from `address`; what is returned ends it.
+
+        With `operators` nobody else comes in there.
+        """
+        return await self._listener.take(bound, address, operators=operators)
 
     def restore(self) -> asyncio.Task[int]:
         """Go on with the matches of the journal: how many there are. Until all are back no `hello` is answered."""
@@ -168,6 +177,7 @@ class Arena:
             self._restoring.cancel()
         self.lobby.close()
         await self._listener.close(code)
+        await self._channel.close()
         self._archive.hurry()
         await self._incidents.wait()
         await self._settling.wait()

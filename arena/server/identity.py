@@ -11,7 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from arena.network.rates import Patience, Rate
+from arena.network.rates import FREE_FAILURES, LONGEST_WAIT, Patience, Rate
 from arena.store.archive import Archive
 from arena.store.store import NameInUse, Registered
 from arena.store.tokens import hash_token, new_token
@@ -21,9 +21,6 @@ from protocol.errors import ArenaFault, BotFault
 from protocol.messages import Hello
 from protocol.names import folded
 
-FREE_FAILURES = 20
-"""Wrong tokens that an address may bring before it has to wait: a class makes mistakes."""
-LONGEST_WAIT = 300.0
 DAY = len("2026-01-31")
 
 log = logging.getLogger("arena.server.identity")

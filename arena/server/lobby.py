@@ -175,6 +175,10 @@ class Lobby:
         """Whether a bot is connected."""
         return folded(bot) in self._sessions
 
+    def sessions(self) -> list[Session]:
+        """The bots that are connected."""
+        return list(self._sessions.values())
+
     def known(self, bot: str) -> bool:
         """Whether a bot was ever here."""
         return folded(bot) in self._known

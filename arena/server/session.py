@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from arena.network.wire import Wire, framed
 from arena.server.peer import Shown
+from machine.times import utc
 from protocol.close_codes import TOO_MANY_BAD_MESSAGES
 from protocol.codec import Codec, Frame
 from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
@@ -44,6 +45,7 @@ class Session:
         self.client = hello.client
         self.slots = hello.slots
         self.follow = hello.follow
+        self.since = utc()
         self.round_trip = wire.round_trip
         """Seconds that a frame needs to the client and back at least, as of now; 0 where nobody knows."""
         self._wire = wire

@@ -41,3 +41,18 @@ def lock(folder: Path) -> Iterator[None]:
             yield
     finally:
         os.close(file)
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process runs on a data folder now."""
+    try:
+        file = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False

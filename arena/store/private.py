@@ -10,6 +10,7 @@ from pathlib import Path
 
 FOLDER, FILE = 0o700, 0o600
 _OTHERS = 0o077
+_FILES = ("lock", "operator.json")
 _FOLDERS = ("house", "journal", "tournaments")
 
 
@@ -29,7 +30,7 @@ def tighten(folder: Path, database: Path | None) -> list[Path]:
     The folder itself is left as it is where it holds what is not an arena's, as a home would; so is what has the name
     of an arena's file or folder and is none. What belongs to another user can't be changed, and is returned as well.
     """
-    files = [folder / "lock"]
+    files = [folder / name for name in _FILES]
     if database is not None:
         files += [database.with_name(database.name + ending) for ending in ("", "-wal", "-shm")]
     folders = [folder / name for name in _FOLDERS]

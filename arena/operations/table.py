@@ -1,0 +1,18 @@
+"""All that a server does for its operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.operations import connections
+from arena.operator.requests import Handler, table
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+
+_MODULES = (connections,)
+
+
+def operations(arena: Arena) -> dict[str, Handler]:
+    """The operations of an arena, by their names."""
+    return table(operation for module in _MODULES for operation in module.operations(arena))

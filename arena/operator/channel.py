@@ -1,0 +1,91 @@
+"""The server's end of the operator's channel: each request is a task, answered on the connection that it came by."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from arena.network.wire import Wire
+from arena.operator.requests import Handler, Handlers, Request, number_of, read, reply, words_of
+from protocol.codec import Frame
+from protocol.errors import BotFault, Fault, UsageFault
+
+MOST_AT_ONCE = 64
+"""Requests of one connection that are not answered yet."""
+MAX_REQUEST = 1024 * 1024
+"""Bytes; the names of ten thousand bots or matches."""
+
+log = logging.getLogger("arena.operator")
+
+
+class Channel:
+    """Serves the operator's connections with these operations."""
+
+    def __init__(self, operations: Handlers) -> None:
+        self._operations = operations
+        self._unfinished: set[asyncio.Task[None]] = set()
+
+    async def serve(self, wire: Wire) -> None:
+        """One connection, which was let in as the operator's, to its end."""
+        wire.place.enter()
+        wire.protocol.max_message_size = MAX_REQUEST
+        heard = _Heard(wire, self._operations, self._unfinished)
+        try:
+            await wire.deliver(heard.receive, ())
+        finally:
+            heard.leave()
+
+    async def close(self) -> None:
+        """Wait for what was begun and is to be finished."""
+        if self._unfinished:
+            await asyncio.wait(self._unfinished)
+
+
+class _Heard:
+    """A connection, and what is done for it."""
+
+    def __init__(self, wire: Wire, operations: Handlers, unfinished: set[asyncio.Task[None]]) -> None:
+        self._wire = wire
+        self._operations = operations
+        self._unfinished = unfinished
+        self._tasks: dict[asyncio.Task[None], Handler] = {}
+
+    def receive(self, frame: Frame) -> bool:
+        """Begin what a frame asks for. It is charged as anything else that nobody waits for."""
+        number = None
+        try:
+            if isinstance(frame, bytes):
+                raise UsageFault("a request is text, not binary")
+            words = words_of(frame)
+            number = number_of(words)
+            operation, request = read(words, self._operations)
+            if len(self._tasks) >= MOST_AT_ONCE:
+                raise UsageFault(f"{MOST_AT_ONCE} requests are under way on this connection: wait for an answer")
+        except UsageFault as fault:
+            self._wire.push(reply(number, fault=str(fault), usage=True))
+            return False
+        task = asyncio.create_task(self._perform(number, operation, request))
+        self._tasks[task] = operation
+        self._unfinished.add(task)
+        task.add_done_callback(self._done)
+        return False
+
+    def leave(self) -> None:
+        """The connection is gone."""
+        for task, operation in self._tasks.items():
+            if operation.while_heard:
+                task.cancel()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        del self._tasks[task]
+        self._unfinished.discard(task)
+
+    async def _perform(self, number: int, operation: Handler, request: Request) -> None:
+        try:
+            answer = await operation.perform(request, lambda event: self._wire.push(reply(number, event=event)))
+            self._wire.push(reply(number, ok=answer))
+        except Fault as fault:
+            self._wire.push(reply(number, fault=str(fault), usage=isinstance(fault, (BotFault, UsageFault))))
+        except Exception:
+            log.exception("%s failed", request.do())
+            self._wire.push(reply(number, fault=f"{request.do()} failed: the server's log says how"))

@@ -1,0 +1,166 @@
+"""The operator's end of the channel: asks the server that runs on a data folder, or one at a URL."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.typing import Subprotocol
+
+from arena.network.gate import OPERATOR
+from arena.operator import credentials
+from arena.operator.requests import Reply, Request, encoded
+from arena.store.lock import is_held
+from protocol.errors import ArenaFault, UsageFault
+from protocol.shown import printable
+
+T = TypeVar("T")
+CONNECT_WITHIN = 5.0
+PING_EVERY, PONG_WITHIN = 5.0, 10.0
+"""So a server that hangs is known after a quarter of a minute, however long an answer may take."""
+
+
+class NoServer(ArenaFault):
+    """No server runs on the data folder."""
+
+
+class TokenRefused(ArenaFault):
+    """The server does not take the token."""
+
+
+class NoAnswer(ArenaFault):
+    """There is a server, and it does not answer."""
+
+
+class Operator:
+    """A connection to a server. Requests may be asked beside each other, and each raises `NoAnswer` when it is lost."""
+
+    def __init__(self, wire: ClientConnection, where: str) -> None:
+        self._wire = wire
+        self._where = where
+        self._numbers = itertools.count(1)
+        self._replies: dict[int, asyncio.Queue[Reply | None]] = {}
+        self._listening = asyncio.create_task(self._listen())
+
+    async def ask(
+        self, request: Request, answer: type[T], event: type[Any] = dict, tell: Callable[[Any], None] = lambda _: None
+    ) -> T:
+        """The answer, once it comes; `tell` is told the events before it. Raises what the server says is wrong:
+        `UsageFault` where the request is, else `ArenaFault`.
+        """
+        number = next(self._numbers)
+        replies = self._replies[number] = asyncio.Queue()
+        try:
+            with contextlib.suppress(ConnectionClosed):
+                await self._wire.send(encoded(number, request))
+            while True:
+                reply = None if self._listening.done() and replies.empty() else await replies.get()
+                if reply is None:
+                    raise NoAnswer(f"the server {self._where} ended the connection before it answered: see its log")
+                if reply.fault is not None:
+                    raise (UsageFault if reply.usage else ArenaFault)(printable(reply.fault))
+                if reply.event is None:
+                    return msgspec.convert(reply.ok, type=answer)
+                tell(msgspec.convert(reply.event, type=event))
+        finally:
+            del self._replies[number]
+
+    async def _listen(self) -> None:
+        """Pass every reply to who waits for it, and an end of the connection to all."""
+        try:
+            async for frame in self._wire:
+                reply = msgspec.json.decode(frame, type=Reply)
+                if reply.id in self._replies:
+                    self._replies[reply.id].put_nowait(reply)
+        except (ConnectionClosed, msgspec.MsgspecError):
+            pass
+        finally:
+            for replies in self._replies.values():
+                replies.put_nowait(None)
+
+    async def close(self) -> None:
+        """Leave."""
+        await self._wire.close()
+        await self._listening
+
+
+@asynccontextmanager
+async def connected(url: str, token: str) -> AsyncIterator[Operator]:
+    """A connection to the server at a URL. Raises `NoServer`, `TokenRefused` or `NoAnswer`."""
+    operator = Operator(await _connect(url, token, f"at {url}"), f"at {url}")
+    try:
+        yield operator
+    finally:
+        await operator.close()
+
+
+@asynccontextmanager
+async def connected_to(data: Path, database: Path | None = None) -> AsyncIterator[Operator]:
+    """A connection to the server that runs on a data folder, and has this `database` open, if one is named.
+
+    Raises as `connected`.
+    """
+    where = f"on {data}"
+    found = credentials.read(data)
+    if found is None or (database is not None and not found.is_of(database)):
+        raise _none(data)
+    try:
+        wire = await _connect(found.url, found.token, where)
+    except ArenaFault:
+        if is_held(data):
+            raise
+        raise _none(data) from None  # what listens there now is somebody else's
+    operator = Operator(wire, where)
+    try:
+        yield operator
+    finally:
+        await operator.close()
+
+
+def asked(data: Path, request: Request, answer: type[T], database: Path | None = None) -> T:
+    """The answer of the server that runs on a data folder, for who has no event loop. Raises as `Operator.ask`."""
+
+    async def ask() -> T:
+        async with connected_to(data, database) as operator:
+            return await operator.ask(request, answer)
+
+    return asyncio.run(ask())
+
+
+def _none(data: Path) -> NoServer:
+    return NoServer(f"no server runs on {data}: start `arena serve --data {data}` first")
+
+
+async def _connect(url: str, token: str, where: str) -> ClientConnection:
+    try:
+        return await connect(
+            url,
+            subprotocols=[Subprotocol(OPERATOR)],
+            additional_headers={"Authorization": f"Bearer {token}"},
+            open_timeout=CONNECT_WITHIN,
+            ping_interval=PING_EVERY,
+            ping_timeout=PONG_WITHIN,
+            max_size=None,
+            compression=None,
+            proxy=None,
+        )
+    except InvalidURI as exc:
+        raise UsageFault(f"{url!r} is no URL of an arena: it is like wss://arena.example.org:8765") from exc
+    except InvalidStatus as exc:
+        said = printable((exc.response.body or b"").decode(errors="replace").strip()) or "it says no more"
+        if exc.response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS):
+            raise TokenRefused(f"the server {where} refuses the operator's token: {said}") from exc
+        raise NoAnswer(f"the server {where} lets no operator in: {said}") from exc
+    except ConnectionRefusedError as exc:
+        raise NoServer(f"no server runs {where}") from exc
+    except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
+        raise NoAnswer(f"the server {where} does not answer within {CONNECT_WITHIN:g} s: see its log") from exc

@@ -1,0 +1,63 @@
+"""What opens the operator's channel: a token and where the running server listens, kept in the data folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from arena.store.private import FILE
+from arena.store.tokens import new_token
+from machine.writing import in_place_of
+from protocol.errors import ArenaFault
+
+NAME = "operator.json"
+
+
+class Credentials(Struct, frozen=True, kw_only=True):
+    """The operator's token, the URL of the server's own socket for it, and the database that the server has open."""
+
+    token: str
+    url: str
+    database: str
+
+    def is_of(self, database: Path) -> bool:
+        """Whether the server's database is this one."""
+        try:
+            return os.path.samefile(self.database, database)
+        except OSError:
+            return False
+
+
+def read(folder: Path) -> Credentials | None:
+    """Those of a data folder; None where no server ever ran. Raises `ArenaFault` for a file that can't be used."""
+    file = folder / NAME
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Credentials)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as exc:
+        raise ArenaFault(f"{file} can't be read: {exc.strerror}") from exc
+    except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
+        text = f"{file} holds no operator's token any more: remove it, and start the server anew"
+        raise ArenaFault(text) from exc
+
+
+def token_of(folder: Path) -> str:
+    """The token of a data folder, made now if there is none. Raises `ArenaFault`."""
+    found = read(folder)
+    return new_token() if found is None else found.token
+
+
+def write(folder: Path, token: str, url: str, database: Path) -> None:
+    """Keep them, for the owner's eyes only. Raises `ArenaFault`."""
+    credentials = Credentials(token=token, url=url, database=str(database.absolute()))
+    file = folder / NAME
+    try:
+        with in_place_of(file) as part:
+            part.touch(mode=FILE)
+            part.write_bytes(msgspec.json.format(msgspec.json.encode(credentials)) + b"\n")
+    except OSError as exc:
+        raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc

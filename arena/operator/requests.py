@@ -1,0 +1,96 @@
+"""What goes over the operator's channel, and the table of what a server does when it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from protocol.errors import UsageFault
+from protocol.fields import wrong
+from protocol.shown import among, shown
+
+Tell: TypeAlias = Callable[[object], None]
+"""Sends an event before the answer."""
+
+
+class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something to do, called by the `tag` of its class; its fields are the arguments."""
+
+    @classmethod
+    def do(cls) -> str:
+        """Its name."""
+        return str(cls.__struct_config__.tag)
+
+
+class Handler(NamedTuple):
+    """`perform(request, tell)` does it and returns the answer, a struct or what JSON has. It may raise `Fault`.
+
+    One that goes on `while_heard` is cancelled when its operator leaves; any other is brought to its end.
+    """
+
+    request: type[Request]
+    perform: Callable[[Any, Tell], Awaitable[object]]
+    while_heard: bool = False
+
+
+Handlers: TypeAlias = Mapping[str, Handler]
+
+
+class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is answered to the request `id` (None: it can't be read): an event, or in the end `ok` or `fault`.
+
+    With `usage` the fault is the operator's.
+    """
+
+    id: int | None = None
+    ok: Any = None
+    event: Any = None
+    fault: str | None = None
+    usage: bool = False
+
+
+def table(operations: Iterable[Handler]) -> dict[str, Handler]:
+    """Handlers by their names."""
+    return {operation.request.do(): operation for operation in operations}
+
+
+def encoded(number: int, request: Request) -> str:
+    """A request as it is sent."""
+    return msgspec.json.encode({"id": number} | msgspec.to_builtins(request) | {"do": request.do()}).decode()
+
+
+def reply(number: int | None, **parts: object) -> str:
+    """An answer as it is sent; `ok` and `event` are values."""
+    return msgspec.json.encode({"id": number, **parts}).decode()
+
+
+def words_of(text: str) -> dict[str, Any]:
+    """The fields of a request. Raises `UsageFault` for what is none."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as exc:
+        raise UsageFault(f'a request is a JSON object like {{"id": 1, "do": "who"}}: {exc}') from exc
+
+
+def number_of(words: dict[str, Any]) -> int:
+    """The number of a request. Raises `UsageFault`."""
+    number = words.get("id")
+    if type(number) is not int:
+        raise UsageFault(f"id is {shown(number)}: it is a whole number, which comes back with the answer")
+    return number
+
+
+def read(words: dict[str, Any], operations: Handlers) -> tuple[Handler, Request]:
+    """What is asked for, and with which arguments. Raises `UsageFault`."""
+    name = words.get("do")
+    operation = operations.get(name) if isinstance(name, str) else None
+    if operation is None:
+        raise UsageFault(f"do is {shown(name)}: {among(sorted(operations))}")
+    arguments = {key: value for key, value in words.items() if key not in ("id", "do")}
+    found = wrong(arguments, operation.request)
+    if found is not None:
+        raise UsageFault(f"{name}: {found}")
+    return operation, msgspec.convert(arguments, operation.request)

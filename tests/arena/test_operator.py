@@ -1,0 +1,278 @@
+"""The operator's channel: who gets in, what is said there, and what of it strangers could use."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin, Subprotocol
+
+from arena.network.gate import OPERATOR, Access
+from arena.network.places import Bounds
+from arena.network.rates import FREE_FAILURES
+from arena.operations.connections import Connections, Who
+from arena.operations.table import operations
+from arena.operator import credentials
+from arena.operator.client import NoAnswer, NoServer, TokenRefused, connected, connected_to
+from arena.operator.requests import Handler, Request, table
+from certificates import make
+from patience import WITHIN
+from processes import run, serving
+from protocol.errors import ArenaFault, UsageFault
+
+TOKEN = "secret"
+
+
+class Count(Request, frozen=True, tag="count"):
+    """Tell the numbers up to one of them, and then that it is done."""
+
+    to: int
+    fault: str = ""
+
+
+class Rest(Request, frozen=True, tag="rest"):
+    """Say that it rests, and go on for ever."""
+
+
+class Reports:
+    """Handlers made for these tests, and whether the last of them was left."""
+
+    def __init__(self) -> None:
+        self.left = asyncio.Event()
+
+    def __call__(self, arena: Any) -> dict[str, Handler]:
+        async def count(request: Count, tell: Any) -> dict[str, int]:
+            for number in range(request.to):
+                tell({"at": number})
+                await asyncio.sleep(0)
+            if request.fault == "usage":
+                raise UsageFault("that is too far")
+            if request.fault == "arena":
+                raise ArenaFault("the disk is full")
+            if request.fault:
+                raise ZeroDivisionError
+            return {"counted": request.to}
+
+        async def rest(request: Rest, tell: Any) -> None:
+            tell({"resting": True})
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.left.set()
+
+        ours = table([Handler(Count, count), Handler(Rest, rest, while_heard=True)])
+        return {**operations(arena), **ours}
+
+
+async def operated(serve: Any, **options: Any) -> Any:
+    return await serve(access=Access(operator=TOKEN), operations=options.pop("operations", operations), **options)
+
+
+def at(served: Any) -> str:
+    return f"ws://127.0.0.1:{served.port}"
+
+
+async def refused(served: Any, token: str | None = TOKEN, **options: Any) -> tuple[int, str]:
+    """The status and text with which an operator is not let in."""
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    with pytest.raises(InvalidStatus) as answer:
+        await connect(at(served), subprotocols=[Subprotocol(OPERATOR)], additional_headers=headers, **options)
+    return answer.value.response.status_code, (answer.value.response.body or b"").decode()
+
+
+async def test_an_operator_is_told_who_is_connected(serve: Any) -> None:
+    served = await operated(serve)
+    await served.enter("bob", version="7", client="mine")
+    await served.pair()
+    async with connected(at(served), TOKEN) as operator:
+        found = (await operator.ask(Who(), Connections)).bots
+    assert [(bot.bot, bot.address, bot.playing) for bot in found] == [("ann", "127.0.0.1", 1), ("bob", "127.0.0.1", 1)]
+    assert all(bot.since.endswith("Z") for bot in found)
+
+
+async def test_events_come_before_the_answer_and_requests_go_on_beside_each_other(serve: Any) -> None:
+    served = await operated(serve, operations=Reports())
+    heard: list[tuple[int, int]] = []
+    async with connected(at(served), TOKEN) as operator:
+        answers = await asyncio.gather(
+            *(
+                operator.ask(
+                    Count(to=3), dict[str, int], dict[str, int], lambda event, n=n: heard.append((n, event["at"]))
+                )
+                for n in range(2)
+            )
+        )
+    assert answers == [{"counted": 3}] * 2
+    assert [event for event in heard if event[0] == 1] == [(1, 0), (1, 1), (1, 2)]
+    assert heard.index((1, 0)) < heard.index((0, 2))
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault", "says"),
+    [
+        ("usage", UsageFault, "that is too far"),
+        ("arena", ArenaFault, "the disk is full"),
+        ("error", ArenaFault, "count failed: the server's log says how"),
+    ],
+)
+async def test_a_fault_is_one_line_and_the_connection_goes_on(
+    serve: Any, kind: str, fault: type[Exception], says: str
+) -> None:
+    served = await operated(serve, operations=Reports())
+    async with connected(at(served), TOKEN) as operator:
+        with pytest.raises(fault, match=f"^{says}$"):
+            await operator.ask(Count(to=1, fault=kind), dict)
+        assert await operator.ask(Count(to=1), dict) == {"counted": 1}
+
+
+@pytest.mark.parametrize(
+    ("frame", "number", "says"),
+    [
+        (b"{}", None, "a request is text, not binary"),
+        ("[", None, 'a request is a JSON object like {"id": 1, "do": "who"}'),
+        ("[1]", None, 'a request is a JSON object like {"id": 1, "do": "who"}'),
+        ('{"do": "who"}', None, "id is null: it is a whole number"),
+        ('{"id": 4, "do": "fly"}', 4, "do is 'fly': one of count, rest, revoke"),
+        ('{"id": 4, "do": "count"}', 4, "count: to is missing: "),
+        ('{"id": 4, "do": "count", "to": "x"}', 4, "count: to is 'x': "),
+        ('{"id": 4, "do": "count", "to": 1, "by": 2}', 4, "count: there is no field 'by'"),
+    ],
+)
+async def test_what_is_no_request_is_answered_with_what_is_wrong(
+    serve: Any, frame: str | bytes, number: int | None, says: str
+) -> None:
+    served = await operated(serve, operations=Reports())
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with connect(at(served), subprotocols=[Subprotocol(OPERATOR)], additional_headers=headers) as wire:
+        await wire.send(frame)
+        answer = json.loads(await asyncio.wait_for(wire.recv(), WITHIN))
+    assert (answer["id"], answer["usage"]) == (number, True)
+    assert answer["fault"].replace("None", "null").startswith(says.partition("one of")[0])
+
+
+async def test_what_goes_on_while_it_is_heard_ends_when_its_operator_leaves(serve: Any) -> None:
+    reports = Reports()
+    served = await operated(serve, operations=reports)
+    async with connected(at(served), TOKEN) as operator:
+        begun = asyncio.Event()
+        asking = asyncio.create_task(operator.ask(Rest(), dict, tell=lambda event: begun.set()))
+        await asyncio.wait_for(begun.wait(), WITHIN)
+    await asyncio.wait_for(reports.left.wait(), WITHIN)
+    with pytest.raises(NoAnswer, match="ended the connection before it answered"):
+        await asking
+
+
+async def test_a_wrong_token_is_refused_and_after_many_of_them_any(serve: Any) -> None:
+    served = await operated(serve)
+    assert await refused(served, None) == (401, _wrong())
+    for _ in range(FREE_FAILURES):
+        assert (await refused(served, "sécret"))[0] == 401
+    status, text = await refused(served)
+    assert (status, text[:47]) == (429, "too many wrong tokens came from 127.0.0.1: come")
+    with pytest.raises(TokenRefused, match="refuses the operator's token: too many wrong tokens"):
+        async with connected(at(served), TOKEN):
+            pass
+    assert (await served.enter("ann")).wire.subprotocol is None
+
+
+def _wrong() -> str:
+    return "the operator's token is missing or wrong: the one in operator.json of the data folder is right\n"
+
+
+async def test_a_web_page_may_not_operate_an_arena_not_even_its_own(serve: Any) -> None:
+    served = await serve(access=Access(operator=TOKEN, origins=("*",)))
+    status, text = await refused(served, origin=Origin(f"http://127.0.0.1:{served.port}"))
+    assert (status, text) == (403, "arena.operator is for programs: web pages may not operate an arena\n")
+
+
+async def test_an_arena_without_an_operator_knows_no_such_subprotocol(serve: Any) -> None:
+    status, text = await refused(await serve())
+    assert (status, "none of the subprotocols is known here" in text) == (400, True)
+
+
+async def test_an_operator_counts_among_the_connections_of_its_address(serve: Any) -> None:
+    served = await serve(access=Access(operator=TOKEN, bounds=Bounds(per_address=1)), operations=operations)
+    async with connected(at(served), TOKEN):
+        assert (await refused(served))[0] == 503
+
+
+async def test_a_server_keeps_its_token_and_says_in_its_folder_where_to_ask(tmp_path: Path) -> None:
+    tokens = []
+    for _ in range(2):
+        async with serving(tmp_path):
+            found = credentials.read(tmp_path)
+            assert found is not None
+            tokens.append(found.token)
+            async with connected_to(tmp_path, tmp_path / "arena.db") as operator:
+                assert await operator.ask(Who(), Connections) == Connections(bots=[])
+            with pytest.raises(InvalidStatus):  # nobody else comes in there
+                await connect(found.url)
+    assert tokens[0] == tokens[1]
+    assert stat.S_IMODE((tmp_path / "operator.json").stat().st_mode) == 0o600
+
+
+async def test_the_channel_of_a_server_with_tls_needs_no_certificate(tmp_path: Path) -> None:
+    pair = make(tmp_path, "server")
+    async with (
+        serving(tmp_path / "data", "--tls-cert", str(pair.certificate), "--tls-key", str(pair.key)),
+        connected_to(tmp_path / "data") as operator,
+    ):
+        assert await operator.ask(Who(), Connections) == Connections(bots=[])
+
+
+async def test_a_client_says_what_is_in_its_way(tmp_path: Path) -> None:
+    nowhere = f"^no server runs on {tmp_path}: start `arena serve --data {tmp_path}` first$"
+    with pytest.raises(NoServer, match=nowhere):
+        async with connected_to(tmp_path):
+            pass
+    async with serving(tmp_path):
+        right = credentials.read(tmp_path)
+        assert right is not None
+        with pytest.raises(NoServer, match=nowhere):  # it has another database open
+            async with connected_to(tmp_path, tmp_path / "other.db"):
+                pass
+        credentials.write(tmp_path, "wrong", right.url, tmp_path / "arena.db")
+        with pytest.raises(
+            TokenRefused, match=f"^the server on {tmp_path} refuses the operator's token: the operator's"
+        ):
+            async with connected_to(tmp_path):
+                pass
+        credentials.write(tmp_path, right.token, right.url, tmp_path / "arena.db")
+    with pytest.raises(NoServer, match=nowhere):
+        async with connected_to(tmp_path):
+            pass
+    (tmp_path / "operator.json").write_text("{")
+    with pytest.raises(ArenaFault, match="holds no operator's token any more: remove it, and start the server anew"):
+        async with connected_to(tmp_path):
+            pass
+
+
+async def test_a_server_that_hangs_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.operator.client.CONNECT_WITHIN", 0.2)
+    silent = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+    url = f"ws://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+    with pytest.raises(NoAnswer, match=f"^the server at {url} does not answer within 0.2 s: see its log$"):
+        async with connected(url, TOKEN):
+            pass
+    silent.close()
+
+
+async def test_the_bots_that_are_on_line_are_listed_as_such(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path))
+    async with serving(tmp_path) as served, connect(served.url, subprotocols=[Subprotocol("arena.v1.json")]) as wire:
+        await wire.send(json.dumps({"type": "hello", "bot": "ann", "version": "3"}))
+        await wire.recv()
+        code, out, err = await run("arena", "bot", "list", *data, folder=tmp_path)
+        assert (code, err) == (0, "")
+        assert out.splitlines()[1].split()[-2:] == ["on", "line"]
+        code, out, _ = await run("arena", "bot", "list", "--json", *data, folder=tmp_path)
+        (bot,) = json.loads(out)
+        assert (bot["bot"], bot["online"]["version"], bot["online"]["address"]) == ("ann", "3", "127.0.0.1")
+    _, out, _ = await run("arena", "bot", "list", "--json", *data, folder=tmp_path)
+    assert json.loads(out)[0]["online"] is None
