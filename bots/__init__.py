@@ -8,6 +8,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from bots import mistakes
+
+mistakes.tell_in_a_line()
+mistakes.check_hidden(("machine", "protocol"))
+
 try:
     from bots.client.bot import Bot, Choice, GiveUp, Turn
 except ModuleNotFoundError as exc:
@@ -32,5 +37,7 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     """What is imported when it is asked for: to define a bot, or to search, takes neither sockets nor a referee."""
     if name in _LATER:
+        if name != "run":
+            mistakes.check_hidden(("measuring", "referee"))
         return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,8 +8,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from bots import mistakes
+from protocol.errors import UsageFault
 from protocol.games import NAMES
 from protocol.games.base import Game
 from protocol.messages import End, Event, Player, Rejected, Start
@@ -82,9 +84,25 @@ class Bot(ABC):
     settings: ClassVar[Mapping[str, str]] = {}
     """What `arena-bot run --set key=value` may pass to `__init__`, as strings, each with a line of explanation."""
 
-    def __init__(self, name: str, version: str = "") -> None:
+    def __init_subclass__(cls, **words: Any) -> None:
+        super().__init_subclass__(**words)
+        mistakes.expect_run(cls, Bot)
+
+    def __new__(cls, *args: Any, **words: Any) -> Self:
+        mistakes.bot_made()
+        if "choose" in cls.__abstractmethods__:
+            raise UsageFault(mistakes.lacking(cls, "choose", "def choose(self, turn), which returns a move"))
+        return super().__new__(cls)
+
+    def __init__(self, name: str = "", version: str = "") -> None:
+        """Name and version are those of the class where they are not given. Raises `UsageFault` without a name."""
+        name = name or getattr(type(self), "name", "")
+        if not name:
+            raise UsageFault(
+                f"{type(self).__name__} is given no name to play under: write {mistakes.call_of(type(self))}"
+            )
         self.name = name
-        self.version = version
+        self.version = version or type(self).version
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         """Called once, before the bot connects: for compiling and tables, which no clock should pay for.

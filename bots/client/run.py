@@ -16,6 +16,7 @@ from typing import Any, Unpack
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
+from bots import mistakes
 from bots.client.backoff import Backoff
 from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
@@ -33,7 +34,7 @@ from protocol.errors import Fault, MalformedMessage, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import FromClient, Welcome
-from protocol.shown import printable
+from protocol.shown import printable, shown
 
 BROKEN = 1006
 INTERRUPTED = 130
@@ -51,12 +52,28 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[Given]) -> 
     """
     from bots.client.options import from_command_line
 
+    mistakes.bot_made()
+    if wrong := _no_bot(bot):
+        print(f"{mistakes.program()}: {wrong}", file=sys.stderr)
+        raise SystemExit(2)
     hand_over(bot)
     try:
         play(bot, from_command_line(bot, args), given)
     except Fault as fault:
         print(f"{bot.name}: {fault}", file=sys.stderr)
         raise SystemExit(2 if isinstance(fault, UsageFault) else 1) from None
+
+
+def _no_bot(given: Any) -> str:
+    """What is wrong with what `run` was given, if it is no bot that can be run."""
+    if isinstance(given, type) and issubclass(given, Bot):
+        return f"run takes a bot, not its class: run({mistakes.call_of(given)})"
+    if not isinstance(given, Bot):
+        return f"run takes a bot, and {shown(given)} is none: write a class of Bot, and run an object of it"
+    if not hasattr(given, "name"):
+        kind = type(given).__name__
+        return f"{kind} has no name: its __init__ has to call super().__init__(name)"
+    return ""
 
 
 def play(bot: Bot, command_line: Given, code: Given) -> None:

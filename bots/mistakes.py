@@ -1,0 +1,120 @@
+"""What a program is told that uses the library wrongly: a line each, in the place of a traceback or of silence.
+
+Python alone is imported here: the other packages may be hidden by files that have their names.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from types import TracebackType
+
+ROOT = Path(__file__).resolve().parents[1]
+"""The folder of our packages."""
+PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
+_made = False
+"""Whether this process has made a bot."""
+
+
+class Hidden(ImportError):
+    """A file of the author's has the name of one of our packages, and is imported in its place."""
+
+
+def check_hidden(packages: Iterable[str]) -> None:
+    """Raises `Hidden` where Python finds something else by the name of one of our packages."""
+    for name in packages:
+        spec = importlib.util.find_spec(name)
+        origin = spec.origin if spec is not None else None
+        if origin is not None and Path(origin).resolve().parents[1] != ROOT:
+            raise Hidden(
+                f"{origin} hides the package {name} of Bot Arena: rename it; no file or folder beside a bot may be "
+                f"called {', '.join(PACKAGES)}"
+            )
+
+
+def tell_in_a_line() -> None:
+    """Have a program that a fault ends print that fault alone, with its own line; what else ends it, as ever."""
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _excepthook
+
+
+def _excepthook(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
+    fault = exc if isinstance(exc, (Hidden, *_classes("Fault"))) else None
+    if fault is None or _interactive():
+        sys.__excepthook__(kind, exc, trace)
+        return
+    print(f"{_place(trace)}: {fault}", file=sys.stderr)
+    usage = isinstance(fault, (Hidden, *_classes("UsageFault"), *_classes("BotFault")))
+    raise SystemExit(2 if usage else 1)
+
+
+def _classes(name: str) -> tuple[type, ...]:
+    """The class of protocol/errors.py called so, if that is imported."""
+    errors = sys.modules.get("protocol.errors")
+    return () if errors is None else (getattr(errors, name),)
+
+
+def _place(trace: TracebackType | None) -> str:
+    """`mine.py, line 6`: where the author's own code was last."""
+    found = program()
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] not in (*PACKAGES, "importlib"):
+            found = f"{Path(code.co_filename).name}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
+
+
+def program() -> str:
+    """The name of the file that Python runs."""
+    return Path(sys.argv[0]).name or "python"
+
+
+def _interactive() -> bool:
+    return hasattr(sys, "ps1") or bool(sys.flags.interactive)
+
+
+def call_of(cls: type) -> str:
+    """How a bot of a class is made, as an author writes it."""
+    return f'{cls.__name__}("{cls.__name__.lower()}")'
+
+
+def lacking(cls: type, method: str, form: str) -> str:
+    """What to say of a class that lacks a method: which of its own may be meant for it."""
+    own = [name for each in cls.__mro__ if each.__module__.partition(".")[0] not in PACKAGES for name in vars(each)]
+    near = get_close_matches(method, [name for name in own if not name.startswith("__")], n=1)
+    rest = f"rename {near[0]} to {method}" if near else f"write {form}"
+    return f"{cls.__name__} has no method {method}: {rest}"
+
+
+def bot_made() -> None:
+    """A bot is there: the program has not forgotten its own."""
+    global _made
+    _made = True
+
+
+def expect_run(cls: type, base: type) -> None:
+    """Say at the end of the program that runs if none of its own classes of `base`, like `cls`, became a bot."""
+    if cls.__module__ == "__main__" and hasattr(sys.modules.get("__main__"), "__file__"):
+        atexit.unregister(_tell_never_run)
+        atexit.register(_tell_never_run, base)
+
+
+def _tell_never_run(base: type) -> None:
+    main = sys.modules["__main__"]
+    if _made or _interactive() or hasattr(sys, "last_type"):
+        return
+    if hasattr(main, "__file__"):  # Python takes it away at the end of the file: somebody ended the program before
+        return
+    own = [value for value in vars(main).values() if _is_own(value, base)]  # not those of programs that were loaded
+    if own:
+        what = f"{own[-1].__name__} but never runs it: end it with run({call_of(own[-1])})"
+        print(f"{program()} defines {what}", file=sys.stderr)
+
+
+def _is_own(value: object, base: type) -> bool:
+    return isinstance(value, type) and issubclass(value, base) and value.__module__ == "__main__"

@@ -1,0 +1,125 @@
+"""What a program is told that uses the library wrongly: a line in the place of a traceback, or of silence."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bots import Bot, Turn
+from patience import WITHIN
+from protocol.errors import UsageFault
+
+BOT = """
+from bots import Bot, play, run
+
+class Mine(Bot):
+    def choose(self, turn):
+        return turn.legal[0]
+
+"""
+
+
+def told(folder: Path, text: str, file: str = "mine.py") -> tuple[int, str]:
+    """Run a program as an author does: its exit code, and what it says, which is all on standard error."""
+    (folder / file).write_text(text)
+    command = [sys.executable, file, "--patience", "0.01", "--url", "ws://127.0.0.1:1"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=WITHIN, check=False)
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+def test_a_bot_that_is_never_run_is_told_at_the_end(tmp_path: Path) -> None:
+    says = 'mine.py defines Mine but never runs it: end it with run(Mine("mine"))\n'
+    assert told(tmp_path, BOT) == (0, says)
+
+
+def test_a_program_that_only_loads_bots_has_forgotten_none(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text(BOT)
+    loads = 'import other\nfrom bots import play\nplay(["other.py", "random"], "nim")'
+    assert told(tmp_path, loads, "training.py") == (0, "")
+
+
+@pytest.mark.parametrize("end", ["import sys\nsys.exit(3)", "raise SystemExit(3)"])
+def test_a_program_that_ends_itself_is_not_asked_to_run_its_bot(end: str, tmp_path: Path) -> None:
+    assert told(tmp_path, BOT + end) == (3, "")
+
+
+@pytest.mark.parametrize(
+    ("end", "says"),
+    [
+        ("run(Mine)", 'mine.py: run takes a bot, not its class: run(Mine("mine"))'),
+        ("run('mine')", "mine.py: run takes a bot, and 'mine' is none: write a class of Bot, and run an object of it"),
+        ("run(Mine())", 'mine.py, line 8: Mine is given no name to play under: write Mine("mine")'),
+        ('play(["gredy", Mine], "nim")', "mine.py, line 8: there is no bot 'gredy': one of "),
+        ('play([Mine, Mine], "nmi")', "mine.py, line 8: there is no game 'nmi': one of "),
+    ],
+)
+def test_what_a_program_asks_wrongly_is_one_line(end: str, says: str, tmp_path: Path) -> None:
+    code, err = told(tmp_path, BOT + end)
+    assert err.startswith(says)
+    assert (code, err.count("\n")) == (2, 1)
+
+
+def test_what_fails_in_the_authors_own_code_keeps_its_traceback(tmp_path: Path) -> None:
+    code, err = told(tmp_path, BOT + "1 / 0")
+    assert (code, err.splitlines()[0]) == (1, "Traceback (most recent call last):")
+    assert err.endswith("ZeroDivisionError: division by zero\n")
+
+
+@pytest.mark.parametrize("name", ["protocol", "machine"])
+def test_a_file_that_hides_a_package_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / f"{name}.py").write_text("")
+    code, err = told(tmp_path, BOT + "run(Mine('mine'))")
+    assert err.startswith(f"mine.py, line 2: {tmp_path / name}.py hides the package {name} of Bot Arena: rename it")
+    assert (code, err.count("\n")) == (2, 1)
+
+
+def test_a_file_that_hides_what_only_matches_in_process_need_does_not_stop_a_bot(tmp_path: Path) -> None:
+    (tmp_path / "referee.py").write_text("")
+    code, err = told(tmp_path, BOT.replace("play, ", "") + "run(Mine('mine'))")
+    assert (code, err.count("no arena answers")) == (1, 2)
+    code, err = told(tmp_path, BOT + "play([Mine, Mine], 'nim')")
+    assert (code, "hides the package referee" in err, err.count("\n")) == (2, True, 1)
+
+
+class Chose(Bot):
+    """Spells its method wrongly."""
+
+    def chose(self, turn: Turn) -> Mapping[str, Any]:
+        return turn.legal[0]
+
+
+class Silent(Bot):
+    """Has no method at all."""
+
+
+class Versioned(Bot):
+    """Says in the class which version it is."""
+
+    version = "2"
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        return turn.legal[0]
+
+
+@pytest.mark.parametrize(
+    ("cls", "says"),
+    [
+        (Chose, "Chose has no method choose: rename chose to choose"),
+        (Silent, "Silent has no method choose: write def choose(self, turn), which returns a move"),
+    ],
+)
+def test_a_bot_without_choose_is_told_before_it_plays(cls: type[Bot], says: str) -> None:
+    with pytest.raises(UsageFault, match=says.replace("(", r"\(").replace(")", r"\)")):
+        cls("mine")
+
+
+def test_the_version_of_the_class_is_that_of_its_bots_unless_they_say_another() -> None:
+    assert (Versioned("mine").version, Versioned("mine", "3").version) == ("2", "3")
+    assert copy.deepcopy(Versioned("mine")).version == "2"
