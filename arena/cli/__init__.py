@@ -29,6 +29,7 @@ for _group in (replay_app, bot_app, db_app):
 Game = Annotated[str | None, typer.Option(help="Only this game.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 BotName = Annotated[str, typer.Argument(metavar="NAME")]
+BotNames = Annotated[list[str], typer.Argument(metavar="NAME...")]
 LuckBy = Annotated[str | None, typer.Option("--value", metavar="NAME", help="What luck is measured by [the best].")]
 Target = Annotated[str, typer.Argument(metavar="ID|FILE")]
 
@@ -226,31 +227,34 @@ def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> N
 
 @bot_app.command("rotate")
 def bot_rotate(name: BotName, db: Database = None, data: Data = None) -> None:
-    """Give a bot a new token and print it, this once."""
+    """Give a bot a new token and print it, this once; a connection with the old one ends."""
     from arena.commands.bots import rotate_bot
+    from arena.commands.config import data_folder
 
-    rotate_bot(_database(db, data), name)
+    rotate_bot(_database(db, data), data_folder(data), name)
 
 
 @bot_app.command("revoke")
-def bot_revoke(name: BotName, db: Database = None, data: Data = None) -> None:
-    """Let a bot in no more, until rotate."""
-    from arena.commands.bots import revoke_bot
+def bot_revoke(names: BotNames, db: Database = None, data: Data = None) -> None:
+    """Let bots in no more, until rotate, and end their connections."""
+    from arena.commands.bots import revoke_bots
+    from arena.commands.config import data_folder
 
-    revoke_bot(_database(db, data), name)
+    revoke_bots(_database(db, data), data_folder(data), names)
 
 
 @bot_app.command("approve")
 def bot_approve(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...")],
+    names: BotNames,
     off: Annotated[bool, typer.Option("--off", help="Take it back.")] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
     """Approve bots, whose matches are rated under --rated approved."""
     from arena.commands.bots import approve_bots
+    from arena.commands.config import data_folder
 
-    approve_bots(_database(db, data), names, approved=not off)
+    approve_bots(_database(db, data), data_folder(data), names, approved=not off)
 
 
 @db_app.command("upgrade")

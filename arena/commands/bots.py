@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from arena.commands.asking import by_server_or_here
 from arena.commands.documents import print_document
 from arena.commands.tables import columns, table
+from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
 from arena.operations.connections import Connected, Connections, Who
 from arena.operator.client import NoServer, asked
 from arena.store.store import Registered, Store
@@ -29,12 +31,19 @@ def add_bot(where: str, name: str) -> None:
     _give(name, token)
 
 
-def rotate_bot(where: str, name: str) -> None:
-    """Give a bot a new token and print it, this once."""
+def rotate_bot(where: str, data: Path, name: str) -> None:
+    """Give a bot a new token and print it, this once; a connection with the old one ends."""
     token = new_token()
-    with closing(Store.open(where, create=False, checkpoint=False)) as store:
-        store.rotate(name, hash_token(token))
+    hashed = hash_token(token)
+
+    def here(store: Store) -> Dismissed:
+        store.rotate(name, hashed)
+        return Dismissed()
+
+    found = by_server_or_here(where, data, Rotate(name=name, token_hash=hashed), Dismissed, here)
     _give(name, token)
+    if found.bots:
+        print(f"arena: {name} was on line with its old token: that connection was ended", file=sys.stderr)
 
 
 def _give(name: str, token: str) -> None:
@@ -43,18 +52,27 @@ def _give(name: str, token: str) -> None:
     print(f"arena: {name} brings this token as ARENA_TOKEN or --token; it is not shown again", file=sys.stderr)
 
 
-def revoke_bot(where: str, name: str) -> None:
-    """Let a bot in no more."""
-    with closing(Store.open(where, create=False, checkpoint=False)) as store:
-        store.revoke(name)
-    print(f"{name} may not come in any more; `arena bot rotate {name}` gives it a new token")
+def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
+    """Let bots in no more, and end the connections that they have."""
+
+    def here(store: Store) -> Dismissed:
+        store.revoke(*names)
+        return Dismissed()
+
+    found = by_server_or_here(where, data, Revoke(names=list(names)), Dismissed, here)
+    for name in names:
+        ended = "; its connection was ended" if name in found.bots else ""
+        print(f"{name} may not come in any more{ended}; `arena bot rotate {name}` gives it a new token")
 
 
-def approve_bots(where: str, names: Sequence[str], *, approved: bool) -> None:
+def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool) -> None:
     """Have matches of these bots rated, or no more, where only those between approved bots are."""
-    with closing(Store.open(where, create=False, checkpoint=False)) as store:
+
+    def here(store: Store) -> None:
         store.approve(names, approved=approved)
-    print(f"{', '.join(names)}: {'approved' if approved else 'not approved'}, from the next connection on")
+
+    by_server_or_here(where, data, Approve(names=list(names), approved=approved), type(None), here)
+    print(f"{', '.join(names)}: {'approved' if approved else 'not approved'}, from the next match on")
 
 
 def list_bots(where: str, data: Path, *, to_json: bool) -> None:

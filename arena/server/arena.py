@@ -7,7 +7,7 @@ import contextlib
 import logging
 import secrets
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -122,6 +122,24 @@ class Arena:
         With `operators` nobody else comes in there.
         """
         return await self._listener.take(bound, address, operators=operators)
+
+    @property
+    def archive(self) -> Archive:
+        """Where the store is asked."""
+        return self._archive
+
+    def dismiss(self, bots: Iterable[str], why: str, reason: str) -> list[str]:
+        """End the connections of bots that may no longer have them: those there were. A hello under way is looked up
+        again. `why` is what they are told, with `{bot}` for the name; `reason` goes with the close.
+        """
+        self._handshake.look_again()
+        return [bot for bot in bots if self.lobby.dismiss(bot, why, reason)]
+
+    async def approvals_changed(self, bots: Iterable[str]) -> None:
+        """Have the approvals of these bots count from now on. Raises `StoreFailed`."""
+        for bot in bots:
+            await self._eligibility.look_up(bot)
+        self.lobby.seeks.again()
 
     def restore(self) -> asyncio.Task[int]:
         """Go on with the matches of the journal: how many there are. Until all are back no `hello` is answered."""

@@ -7,7 +7,7 @@ import logging
 
 from arena.network.wire import Wire
 from arena.server.actions import Unavailable
-from arena.server.identity import Door, TooOften
+from arena.server.identity import Door, Revoked, TooOften
 from arena.server.incidents import Incidents
 from arena.server.lobby import Lobby
 from arena.server.ratings import KnownRatings
@@ -35,6 +35,8 @@ class Handshake:
         self._incidents = incidents
         self._opened = asyncio.Event()
         self._opened.set()
+        self._changes = 0
+        """How often tokens were taken away."""
 
     def hold(self) -> None:
         """Answer no `hello` until `open`: what there is to tell is not known yet."""
@@ -43,6 +45,10 @@ class Handshake:
     def open(self) -> None:
         """Answer every `hello`, those that came meanwhile first."""
         self._opened.set()
+
+    def look_again(self) -> None:
+        """A token was taken away: who is being looked up is looked up again."""
+        self._changes += 1
 
     async def admit(self, wire: Wire, codec: Codec) -> Session | None:
         """The session of a client that is in the lobby and was welcomed. None: refused, and told why."""
@@ -89,14 +95,20 @@ class Handshake:
 
     async def _identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
         """The bot of a `hello`, and its token if that was made just now."""
+        changes = self._changes
         try:
             bot, token = await self._door.identify(hello, address)
+        except Revoked as fault:
+            self._incidents.note(fault.bot, fault.code, "it came though it is revoked, and was not let in")
+            raise
         except BotFault as fault:
             if hello.bot is not None and fault.code in (AUTH_FAILED, NAME_TAKEN):
                 self._incidents.refused(hello.bot, fault.code, with_token=hello.token is not None)
             raise
         if bot is not None:
             await self._ratings.look_up(bot)
+        if changes != self._changes and token is None:
+            return await self._identify(hello, address)
         return bot, token
 
 

@@ -38,6 +38,16 @@ class AuthFailed(BotFault):
     code = error_codes.AUTH_FAILED
 
 
+class Revoked(BotFault):
+    """The operator took the name's token away."""
+
+    code = error_codes.AUTH_FAILED
+
+    def __init__(self, bot: str) -> None:
+        super().__init__(f"{bot} was revoked by the operator, who alone can give it a new token")
+        self.bot = bot
+
+
 class RegistrationClosed(BotFault):
     """Nobody registers over the wire here."""
 
@@ -99,6 +109,8 @@ class StoreDoor:
                 text = f"the name {hello.bot} is known from tournaments: choose another name"
                 token = f"`arena bot add {hello.bot}` on the arena's machine gives its token"
                 raise NameTaken(f"{text}, or {token}")
+        if known.revoked:
+            raise Revoked(known.name)
         if hello.token is None:
             raise NameTaken(f"the name {hello.bot} is taken: bring its token, or choose another name")
         if not _fits(hello.token, known):

@@ -12,8 +12,8 @@ from arena.server.peer import Shown
 from arena.server.runner import Runner
 from arena.server.seeking import Begin, RatingOf, Seeks, SpentOf
 from arena.server.session import Session
-from protocol.close_codes import SUPERSEDED
-from protocol.error_codes import UNAVAILABLE
+from protocol.close_codes import NOT_AUTHENTICATED, SUPERSEDED
+from protocol.error_codes import AUTH_FAILED, UNAVAILABLE
 from protocol.messages import Error
 from protocol.names import folded
 from referee.effects import Delayed
@@ -95,6 +95,16 @@ class Lobby:
         self.seeks.leave(session.key)
         for match, seat in list(self._playing.get(session.key, {}).items()):
             self._runners[match].lose(seat, session)
+
+    def dismiss(self, bot: str, why: str, reason: str) -> bool:
+        """End the connection of a bot whose token counts no more; whether there was one. Its matches go on."""
+        session = self._sessions.get(folded(bot))
+        if session is None:
+            return False
+        session.send(Error(code=AUTH_FAILED, message=why.format(bot=session.bot), fatal=True))
+        self.leave(session)
+        session.close(NOT_AUTHENTICATED, reason)
+        return True
 
     def add(self, runner: Runner) -> None:
         """A match is about to begin, or goes on after a restart: seat the bots that are here."""

@@ -177,9 +177,9 @@ class Store:
         """Give a bot a new token; the old one is worth nothing from now on. Raises `UsageFault` for an unknown name."""
         self._change(name, token_hash=token_hash, revoked=False)
 
-    def revoke(self, name: str) -> None:
-        """Let a bot in no more, until `rotate`. Raises `UsageFault` for an unknown name."""
-        self._change(name, token_hash=None, revoked=True)
+    def revoke(self, *names: str) -> None:
+        """Let bots in no more, until `rotate`: all of these or none. Raises `UsageFault` for an unknown name."""
+        self._change(*names, token_hash=None, revoked=True)
 
     def approve(self, names: Sequence[str], *, approved: bool) -> None:
         """Approve bots, or no more: all of these or none. Raises `UsageFault` for an unknown name."""
