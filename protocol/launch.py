@@ -64,7 +64,7 @@ def settings_in(text: str, name: str, bot: str) -> dict[str, str]:
     for setting in _apart(text) if text else ():
         key, equals, value = setting.partition("=")
         if not (key and equals and value):
-            raise UsageFault(f"{name}: {setting!r} is no setting: write KEY=VALUE, like {name}={bot}:depth=4")
+            raise UsageFault(f"{name}: {setting!r} is no setting: write KEY=VALUE, as in {name}={bot}:KEY=VALUE")
         settings[key] = value
     return settings
 

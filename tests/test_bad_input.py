@@ -71,11 +71,11 @@ WRONG_USAGE = [
     (("tournament", "random", "x=gredy:depth=3", "--game", "nim"), "there is no bot 'gredy': one of "),
     (
         ("tournament", "random", "mine.py", "--game", "nim"),
-        "'mine.py' is no program by itself: write \"mine=python mine.py\"",
+        "there is no file 'mine.py'",
     ),
     (
         ("tournament", "random", "x=./mine.py --fast", "--game", "nim"),
-        "'./mine.py' is no program by itself: write \"x=python ./mine.py --fast\"",
+        "there is no file './mine.py'",
     ),
     (("tournament", "random", "greedy"), "--game is missing: one of nim, grundy, tictactoe"),
     (("tournament", "random", "x=./nothing", "--game", "nim"), "x: there is no program './nothing' to run"),
@@ -89,7 +89,7 @@ WRONG_USAGE = [
     ),
     (
         ("tournament", "random:seed=4", "greedy", "--game", "nim"),
-        "random: random has no setting 'seed': it has none",
+        "random: random has no setting 'seed', nor any other: it plays as it is",
     ),
     (
         ("tournament", "random", "deep=alphabeta:depth=x", "--game", "nim"),
@@ -97,7 +97,7 @@ WRONG_USAGE = [
     ),
     (
         ("tournament", "random", "x=alphabeta:depth", "--game", "nim"),
-        "x: 'depth' is no setting: write KEY=VALUE, like x",
+        "x: 'depth' is no setting: write KEY=VALUE, as in x=alphabeta:KEY=VALUE; alphabeta has depth, eval",
     ),
     ((*NIM, "--set", "preset=big"), "nim has no preset 'big': one of classic, min-nim, sticks"),
     (
@@ -107,6 +107,15 @@ WRONG_USAGE = [
     (
         (*NIM[:-1], "risk-campaign", "--set", "draft=greedy"),
         "risk-campaign: draft is 'greedy': one of territories, classic; a bot's goes with the bot, like x=alphabeta",
+    ),
+    ((*NIM, "--set", "sims=abc"), "--set sims=abc: none of these bots has such a setting: random, greedy"),
+    (
+        ("tournament", "random", "x=uct:100", "--game", "risk-duel"),
+        "x: '100' is no setting: write KEY=VALUE, as in x=uct:KEY=VALUE; uct has sims",
+    ),
+    (
+        ("tournament", "random", "x=alphabeta:weights=1/1/1/1", "--game", "risk-campaign"),
+        "x: weights is '1/1/1/1', but it plays risk-campaign by outlook, which has 6 weights: give it as many, or the ",
     ),
     ((*NIM, "--set", "heaps"), "--set heaps: write KEY=VALUE, like --set heaps=3,5,7"),
     ((*NIM, "--set", "=3"), "--set =3: write KEY=VALUE, like --set heaps=3,5,7"),

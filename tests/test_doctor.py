@@ -75,7 +75,7 @@ def test_what_came_of_a_case_is_told_within_80_columns(tmp_path: Path) -> None:
     [
         (("--only", "flood", "--", "true"), "arena: there is no case 'flood': one of match, next, "),
         (("--game", "go", "--", "true"), "arena: there is no game 'go': one of nim, "),
-        (("--", "/nowhere/bot"), "arena: patient can't be started: No such file or directory: /nowhere/bot\n"),
+        (("--", "/nowhere/bot"), "arena: there is no program '/nowhere/bot'\n"),
     ],
 )
 def test_what_cannot_be_examined_is_one_line(words: tuple[str, ...], says: str) -> None:

@@ -43,7 +43,7 @@ def bot_processes(server: int) -> list[int]:
     found = []
     for pid in descendants(server):
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        if words[1:4] == [b"-m", b"bots", b"run"]:
+        if words[2:5] == [b"-m", b"bots", b"run"]:
             found.append(pid)
     return found
 

@@ -13,6 +13,7 @@ from arena.commands.tables import WIDTH
 from arena.doctor.cases import COURSE, MUST, OK, SHOULD, Case
 from arena.doctor.course import Examined
 from arena.doctor.course import examine as examine_bot
+from arena.processes.own import startable
 from machine import event_loop
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class
@@ -30,6 +31,7 @@ def examine(command: Sequence[str], game: str | None, only: Sequence[str], log: 
     game = game or NAMES[0]
     game_class(game)
     cases = _chosen(only)
+    command = startable(command)
     log = log or _new_log()
     if not to_json:
         print(f"{printable(' '.join(command))}\nwhat it says goes to {log}\n", flush=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from arena.processes.reference import BOT_SETTINGS, check_names, known_bots, reference_command
+from arena.processes.reference import BOT_SETTINGS, check_names, known_bots, reference_command, reference_spec
 from protocol.errors import UsageFault
-from protocol.launch import name_in, parted, spec_of
+from protocol.launch import name_in, parted
 
 RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE"
 
@@ -50,4 +50,4 @@ def _bot(word: str, known: Sequence[str]) -> HouseBot:
     if bot not in known or bot == "human":
         there = ", ".join(one for one in known if one != "human")
         raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")
-    return HouseBot(name=name, command=reference_command(spec_of(word, "")))
+    return HouseBot(name=name, command=reference_command(reference_spec(word)))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.processes.orders import FAILED, LISTENING, STARTED, TERMINATE, Order
+from arena.processes.own import hidden_in
 from machine.children import ending
 from protocol.errors import ArenaFault
 
@@ -138,6 +139,8 @@ class BotProcess:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(self._begins, size - 4000))
             lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
+        if hidden := hidden_in("\n".join(lines)):
+            lines.append(hidden)
         return "\n  ".join([f"its last words, in {self.log}:", *(lines or ["(nothing)"])])
 
     def end(self, why: str) -> None:

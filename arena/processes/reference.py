@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 
 from protocol.errors import UsageFault
-from protocol.launch import REFERENCE_BOTS, BotSpec
+from protocol.launch import REFERENCE_BOTS, BotSpec, parted, spec_of
 from protocol.names import NAME_FORM, folded, is_bot_name
 
 BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "sims", "weights")
@@ -20,9 +20,19 @@ def known_bots() -> list[str]:
     return sorted({point.name for point in entry_points(group=REFERENCE_BOTS)})
 
 
+def reference_spec(word: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
+    """The reference bot that a word of a command line names. Raises `UsageFault`, with the settings that it has."""
+    try:
+        return spec_of(word, "", defaults)
+    except UsageFault as fault:
+        bot = parted(word)[1].partition(":")[0]
+        (point,) = entry_points(group=REFERENCE_BOTS, name=bot)
+        raise UsageFault(f"{fault}; {bot} has {', '.join(point.load().settings) or 'no settings'}") from fault
+
+
 def reference_command(spec: BotSpec) -> tuple[str, ...]:
     """The command that runs a reference bot."""
-    command = [sys.executable, "-m", "bots", "run", spec.bot, "--name", spec.name]
+    command = [sys.executable, "-P", "-m", "bots", "run", spec.bot, "--name", spec.name]
     for option, values in (("--set", spec.settings), ("--default", spec.defaults)):
         for key, value in values.items():
             command += [option, f"{key}={value}"]

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.processes.reference import check_names, check_settings, known_bots, reference_command
+from arena.processes.own import startable
+from arena.processes.reference import check_names, check_settings, known_bots, reference_command, reference_spec
 from protocol.errors import UsageFault
 from protocol.launch import BotSpec, parted, spec_of
 
@@ -25,8 +26,8 @@ class Contestant(NamedTuple):
 
 
 def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process: bool = False) -> list[Contestant]:
-    """The bots that `words` name: `BOT`, `NAME=BOT`, `NAME=BOT:KEY=VALUE,…` or `NAME=COMMAND LINE`; where they play
-    in process `NAME=FILE.py` and `NAME=FILE.py:CLASS` too, and of command lines only `python FILE.py`.
+    """The bots that `words` name: `BOT`, `NAME=BOT`, `NAME=BOT:KEY=VALUE,…`, `[NAME=]FILE.py` or `NAME=COMMAND LINE`;
+    where they play in process `NAME=FILE.py:CLASS` too, and of command lines only `python FILE.py`.
 
     `defaults` are settings for every reference bot that knows them. Raises `UsageFault`, also for a setting that a bot
     says it does not have.
@@ -45,7 +46,7 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
     bot, _, text = what.partition(":")
     name = bot if given is None else given
     if bot in known:
-        spec = spec_of(word, "", defaults)
+        spec = reference_spec(word, defaults)
         asked = reference_command(spec)
         if given is None and text:
             check_settings({name: asked})  # a name would not help a setting that is none
@@ -59,11 +60,10 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
         spec = _of_file(given, command)
         return Contestant(spec.name, tuple(command), spec=spec)
     program = command[0] if command else what
+    if program.endswith(".py"):
+        return Contestant(Path(program).stem if given is None else name, startable(command))
     if given is not None and shutil.which(program):
         return Contestant(name, tuple(command))
-    if program.endswith(".py"):
-        called = Path(program).stem if given is None else name
-        raise UsageFault(f'{program!r} is no program by itself: write "{called}=python {what}"')
     if given is not None and not text:
         raise UsageFault(f"{name}: there is no program {program!r}{_instead(program, known)}")
     raise UsageFault(f"there is no bot {bot!r}: one of {', '.join(known)}, or NAME=COMMAND LINE for your own")

@@ -104,6 +104,14 @@ class Bot(ABC):
         self.name = name
         self.version = version or type(self).version
 
+    def check_game(self, game: Game[Any, Any]) -> None:
+        """Called before anything else is done for a game, under its config.
+
+        Raises `UsageFault` where the bot does not play it, or not as it is set.
+        """
+        if game.name not in self.games:
+            raise UsageFault(f"{self.name} does not play {game.name}: it plays {', '.join(self.games)}")
+
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         """Called once, before the bot connects: for compiling and tables, which no clock should pay for.
 

@@ -23,6 +23,6 @@ def choose_settings(
     """What to construct the bot with: `given` over those `defaults` that it knows. Raises `UsageFault`."""
     for key in given:
         if key not in known:
-            has = f"it has {', '.join(known)}" if known else "it has none"
-            raise UsageFault(f"{bot} has no setting {key[:40]!r}: {has}")
+            has = f": it has {', '.join(known)}" if known else ", nor any other: it plays as it is"
+            raise UsageFault(f"{bot} has no setting {key[:40]!r}{has}")
     return {**{key: value for key, value in defaults.items() if key in known}, **given}

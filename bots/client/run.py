@@ -82,10 +82,10 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     if settings.name is not None:
         bot.name = settings.name
     check_name(bot.name, "the bot's name")
-    if settings.game is not None and settings.game not in bot.games:
-        raise UsageFault(f"{bot.name} does not play {settings.game}: it plays {', '.join(bot.games)}")
-    token = settings.token or _token(settings, bot.name)
     game = None if settings.game is None else load(settings.game, settings.config)
+    if game is not None:
+        bot.check_game(game)
+    token = settings.token or _token(settings, bot.name)
     client = Client(bot, settings, token, game)
     try:
         if not settings.open:
@@ -267,7 +267,9 @@ class Client:
     def _warm_up_in_thread(self, game: str) -> None:
         fault = None
         try:
-            warm_up(self._bot, load(game))
+            rules = load(game)
+            self._bot.check_game(rules)
+            warm_up(self._bot, rules)
         except Fault as exc:
             fault = str(exc)
         except BaseException as exc:

@@ -16,6 +16,7 @@ from bots.client.values import read_config
 from bots.commands.output import Json
 from bots.commands.tuning_options import stoppable
 from protocol.errors import BadConfig, UnknownGame, UsageFault
+from protocol.shown import shown
 
 if TYPE_CHECKING:
     from machine.exact.duel import Table
@@ -40,12 +41,16 @@ def solve(
     from machine.exact.duel_shape import MOST_BOARDS, check_compiled, is_solvable, large_shape_of
     from protocol.games import load
     from protocol.games.risk.duel import Duel
+    from protocol.games.risk.maps import NAMES as MAPS
 
     if jobs is not None and not 1 <= jobs <= 64:
         raise UsageFault(f"--jobs is {jobs}: 1 to 64")
     try:
         rules = load(game, read_config(config or (), preset))
-    except (UnknownGame, BadConfig) as exc:
+    except UnknownGame as exc:
+        where = f"--config map={game}" if game in MAPS else f"--config map=NAME, one of {', '.join(MAPS)}"
+        raise UsageFault(f"there is no game {shown(game)}; a map goes with its game: risk-duel {where}") from exc
+    except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
     if not isinstance(rules, Duel):
         raise UsageFault(f"{game} is not solved by a table: risk-duel is")

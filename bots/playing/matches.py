@@ -14,7 +14,7 @@ from typing import Any
 from bots.client.bot import Bot
 from bots.client.loading import make
 from bots.playing.guest import Guest
-from bots.playing.players import bot_of, check_plays, warmed_up
+from bots.playing.players import bot_of, warmed_up
 from bots.playing.table import referee
 from machine.times import utc
 from measuring.luck import Luck, luck_of
@@ -122,7 +122,7 @@ def play_all(
         raise UsageFault(f"{game} has {rules.seats} seats under this config: {len(bots)} bots are given")
     made = [_made(bot) for bot in bots]
     for bot in made:
-        check_plays(bot, rules)
+        bot.check_game(rules)
         warmed_up(bot, rules)
     names = _apart([bot.name for bot in made])
     # A name is seed enough for a bot: its choices and nonces follow from the match's id as well.

@@ -40,8 +40,9 @@ class Players(InProcess):
         self._rules = game
         self._warm = False
         self._guests: dict[str, Guest] = {}
+        _check_defaults(specs, self._bots)
         for spec, bot in zip(specs, self._bots, strict=True):
-            check_plays(bot, game)
+            bot.check_game(game)
             self._guests[spec.name] = Guest(bot, spec.name, spec.seed, game, partial(say, spec.name))
 
     def play(self, header: Header, seed: bytes) -> Closed:
@@ -80,7 +81,10 @@ def warmed_up(bot: Bot, game: Game[Any, Any]) -> None:
         raise UsageFault(f"{bot.name}: its warm_up failed for {game.name}: {exc!r}") from exc
 
 
-def check_plays(bot: Bot, game: Game[Any, Any]) -> None:
-    """Raises `UsageFault` for a game that the bot does not play."""
-    if game.name not in bot.games:
-        raise UsageFault(f"{bot.name} does not play {game.name}: it plays {', '.join(bot.games)}")
+def _check_defaults(specs: Sequence[BotSpec], bots: Sequence[Bot]) -> None:
+    """Raises `UsageFault` for a default that is of no bot: nothing would come of it."""
+    known = {key for bot in bots for key in bot.settings}
+    for key, value in ((key, value) for spec in specs for key, value in spec.defaults.items()):
+        if key not in known:
+            names = ", ".join(spec.name for spec in specs)
+            raise UsageFault(f"--set {key}={value}: none of these bots has such a setting: {names}")

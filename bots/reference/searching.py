@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from bots.client.bot import Bot, Choice, Turn
 from bots.client.values import read_number, read_one
-from bots.evaluation import NAMES, evaluation, names_of
+from bots.evaluation import NAMES, evaluation, names_of, weights_of
 from bots.evaluation.base import EQUAL, Evaluate
 from bots.reference.purse import purse
 from bots.search.base import Found
@@ -17,6 +17,7 @@ from bots.search.kernels import WITH_KERNEL, Kernel, kernel_for, settings_of
 from bots.search.settings import Algorithm, SearchSettings, choices_of
 from bots.tuning.weights import NAMES as WEIGHT_NAMES
 from bots.tuning.weights import read_weights
+from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Start
@@ -63,7 +64,21 @@ class SearchingBot(Bot):
         """By the name of the game."""
         self.weights = {name: read_weights(kind, weights, name) for name in NAMES}
         """By the name of the evaluation and of the game."""
+        self._weights_given = weights
         self._evaluation = None if eval is None else read_one(kind, "eval", eval, NAMES)
+
+    def check_game(self, game: Game[Any, Any]) -> None:
+        super().check_game(game)
+        name, given = name_for(game.name, self._evaluation), self._weights_given
+        if not (usual := weights_of(game.name, name)):
+            return
+        try:
+            read_weights(self.name, given, name, strict=True)
+        except UsageFault as fault:
+            raise UsageFault(
+                f"{self.name}: weights is {given[:40]!r}, but it plays {game.name} by {name}, which has {len(usual)} "
+                "weights: give it as many, or the eval that these are of"
+            ) from fault
 
     @abstractmethod
     def generic(self, turn: Turn) -> Callable[..., Found[Any]]:

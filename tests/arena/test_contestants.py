@@ -12,13 +12,14 @@ import pytest
 
 from arena.commands.tournament_options import BOT_SETTINGS
 from arena.processes.orders import Order
+from arena.processes.own import startable
 from arena.processes.process import BotCrashed, BotProcess
 from arena.tournament.contestants import Contestant, contestants
 from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
 from protocol.launch import REFERENCE_BOTS, BotSpec
 
-RUN = (sys.executable, "-m", "bots", "run")
+RUN = (sys.executable, "-P", "-m", "bots", "run")
 
 
 def test_a_reference_bot_goes_by_its_own_name_or_another() -> None:
@@ -31,8 +32,8 @@ def test_a_reference_bot_goes_by_its_own_name_or_another() -> None:
 
 def test_settings_are_a_bots_own_and_defaults_are_for_those_that_know_them() -> None:
     deep, plain = contestants(["deep=alphabeta:depth=6,eval=lines", "greedy"], {"nodes": "200"})
-    assert deep.command[6:] == ("deep", "--set", "depth=6", "--set", "eval=lines", "--default", "nodes=200")
-    assert plain.command[6:] == ("greedy", "--default", "nodes=200")
+    assert deep.command[7:] == ("deep", "--set", "depth=6", "--set", "eval=lines", "--default", "nodes=200")
+    assert plain.command[7:] == ("greedy", "--default", "nodes=200")
 
 
 def test_a_tournament_sets_whatever_the_reference_bots_let_one_set() -> None:
@@ -42,8 +43,10 @@ def test_a_tournament_sets_whatever_the_reference_bots_let_one_set() -> None:
 
 def test_a_list_among_the_settings_of_a_bot_keeps_its_commas() -> None:
     bold, _ = contestants(["bold=alphabeta:weights=1,2.5,.5,0,depth=3", "random"], {})
-    assert bold.command[7:] == ("--set", "weights=1,2.5,.5,0", "--set", "depth=3")
-    with pytest.raises(UsageFault, match=r"bold: 'deep' is no setting: write KEY=VALUE, like bold=alphabeta:depth=4"):
+    assert bold.command[8:] == ("--set", "weights=1,2.5,.5,0", "--set", "depth=3")
+    with pytest.raises(
+        UsageFault, match=r"bold: 'deep' is no setting: write KEY=VALUE, as in bold=alphabeta:KEY=VALUE"
+    ):
         contestants(["bold=alphabeta:depth=3,deep", "random"], {})
 
 
@@ -69,6 +72,25 @@ def test_what_is_no_python_file_can_not_play_in_process(command: str) -> None:
     says = rf"^mine: '{command}' can't play in process, .*: write mine=FILE.py or mine=FILE.py:CLASS$"
     with pytest.raises(UsageFault, match=says):
         contestants([f"mine={command}", "random"], {}, in_process=True)
+
+
+@pytest.mark.parametrize(("word", "name"), [("my.py", "my"), ("mine=my.py", "mine"), ("mine=./my.py --fast", "mine")])
+def test_a_python_file_by_itself_is_run_by_this_python(
+    word: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageFault, match=r"^there is no file '(./)?my.py'$"):
+        contestants([word, "random"], {})
+    (tmp_path / "my.py").touch()
+    mine, _ = contestants([word, "random"], {})
+    assert mine == Contestant(name, (sys.executable, *word.rpartition("=")[2].split()))
+
+
+def test_a_file_that_can_not_be_run_says_how_it_could(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bot.sh").touch()
+    with pytest.raises(UsageFault, match=r"^'bot.sh' can't be run: write ./bot.sh, after chmod \+x bot.sh$"):
+        startable(["bot.sh"])
 
 
 def test_a_colon_in_a_command_line_is_the_commands_own() -> None:
@@ -107,6 +129,17 @@ async def test_a_program_that_ends_is_a_crash_told_with_its_last_lines(tmp_path:
     assert head == f"mine ended with exit code 3; its last words, in {started.log}:"
     assert lines == [f"  {n} hello" for n in range(12, 20)]
     assert started.bot.crashes == 1
+
+
+async def test_a_file_that_hides_the_library_is_named_below_the_last_words(tmp_path: Path) -> None:
+    for name in ("mine.py", "bots.py"):
+        (tmp_path / name).write_text("from bots import Bot, run")
+    crashes: asyncio.Queue[str] = asyncio.Queue()
+    order = Order(command=(sys.executable, str(tmp_path / "mine.py")), environment={}, token="t" * 64)
+    bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: crashes.put_nowait(str(crash)))
+    await bot.start()
+    said = await asyncio.wait_for(crashes.get(), WITHIN)
+    assert said.endswith(f"\n  {tmp_path}/bots.py has the name of the library, and hides it: rename the file")
 
 
 async def test_the_last_words_are_those_of_the_last_run(tmp_path: Path) -> None:

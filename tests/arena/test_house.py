@@ -27,7 +27,7 @@ def sets(*settings: str) -> list[str]:
 
 def test_bots_are_named_by_commas_and_their_settings_too() -> None:
     bots = house_bots("random, deep=alphabeta:nodes=20000,draft=greedy,weights=1,2.5,greedy,weak=ga:depth=1")
-    run = (sys.executable, "-m", "bots", "run")
+    run = (sys.executable, "-P", "-m", "bots", "run")
     assert [(bot.name, bot.command) for bot in bots] == [
         ("random", (*run, "random", "--name", "random")),
         (
@@ -49,7 +49,7 @@ def test_bots_are_named_by_commas_and_their_settings_too() -> None:
         ("deepblue", "there is no house bot 'deepblue': one of alphabeta, ga, greedy,"),
         ("human", "there is no house bot 'human': one of alphabeta,"),
         ("a b=random", "'a b' is no bot name"),
-        ("ga:depth", "ga: 'depth' is no setting: write KEY=VALUE, like ga=ga:depth=4"),
+        ("ga:depth", "ga: 'depth' is no setting: write KEY=VALUE, as in ga=ga:KEY=VALUE"),
         ("random,ga:node=3,greedy:depth=2", "the house bot ga: ga has no setting 'node': it has depth, eval, nodes,"),
     ],
 )
