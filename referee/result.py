@@ -43,6 +43,8 @@ class Result(Struct, frozen=True, kw_only=True):
     tournament: str | None = None
     """The tournament's id, where it was one, and the match's place in its schedule."""
     place: int | None = None
+    annulled: str | None = None
+    """The pool in which it was rated, until the operator annulled that."""
 
 
 def points(result: Result) -> list[float]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from arena.ratings import ladder
 from protocol.names import folded
 from protocol.reasons import VOID
@@ -16,7 +18,13 @@ CLOCK_MS = 1
 
 
 def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -> Iterator[str]:
-    """What is stored otherwise than the record has it, in words. `ratings` are of all seats, or none where unrated."""
+    """What is stored otherwise than the record has it, in words.
+
+    `ratings` are of all seats, or none where it is unrated, or was rated anew since. One that was annulled has a record
+    of when it was rated.
+    """
+    if result.annulled is not None:
+        result = replace(result, rated=True, pool=result.annulled, annulled=None)
     recorded = _result_of(record, result.pool)
     for name in Result.__struct_fields__:
         if name != "seats":

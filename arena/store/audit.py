@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from arena.ratings import ladder
-from arena.store import finishing, reading, summaries
+from arena.store import finishing, reading, seasons, summaries
 from arena.store.finishing import Tallies, Tally
 from arena.store.schema import matches, ratings, seats
 from referee.result import SeatRating
@@ -19,6 +20,29 @@ def rebuild(connection: Connection) -> int:
     """Replace all ratings by those that follow from the results. Returns how many rows were different."""
     tallies, wrong = _again(connection)
     stale = _stale(connection, tallies)
+    _correct(connection, wrong)
+    if stale:
+        connection.execute(delete(ratings))
+        finishing.put(connection, tallies)
+    return len(wrong) + stale + summaries.rebuild(connection)
+
+
+def rate_anew(connection: Connection, first: int) -> None:
+    """Rate matches anew from a number on, as which of them are rated was changed; what else follows, too.
+
+    Those that come to other ratings than their records say are marked.
+    """
+    tallies, wrong = _again(connection, first)
+    _correct(connection, wrong)
+    changed = [{"at": number} for number in {number for number, _ in wrong}]
+    if changed:
+        connection.execute(update(matches).where(matches.c.number == bindparam("at")).values(rerated=True), changed)
+    connection.execute(delete(ratings))
+    finishing.put(connection, tallies)
+    summaries.renew(connection)
+
+
+def _correct(connection: Connection, wrong: dict[tuple[int, int], SeatRating]) -> None:
     if wrong:
         connection.execute(
             update(seats).where(seats.c.match == bindparam("at"), seats.c.seat == bindparam("on")),
@@ -27,10 +51,6 @@ def rebuild(connection: Connection) -> int:
                 for (number, seat), rating in wrong.items()
             ],
         )
-    if stale:
-        connection.execute(delete(ratings))
-        finishing.put(connection, tallies)
-    return len(wrong) + stale + summaries.rebuild(connection)
 
 
 def complaints(connection: Connection) -> Iterator[str]:
@@ -45,16 +65,28 @@ def complaints(connection: Connection) -> Iterator[str]:
     yield from summaries.complaints(connection)
 
 
-def _again(connection: Connection) -> tuple[Tallies, dict[tuple[int, int], SeatRating]]:
-    """All matches rated once more, and the seats, by match number and seat, whose stored ratings differ."""
+def _again(connection: Connection, first: int = 0) -> tuple[Tallies, dict[tuple[int, int], SeatRating]]:
+    """The matches from a number on rated once more, and the seats, by match number and seat, whose stored ratings
+    differ. With every season the tallies are empty.
+    """
+    begins = seasons.begins(connection)
+    current = begins[-1] if begins else 0
     tallies: Tallies = {}
+    if first > current:
+        tallies = finishing.tallies_before(connection, first)
+    else:
+        first = max((begin for begin in begins if begin <= first), default=0)
+    ahead = deque(begin for begin in begins if begin > first)
     wrong: dict[tuple[int, int], SeatRating] = {}
-    for number, pool, result, rows in reading.rated(connection):
+    for number, pool, result, rows in reading.rated(connection, first):
+        while ahead and number >= ahead[0]:
+            ahead.popleft()
+            tallies = {}
         rated = finishing.rate(tallies, pool, result, [row.bot for row in rows])
         for row, rating in zip(rows, rated.seats, strict=True):
             if not all(_same(getattr(row, name), getattr(rating, name)) for name in _NUMBERS):
                 wrong[number, row.seat] = rating
-    return tallies, wrong
+    return {} if ahead else tallies, wrong
 
 
 def _stale(connection: Connection, tallies: Tallies) -> int:

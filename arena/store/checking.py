@@ -14,7 +14,7 @@ from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 
 from arena.store import audit, luck, reading
 from arena.store.luck import MatchLuck
-from arena.store.schema import bots, matches, metadata, records, tournament_id, tournaments
+from arena.store.schema import bots, matches, metadata, records, seasons, tournament_id, tournaments
 from protocol.digest import canonical
 from protocol.names import folded, is_bot_name
 from referee.result import Result, SeatRating
@@ -32,6 +32,7 @@ def complaints(connection: Connection, look: Look, progress: Callable[[int, int]
         ("the file", _file(connection)),
         ("the bots", _bots(connection)),
         ("the tournaments", _tournaments(connection)),
+        ("the seasons", _seasons(connection)),
         ("the order of the matches", _numbers(connection)),
         ("the matches", _matches(connection, look, progress)),
         ("the luck of the matches", luck.complaints(connection)),
@@ -95,6 +96,19 @@ def _tournaments(connection: Connection) -> Iterator[str]:
                 yield f"tournament {row.id}: {time!r} is no time"
 
 
+def _seasons(connection: Connection) -> Iterator[str]:
+    last = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
+    before = 1
+    for row in connection.execute(select(seasons).order_by(seasons.c.id)):
+        if row.key != folded(row.name) or not is_bot_name(row.name):
+            yield f"season {row.name!r}: it is no name, or looked up as {row.key!r}"
+        if not _TIME.fullmatch(row.started):
+            yield f"season {row.name}: started is {row.started!r}, which is no time"
+        if not before <= row.first <= last + 1:
+            yield f"season {row.name}: its first match is number {row.first}: it is {before} to {last + 1}"
+        before = row.first
+
+
 def _numbers(connection: Connection) -> Iterator[str]:
     column = matches.c.number
     count, first, last = connection.execute(select(func.count(), func.min(column), func.max(column))).one()
@@ -143,5 +157,8 @@ def _match(
     if body is None:
         yield f"match {result.match} has no record"
         return
-    for complaint in look(result, ratings if result.rated else (), luck.of_row(rows[0]), body):
+    if result.rated and result.annulled is not None:
+        yield f"match {result.match}: it is rated, and annulled"
+    as_recorded = ratings if result.rated and not rows[0].rerated else ()
+    for complaint in look(result, as_recorded, luck.of_row(rows[0]), body):
         yield f"match {result.match}: {complaint}"

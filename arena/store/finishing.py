@@ -49,6 +49,16 @@ class _Stored(NamedTuple):
     played: list[int | None]
 
 
+_BEFORE = """
+SELECT seats.bot, seats.pool, max(match), mu_after, sigma_after, count(*) AS matches,
+    coalesce((
+        SELECT version FROM seats AS named WHERE named.bot = seats.bot AND named.pool = seats.pool
+            AND named.played IS NOT NULL AND named.match < :number AND named.version <> ''
+        ORDER BY named.played DESC LIMIT 1
+    ), '') AS version,
+    sum(outcome = 'won') AS wins, sum(outcome = 'drawn') AS draws, sum(outcome = 'lost') AS losses
+FROM seats WHERE played IS NOT NULL AND match < :number GROUP BY seats.bot, seats.pool
+"""
 Tallies = MutableMapping[tuple[int, str], Tally]
 """By the bot's row and the pool."""
 
@@ -141,6 +151,16 @@ def tallies_of(connection: Connection, ids: Sequence[int] | None = None) -> Tall
             Standing(row.mu, row.sigma, row.matches, row.version), row.wins, row.draws, row.losses
         )
         for row in connection.execute(query)
+    }
+
+
+def tallies_before(connection: Connection, number: int) -> Tallies:
+    """The standings of this season as they were before a match of it was rated."""
+    return {
+        (row.bot, row.pool): Tally(
+            Standing(row.mu_after, row.sigma_after, row.matches, row.version), row.wins, row.draws, row.losses
+        )
+        for row in connection.exec_driver_sql(_BEFORE, {"number": number})
     }
 
 

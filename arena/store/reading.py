@@ -87,9 +87,10 @@ def results(connection: Connection, numbers: Select[tuple[int]] | None = None) -
         yield number, result
 
 
-def rated(connection: Connection) -> Iterator[tuple[int, str, Result, list[Any]]]:
-    """Every rated match in rating order: its number, its pool, its result and the rows of its seats."""
-    for number, result, rows in with_seats(connection, select(matches.c.number).where(matches.c.pool.is_not(None))):
+def rated(connection: Connection, first: int = 0) -> Iterator[tuple[int, str, Result, list[Any]]]:
+    """Every rated match from a number on, in rating order: its number, pool and result, and the rows of its seats."""
+    chosen = select(matches.c.number).where(matches.c.pool.is_not(None), matches.c.number >= first)
+    for number, result, rows in with_seats(connection, chosen):
         assert result.pool is not None
         yield number, result.pool, result, rows
 
@@ -186,4 +187,5 @@ def _result(rows: Sequence[Any]) -> Result:
         finished=row.finished,
         tournament=row.tournament,
         place=row.place,
+        annulled=row.annulled,
     )

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """The migrations, oldest first."""
 
 metadata = MetaData()
@@ -67,6 +67,8 @@ matches = Table(
     Column("pool", String(128), comment="where it is rated; null: it is not"),
     Column("luck", Float, comment="points that chance gave seat 0 of two; null: it was not worked out"),
     Column("luck_by", String(32), comment="the value that says so"),
+    Column("annulled", String(128), comment="the pool in which it was rated, until that was annulled"),
+    Column("rerated", Boolean, nullable=False, server_default=text("0"), comment="since its record was closed"),
     UniqueConstraint("tournament", "place", name="one_match_a_place"),
     Index("matches_by_game", "game", "number"),
     Index("matches_by_finish", "finished"),
@@ -94,7 +96,7 @@ seats = Table(
     Column("pool", String(128), nullable=False, server_default="", comment="the match's, or GAME/unrated"),
     Column("outcome", String(8), nullable=False, server_default="", comment="won, drawn, lost or void"),
     Column("tournament", String(40), comment="the match's"),
-    Column("played", Integer, comment="the how-manieth rated match of its bot in the pool"),
+    Column("played", Integer, comment="the how-manieth rated match of its bot in the pool, this season"),
     Index("seats_by_bot", "bot", "match"),
     Index("seats_by_ending", "bot", "pool", "outcome", "reason", "match"),
     Index(
@@ -125,6 +127,16 @@ records = Table(
     metadata,
     Column("match", ForeignKey("matches.number"), primary_key=True),
     Column("data", LargeBinary, nullable=False, comment="the closed record, gzip"),
+)
+
+seasons = Table(
+    "seasons",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(32), nullable=False),
+    Column("key", String(32), nullable=False, unique=True, comment="the name in lower case"),
+    Column("started", String(32), nullable=False),
+    Column("first", Integer, nullable=False, comment="the number of its first match, from which ratings begin anew"),
 )
 
 incidents = Table(

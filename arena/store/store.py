@@ -17,7 +17,19 @@ from sqlalchemy.dialects.sqlite import insert
 
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
-from arena.store import audit, checking, database, finishing, incidents, luck, reading, summaries
+from arena.store import (
+    annulling,
+    audit,
+    checking,
+    database,
+    finishing,
+    incidents,
+    luck,
+    reading,
+    seasons,
+    summaries,
+)
+from arena.store.annulling import Annulment
 from arena.store.checking import Look
 from arena.store.database import NoDatabase
 from arena.store.finishing import Finished
@@ -26,6 +38,7 @@ from arena.store.luck import MatchLuck
 from arena.store.presence import Presence
 from arena.store.reading import LeaderboardRow
 from arena.store.schema import bots, matches, ratings, records, seats, tournament_id, tournaments
+from arena.store.seasons import Season
 from machine.times import utc
 from protocol.errors import UsageFault
 from protocol.names import folded
@@ -306,6 +319,34 @@ class Store:
         """Compute all ratings again from the results, in the order they were rated. Returns how many rows differed."""
         with self._writing() as connection:
             return audit.rebuild(connection)
+
+    def annul(
+        self, ids: Sequence[str] = (), bot: str | None = None, since: str | None = None, *, undo: bool = False
+    ) -> Annulment:
+        """Have matches count for no rating, though they were rated, and rate those after them anew; or `undo` that.
+
+        These matches, and those of a bot that ended `since` then. Raises `UsageFault`, having changed nothing, for a
+        match or bot that there is none of, and a match that was never rated.
+        """
+        with self._writing() as connection:
+            return annulling.annul(connection, ids, bot, since, undo=undo)
+
+    def start_season(self, name: str) -> None:
+        """Begin ratings anew. Raises `UsageFault` for a name that is none, or was a season's."""
+        with self._writing() as connection:
+            seasons.start(connection, name)
+
+    def seasons(self) -> list[Season]:
+        """All seasons, the first one first, the one that goes on last."""
+        with self._reading() as connection:
+            return seasons.listed(connection)
+
+    def boards(self, season: str, game: str | None = None) -> dict[str, list[LeaderboardRow]]:
+        """The leaderboards of a season, by pool. Raises `UsageFault` for one that there is not."""
+        with self._reading() as connection:
+            span = seasons.span_of(connection, season)
+            found = {pool: seasons.leaderboard(connection, pool, span) for pool in seasons.pools(connection, span)}
+        return {pool: board for pool, board in found.items() if game in (None, ladder.game_of(pool))}
 
     def check(
         self,

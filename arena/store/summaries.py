@@ -61,10 +61,11 @@ _TABLES = {
 }
 """Of each table, what is in it of the matches from :first to :last, and how that is added to what is there."""
 
-_ADD = [
-    f"INSERT INTO {table} {query} ON CONFLICT DO {f'UPDATE SET {added}' if added else 'NOTHING'}"
+_OF_NO_POOL = ("hours",)
+_ADD = {
+    table: f"INSERT INTO {table} {query} ON CONFLICT DO {f'UPDATE SET {added}' if added else 'NOTHING'}"
     for table, (query, added) in _TABLES.items()
-]
+}
 _RIGHT = f"""SELECT seats.match, seats.seat, {_POOL.format("matches")} AS pool, matches.tournament,
     CASE
         WHEN matches.reason = 'void' THEN 'void'
@@ -72,9 +73,12 @@ _RIGHT = f"""SELECT seats.match, seats.seat, {_POOL.format("matches")} AS pool, 
         WHEN count(*) FILTER (WHERE seats.rank = 1) OVER (PARTITION BY seats.match) = 1 THEN 'won'
         ELSE 'drawn'
     END AS outcome,
-    iif(matches.pool IS NULL, NULL,
-        row_number() OVER (PARTITION BY seats.bot, matches.pool ORDER BY seats.match, seats.seat)) AS played
-FROM seats JOIN matches ON matches.number = seats.match"""
+    iif(matches.pool IS NULL OR seats.match < season.first, NULL,
+        row_number() OVER (
+            PARTITION BY seats.bot, matches.pool, seats.match >= season.first ORDER BY seats.match, seats.seat
+        )) AS played
+FROM seats JOIN matches ON matches.number = seats.match
+    JOIN (SELECT coalesce(max(first), 0) AS first FROM seasons) AS season"""
 """What the columns of a seat should be that follow from its match and from those before."""
 _SAME = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)
@@ -83,7 +87,7 @@ _SAME = """seats.match = proper.match AND seats.seat = proper.seat AND (
 
 def add(connection: Connection, first: int, last: int) -> None:
     """Add the matches with these numbers, which are stored and were not added before."""
-    for statement in _ADD:
+    for statement in _ADD.values():
         connection.exec_driver_sql(statement, {"first": first, "last": last})
 
 
@@ -91,18 +95,34 @@ def rebuild(connection: Connection) -> int:
     """Make everything anew from the results. Returns how many rows were different."""
     stale = _seats(connection)
     if stale:
-        connection.exec_driver_sql(
-            f"""UPDATE seats SET (pool, tournament, outcome, played) =
-                (proper.pool, proper.tournament, proper.outcome, proper.played)
-            FROM ({_RIGHT}) AS proper
-            WHERE seats.match = proper.match AND seats.seat = proper.seat AND NOT ({_SAME})"""
-        )
-    for (table, (query, _)), statement in zip(_TABLES.items(), _ADD, strict=True):
+        _mend_seats(connection)
+    for table, (query, _) in _TABLES.items():
         if wrong := _differences(connection, table, query):
             stale += wrong
-            connection.exec_driver_sql(f"DELETE FROM {table}")
-            connection.exec_driver_sql(statement, {"first": 0, "last": _MOST})
+            _make_anew(connection, table)
     return stale
+
+
+def renew(connection: Connection) -> None:
+    """Make everything anew that follows from the pools of matches, whatever was there: that is quicker."""
+    _mend_seats(connection)
+    for table in _TABLES:
+        if table not in _OF_NO_POOL:
+            _make_anew(connection, table)
+
+
+def _mend_seats(connection: Connection) -> None:
+    connection.exec_driver_sql(
+        f"""UPDATE seats SET (pool, tournament, outcome, played) =
+            (proper.pool, proper.tournament, proper.outcome, proper.played)
+        FROM ({_RIGHT}) AS proper
+        WHERE seats.match = proper.match AND seats.seat = proper.seat AND NOT ({_SAME})"""
+    )
+
+
+def _make_anew(connection: Connection, table: str) -> None:
+    connection.exec_driver_sql(f"DELETE FROM {table}")
+    connection.exec_driver_sql(_ADD[table], {"first": 0, "last": _MOST})
 
 
 def complaints(connection: Connection) -> Iterator[str]:

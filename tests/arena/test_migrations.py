@@ -117,6 +117,7 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
             earlier.execute(f"ALTER TABLE seats DROP COLUMN {column}")
         for column in ("luck", "luck_by"):
             earlier.execute(f"ALTER TABLE matches DROP COLUMN {column}")
+        _before_the_sixth(earlier)
         earlier.execute("UPDATE alembic_version SET version_num = '0002'")
         earlier.commit()
     assert upgrade(store.file) == ("0002", REVISIONS[-1])
@@ -134,6 +135,7 @@ def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Pa
     with closing(sqlite3.connect(store.file)) as earlier:
         for column in ("luck", "luck_by"):
             earlier.execute(f"ALTER TABLE matches DROP COLUMN {column}")
+        _before_the_sixth(earlier)
         earlier.execute("UPDATE alembic_version SET version_num = '0004'")
         earlier.commit()
     assert upgrade(store.file) == ("0004", REVISIONS[-1])
@@ -142,3 +144,28 @@ def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Pa
         later.keep_luck({"placed": MatchLuck("exact", 0.25)})
         assert later.tournament_luck("t1") == {"placed": ("exact", 0.25)}
         assert later.check() == []
+
+
+def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        season(store)
+        board = store.leaderboard("nim/classic")
+    with closing(sqlite3.connect(store.file)) as earlier:
+        _before_the_sixth(earlier)
+        earlier.execute("UPDATE alembic_version SET version_num = '0005'")
+        earlier.commit()
+    assert upgrade(store.file) == ("0005", REVISIONS[-1])
+    with closing(Store.open(store.file)) as later:
+        assert later.check() == []
+        later.annul(["m3"])
+        later.annul(["m3"], undo=True)
+        later.start_season("second")
+        assert later.boards("first")["nim/classic"] == board
+        assert later.check() == []
+
+
+def _before_the_sixth(database: sqlite3.Connection) -> None:
+    """Take away what the sixth schema has more than the fifth."""
+    database.execute("DROP TABLE seasons")
+    for column in ("annulled", "rerated"):
+        database.execute(f"ALTER TABLE matches DROP COLUMN {column}")

@@ -1,0 +1,99 @@
+"""Seasons: from each on ratings begin anew. Which there were, and where bots stood when one was over."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct
+from sqlalchemy import Connection, func, insert, select, text
+
+from arena.store.reading import LeaderboardRow, standing_of
+from arena.store.schema import matches, seasons
+from machine.times import utc
+from protocol.errors import UsageFault
+from protocol.names import NAME_FORM, folded, is_bot_name
+from protocol.shown import among
+
+FIRST = "first"
+"""What the season is called that nobody started."""
+
+_MOST = 2**62
+_RATED = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
+_BOARD = text(f"""
+SELECT bots.name, stood.* FROM (
+    SELECT bot, max(match) AS last, mu_after AS mu, sigma_after AS sigma, version, count(*) AS matches,
+        sum(outcome = 'won') AS wins, sum(outcome = 'drawn') AS draws, sum(outcome = 'lost') AS losses
+    FROM seats WHERE pool = :pool AND {_RATED} GROUP BY bot
+) AS stood JOIN bots ON bots.id = stood.bot
+""")
+_POOLS = text(f"SELECT DISTINCT pool FROM seats WHERE {_RATED} ORDER BY pool")
+
+
+class Season(Struct, frozen=True, kw_only=True):
+    """A season, when it was started (None: it was there from the beginning), and how many matches ended in it."""
+
+    season: str
+    started: str | None
+    matches: int
+
+
+class Span(NamedTuple):
+    """The numbers of a season's matches: from, and to. None are there if that is less."""
+
+    first: int
+    last: int
+
+
+def begins(connection: Connection) -> list[int]:
+    """The numbers from which seasons go on, the earliest first; that of the first season is not among them."""
+    return list(connection.execute(select(seasons.c.first).order_by(seasons.c.id)).scalars())
+
+
+def start(connection: Connection, name: str) -> None:
+    """Begin ratings anew. Raises `UsageFault` for a name that is none, or that a season has."""
+    if not is_bot_name(name):
+        raise UsageFault(f"{name!r} is no name for a season: {NAME_FORM}")
+    if folded(name) in [folded(season.season) for season in listed(connection)]:
+        raise UsageFault(f"there was a season {name} already: choose another name")
+    next_number = select(func.coalesce(func.max(matches.c.number), 0) + 1).scalar_subquery()
+    row = {"name": name, "key": folded(name), "started": utc(), "first": next_number}
+    connection.execute(insert(seasons).values(**row))
+    connection.exec_driver_sql("UPDATE seats SET played = NULL WHERE played IS NOT NULL")
+    connection.exec_driver_sql("DELETE FROM ratings")
+
+
+def listed(connection: Connection) -> list[Season]:
+    """All seasons, the first one first."""
+    rows = connection.execute(select(seasons).order_by(seasons.c.id)).all()
+    last = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
+    names = [(FIRST, None, 1), *((row.name, row.started, row.first) for row in rows)]
+    ends = [*(row.first for row in rows), last + 1]
+    return [
+        Season(season=name, started=started, matches=end - first)
+        for (name, started, first), end in zip(names, ends, strict=True)
+    ]
+
+
+def span_of(connection: Connection, name: str) -> Span:
+    """The matches of a season, named in any case. Raises `UsageFault`."""
+    names = [season.season for season in listed(connection)]
+    keys = [folded(known) for known in names]
+    if folded(name) not in keys:
+        raise UsageFault(f"there is no season {name!r}: {among(names)}")
+    at = keys.index(folded(name))
+    firsts = [1, *begins(connection), _MOST]
+    return Span(firsts[at], firsts[at + 1] - 1)
+
+
+def pools(connection: Connection, span: Span) -> list[str]:
+    """The pools with rated matches among these."""
+    return list(connection.execute(_POOLS, span._asdict()).scalars())
+
+
+def leaderboard(connection: Connection, pool: str, span: Span) -> list[LeaderboardRow]:
+    """Where the bots of a pool stood after these matches, best first."""
+    rows = connection.execute(_BOARD, {"pool": pool, **span._asdict()})
+    return sorted(
+        (LeaderboardRow(bot=row.name, **standing_of(row)) for row in rows),
+        key=lambda row: (-row.score, folded(row.bot)),
+    )
