@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arena.network.encryption import Encryption
+from arena.network.foreign import Foreign
 from arena.network.places import Place
 
 REST = 0.5
@@ -35,11 +36,13 @@ class Acceptor:
         arrive: Callable[[str], Place | None],
         wire: Callable[[Place], Any],
         encryption: Encryption | None,
+        foreign: Foreign,
     ) -> None:
         self.sockets = tuple(sockets)
         self._arrive = arrive
         self._wire = wire
         self._encryption = encryption
+        self._foreign = foreign
         self._loop = asyncio.get_running_loop()
         self._accepting = [asyncio.create_task(self._accept(one)) for one in sockets]
         self._beginning: set[asyncio.Task[None]] = set()
@@ -98,6 +101,7 @@ class Acceptor:
         encrypted = {} if self._encryption is None else self._encryption.options()
         try:
             await self._loop.connect_accepted_socket(lambda: wire, accepted, **encrypted)
-        except (OSError, asyncio.CancelledError):  # it did not shake hands, or was cut off
+        except (OSError, asyncio.CancelledError) as exc:  # it did not shake hands, or was cut off
+            self._foreign.failed(wire.place.address, exc)
             wire.place.leave()
             accepted.close()

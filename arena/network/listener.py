@@ -22,6 +22,7 @@ from arena.network.acceptor import Acceptor
 from arena.network.binding import bound, port_of
 from arena.network.budget import Budget
 from arena.network.encryption import Encryption
+from arena.network.foreign import Foreign
 from arena.network.gate import OPERATOR, Asked, Gate
 from arena.network.places import Place
 from arena.network.wire import Wire
@@ -57,6 +58,7 @@ class Listener:
         self._gate = gate
         self._encryption = encryption
         self._servers: list[Server] = []
+        self._foreign = Foreign()
         self._budget = Budget(asyncio.get_running_loop())
 
     async def open(self, host: str, port: int) -> int:
@@ -86,9 +88,8 @@ class Listener:
     async def _serve(self, sockets: list[socket.socket], address: str | None, *, operators: bool = False) -> Server:
         async def accept() -> Any:
             encryption = self._encryption if address is None else None
-            return Acceptor(
-                sockets, partial(self._gate.arrive, address=address), partial(self._wire, server), encryption
-            )
+            arrive = partial(self._gate.arrive, address=address)
+            return Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign)
 
         server = Server(accept, partial(self._run, partial(self._look_at, address, operators)))
         self._servers.append(server)
@@ -116,6 +117,7 @@ class Listener:
             close_timeout=1,
             budget=self._budget,
             place=place,
+            foreign=self._foreign,
         )
 
     async def _run(self, look_at: Callable[[Any, Request], Response | None], wire: Any) -> None:

@@ -19,12 +19,14 @@ from websockets.protocol import State
 
 from arena.network import kernel
 from arena.network.budget import Account, Budget
+from arena.network.foreign import TLS_BEGINS, Foreign
 from arena.network.places import Place
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
 
 # A member looked up in its class costs a call.
-BINARY, TEXT, CONT, PONG, OPEN = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG, State.OPEN
+BINARY, TEXT, CONT, PONG = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
+CONNECTING, OPEN = State.CONNECTING, State.OPEN
 MOST_UNREAD, MOST_UNREAD_OF_ALL = 4 * 1024 * 1024, 256 * 1024 * 1024
 """Bytes that a client may leave unread, and all of them together; beyond that, who has left more than a fair share."""
 FAIR_SHARE = 256 * 1024
@@ -73,7 +75,7 @@ class Wire(ServerConnection):
     the buffer is bounded here, and a pause in writing has a time limit.
     """
 
-    def __init__(self, *args: Any, budget: Budget, place: Place, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, budget: Budget, place: Place, foreign: Foreign, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.place = place
         """What it counts for among the connections."""
@@ -84,6 +86,7 @@ class Wire(ServerConnection):
         self._flushed = self._queued = 0.0
         self.late: Callable[[float, float], None] | None = None
         """Told when the loop was held up between a push and its writing: of the writing before, and of this one."""
+        self._foreign = foreign
         self._budget = budget
         self._clock = budget.clock
         self._address = ""
@@ -151,6 +154,10 @@ class Wire(ServerConnection):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
+        if self.protocol.state is CONNECTING and data.startswith(TLS_BEGINS):  # no request ever does
+            self._foreign.speaks_tls(self.place.address)
+            self.transport.abort()
+            return
         if self._unread or len(data) > PIECE:
             self._unread += data
             self._go_on()

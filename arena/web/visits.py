@@ -14,6 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from arena.network.acceptor import Acceptor
 from arena.network.addresses import Network, Proxies, address_of
 from arena.network.encryption import Encryption
+from arena.network.foreign import Foreign
 from arena.network.places import Bounds, Place, Places
 from arena.web.app import application
 from arena.web.site import Site
@@ -94,7 +95,7 @@ class PageServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept visitors."""
-        self.servers = [Acceptor(sockets or [], self._arrive, self._visit, self._encryption)]  # type: ignore[list-item]
+        self.servers = [Acceptor(sockets or [], self._arrive, self._visit, self._encryption, Foreign())]  # type: ignore[list-item]
         self.started = True
 
     def _arrive(self, peer: str) -> Place:

@@ -11,7 +11,14 @@ from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as open_websocket
-from websockets.exceptions import ConnectionClosed, InvalidProxy, InvalidStatus, InvalidURI, WebSocketException
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidMessage,
+    InvalidProxy,
+    InvalidStatus,
+    InvalidURI,
+    WebSocketException,
+)
 from websockets.http11 import Response
 from websockets.typing import Subprotocol
 
@@ -64,7 +71,16 @@ async def connect(url: str) -> ClientConnection:
     except ssl.SSLCertVerificationError as exc:
         raise Refused(f"{url}: {_reason(exc)}") from exc
     except (OSError, EOFError, WebSocketException) as exc:
-        raise Away(f"no arena answers at {url}: {_reason(exc)}") from exc
+        raise Away(f"no arena answers at {url}: {_reason(exc)}{_other_scheme(url, exc)}") from exc
+
+
+def _other_scheme(url: str, exc: Exception) -> str:
+    """What to try where the other side may speak TLS and the URL does not say so, or the reverse."""
+    if url.startswith("wss:") and isinstance(exc, (ssl.SSLError, ConnectionResetError, EOFError)):
+        return f"; if it speaks no TLS, its URL is ws{url[3:]}"
+    if url.startswith("ws:") and isinstance(exc, InvalidMessage):
+        return f"; if it speaks TLS, its URL is wss{url[2:]}"
+    return ""
 
 
 def _not_upgraded(url: str, response: Response) -> Fault:

@@ -160,7 +160,8 @@ def check_url(url: str) -> None:
     except ValueError:
         sound = False
     if not sound:
-        raise UsageFault(f"the arena's URL is {url[:80]!r}: write it like {DEFAULT_URL} or wss://arena.example")
+        page = "; http is for its page, which says at /connect where bots connect" if url.startswith("http") else ""
+        raise UsageFault(f"the arena's URL is {url[:80]!r}: write it like {DEFAULT_URL} or wss://arena.example{page}")
     if parts.username or parts.password:
         raise UsageFault("the arena's URL carries a user or password: the token goes in --token or ARENA_TOKEN")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from websockets.asyncio.client import connect
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import InvalidMessage, InvalidStatus
 
 from arena.network import encryption
 from arena.network.encryption import CertificateFault, Encryption
@@ -97,6 +97,20 @@ async def test_who_does_not_shake_hands_is_cut_off_and_keeps_nobody_out(
             assert b"HTTP" not in await rest_of(reader)
         writer.close()
     assert b"welcome" in await answered(served, pair.certificate)
+
+
+@pytest.mark.parametrize("tls", [True, False])
+async def test_the_wrong_scheme_is_cut_off_at_once_and_told_the_operator_once(
+    tls: bool, serve: Any, pair: Pair, caplog: pytest.LogCaptureFixture
+) -> None:
+    served = await serve(encryption=Encryption(*pair) if tls else None)
+    context = None if tls else ssl.create_default_context(cafile=pair.certificate)
+    for _ in range(3):
+        async with asyncio.timeout(WITHIN / 4):  # a request may take longer
+            with pytest.raises((OSError, InvalidMessage)):
+                await connect(f"{'ws' if tls else 'wss'}://localhost:{served.port}", ssl=context, open_timeout=None)
+    said = "speaks no TLS, and this port does" if tls else "speaks TLS, and this port does not"
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [f"127.0.0.1 {said}"]
 
 
 async def test_a_stop_does_not_wait_for_a_handshake(serve: Any, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,8 +118,15 @@ async def test_a_peer_that_is_no_arena_now_may_be_one_later(serve: Serve, why: s
 async def test_tls_that_breaks_off_is_no_reason_to_stop() -> None:
     for serve in (closes, speaks_something_else):
         async with serving(serve) as url:
-            with pytest.raises(Away, match="no arena answers at wss"):
+            with pytest.raises(Away, match=f"no arena answers at wss.*; if it speaks no TLS, its URL is {url}$"):
                 await connect(url.replace("ws", "wss", 1))
+
+
+async def test_a_peer_that_speaks_no_http_may_speak_tls(untrusted: ssl.SSLContext) -> None:
+    async with serving(says_nothing, untrusted) as url:
+        plain = url.replace("wss", "ws")
+        with pytest.raises(Away, match=f"no arena answers at {plain}: .*; if it speaks TLS, its URL is {url}$"):
+            await connect(plain)
 
 
 @pytest.fixture

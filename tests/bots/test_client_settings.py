@@ -75,7 +75,10 @@ def test_config_values_are_json_or_lists_or_text() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (Given(url="http://a"), "the arena's URL is 'http://a': write it like ws://127.0.0.1:8765 or wss://"),
+        (
+            Given(url="http://a"),
+            "the arena's URL is 'http://a': write it like ws://127.0.0.1:8765 or wss://arena.example; http is for ",
+        ),
         (Given(url="ws://me:secret@a"), "carries a user or password"),
         (Given(name="no spaces"), "the bot's name is 'no spaces': 1 to 32 letters"),
         (Given(opponent="-x"), "the opponent is '-x'"),
