@@ -7,29 +7,18 @@ from typing import Annotated
 
 import typer
 
+from arena.cli.operating import GROUPS
 from arena.cli.playing import run_test, run_tournament
-from arena.cli.words import Data, Database
+from arena.cli.words import Data, Database, Json, database_of, group
 from machine import program
 from protocol import VERSION
 
-
-def _words(name: str, says: str) -> typer.Typer:
-    return typer.Typer(
-        name=name, help=says, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
-    )
-
-
-app = _words("arena", "A networked referee for games between programs.")
-replay_app = _words("replay", "Show, verify, grade and export match records.")
-bot_app = _words("bot", "Register bots and their tokens.")
-db_app = _words("db", "Look after the database.")
-for _group in (replay_app, bot_app, db_app):
+app = group("arena", "A networked referee for games between programs.")
+replay_app = group("replay", "Show, verify, grade and export match records.")
+for _group in (replay_app, *GROUPS):
     app.add_typer(_group)
 
 Game = Annotated[str | None, typer.Option(help="Only this game.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-BotName = Annotated[str, typer.Argument(metavar="NAME")]
-BotNames = Annotated[list[str], typer.Argument(metavar="NAME...")]
 LuckBy = Annotated[str | None, typer.Option("--value", metavar="NAME", help="What luck is measured by [the best].")]
 Target = Annotated[str, typer.Argument(metavar="ID|FILE")]
 
@@ -112,7 +101,7 @@ def web(
     """Look at the data of a tournament, or of a server that does not run, in a browser."""
     from arena.commands.web import web as command
 
-    command(_database(db, data), host, port)
+    command(database_of(db, data), host, port)
 
 
 app.command("tournament")(run_tournament)
@@ -134,11 +123,17 @@ def doctor(
 
 
 @app.command()
-def leaderboard(game: Game = None, to_json: Json = False, db: Database = None, data: Data = None) -> None:
+def leaderboard(
+    game: Game = None,
+    season: Annotated[str | None, typer.Option(metavar="NAME", help="That season's [the one that goes on].")] = None,
+    to_json: Json = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
     """Who stands where, by mu - 3 sigma."""
     from arena.commands import leaderboard as command
 
-    command.leaderboard(_database(db, data), game, to_json=to_json)
+    command.leaderboard(database_of(db, data), game, season, to_json=to_json)
 
 
 @app.command()
@@ -153,7 +148,7 @@ def matches(
     """The matches played, newest first."""
     from arena.commands import matches as command
 
-    command.matches(_database(db, data), bot, game, limit, to_json=to_json)
+    command.matches(database_of(db, data), bot, game, limit, to_json=to_json)
 
 
 @replay_app.command("show")
@@ -170,7 +165,7 @@ def replay_show(
     """Print a match."""
     from arena.commands.replay import show
 
-    show(target, _database(db, data), boards=boards, to_json=to_json, step=step, play=play, value=value)
+    show(target, database_of(db, data), boards=boards, to_json=to_json, step=step, play=play, value=value)
 
 
 @replay_app.command("verify")
@@ -182,7 +177,7 @@ def replay_verify(
     """Referee matches again from their records."""
     from arena.commands.replay import verify
 
-    verify(targets or (), _database(db, data))
+    verify(targets or (), database_of(db, data))
 
 
 @replay_app.command("grade")
@@ -192,7 +187,7 @@ def replay_grade(
     """Tell what each move of a solved game gave away."""
     from arena.commands.grade import grade
 
-    grade(target, _database(db, data), to_json=to_json, value=value)
+    grade(target, database_of(db, data), to_json=to_json, value=value)
 
 
 @replay_app.command("export")
@@ -205,92 +200,7 @@ def replay_export(
     """Write a match's record to a file."""
     from arena.commands.replay import export
 
-    export(target, to, _database(db, data))
-
-
-@bot_app.command("add")
-def bot_add(name: BotName, db: Database = None, data: Data = None) -> None:
-    """Register a bot and print its token, this once."""
-    from arena.commands.bots import add_bot
-
-    add_bot(_database(db, data), name)
-
-
-@bot_app.command("list")
-def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
-    """The bots known, whether they have a token, and who is on line."""
-    from arena.commands.bots import list_bots
-    from arena.commands.config import data_folder
-
-    list_bots(_database(db, data), data_folder(data), to_json=to_json)
-
-
-@bot_app.command("rotate")
-def bot_rotate(name: BotName, db: Database = None, data: Data = None) -> None:
-    """Give a bot a new token and print it, this once; a connection with the old one ends."""
-    from arena.commands.bots import rotate_bot
-    from arena.commands.config import data_folder
-
-    rotate_bot(_database(db, data), data_folder(data), name)
-
-
-@bot_app.command("revoke")
-def bot_revoke(names: BotNames, db: Database = None, data: Data = None) -> None:
-    """Let bots in no more, until rotate, and end their connections."""
-    from arena.commands.bots import revoke_bots
-    from arena.commands.config import data_folder
-
-    revoke_bots(_database(db, data), data_folder(data), names)
-
-
-@bot_app.command("approve")
-def bot_approve(
-    names: BotNames,
-    off: Annotated[bool, typer.Option("--off", help="Take it back.")] = False,
-    db: Database = None,
-    data: Data = None,
-) -> None:
-    """Approve bots, whose matches are rated under --rated approved."""
-    from arena.commands.bots import approve_bots
-    from arena.commands.config import data_folder
-
-    approve_bots(_database(db, data), data_folder(data), names, approved=not off)
-
-
-@db_app.command("upgrade")
-def db_upgrade(db: Database = None, data: Data = None) -> None:
-    """Bring the schema up to date."""
-    from arena.commands.config import data_folder
-    from arena.commands.db import upgrade
-
-    upgrade(_database(db, data), data_folder(data))
-
-
-@db_app.command("rebuild-ratings")
-def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
-    """Compute all ratings again from the results."""
-    from arena.commands.config import data_folder
-    from arena.commands.db import rebuild_ratings
-
-    rebuild_ratings(_database(db, data), data_folder(data))
-
-
-@db_app.command("check")
-def db_check(
-    quick: Annotated[bool, typer.Option("--quick", help="Referee no match again.")] = False,
-    db: Database = None,
-    data: Data = None,
-) -> None:
-    """Whether all adds up: the file, its rows, every result with its record, the ratings."""
-    from arena.commands.db import check
-
-    check(_database(db, data), quick=quick)
-
-
-def _database(flag: str | None, data: Path | None) -> str:
-    from arena.commands.config import data_folder, database
-
-    return database(flag, data_folder(data))
+    export(target, to, database_of(db, data))
 
 
 def main() -> None:

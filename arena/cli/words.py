@@ -22,3 +22,18 @@ PassEnv = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A varia
 SandboxKind = Annotated[str, typer.Option("--sandbox", help="Where your own bots run: none, users or bwrap.")]
 Readable = Annotated[list[Path] | None, typer.Option("--read", metavar="PATH", help="What bots may read in a sandbox.")]
 Memory = Annotated[int, typer.Option(metavar="MIB", help="Memory of each process in a sandbox.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def group(name: str, says: str) -> typer.Typer:
+    """Commands under one word."""
+    return typer.Typer(
+        name=name, help=says, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
+
+
+def database_of(flag: str | None, data: Path | None) -> str:
+    """The database that is meant."""
+    from arena.commands.config import data_folder, database
+
+    return database(flag, data_folder(data))

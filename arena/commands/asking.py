@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
 from arena.operator.client import NoServer, asked
 from arena.operator.requests import Request
-from arena.store.database import file_of
+from arena.store import database
+from arena.store.lock import lock
 from arena.store.store import Store
 
 T = TypeVar("T")
@@ -18,7 +19,26 @@ T = TypeVar("T")
 def by_server_or_here(where: str, data: Path, request: Request, answer: type[T], here: Callable[[Store], T]) -> T:
     """What the server answers that has the database open, or what `here` makes of the store. Raises `Fault`."""
     try:
-        return asked(data, request, answer, file_of(where))
+        return asked(data, request, answer, database.file_of(where))
     except NoServer:
         with closing(Store.open(where, create=False, checkpoint=False)) as store:
             return here(store)
+
+
+def by_server_or_alone(where: str, data: Path, request: Request, answer: type[T], here: Callable[[Store], T]) -> T:
+    """The same where nobody else may run on the data folder meanwhile. Raises `Locked` where somebody does."""
+    try:
+        return asked(data, request, answer, database.file_of(where))
+    except NoServer:
+        with alone(where, data), closing(Store.open(where, create=False)) as store:
+            return here(store)
+
+
+@contextmanager
+def alone(where: str, data: Path) -> Iterator[Path]:
+    """The database's file, with nobody else on the data folder. Raises `NoDatabase` or `Locked`."""
+    file = database.file_of(where)
+    if database.revision_of(file) is None:
+        raise database.NoDatabase(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
+    with lock(data) if data.is_dir() else nullcontext():
+        yield file

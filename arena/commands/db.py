@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress
 
+from arena.commands.asking import alone
 from arena.commands.tables import counted
 from arena.replay.agreement import differences
 from arena.replay.verify import verify
-from arena.store import database
-from arena.store.lock import lock
 from arena.store.luck import MatchLuck
 from arena.store.store import Store
 from arena.store.store import upgrade as upgrade_file
@@ -38,14 +37,14 @@ class Unsound(ArenaFault):
 
 def upgrade(where: str, data: Path) -> None:
     """Bring the database's schema up to date."""
-    with _alone(where, data) as file:
+    with alone(where, data) as file:
         before, after = upgrade_file(file)
     print(f"{file} has schema {after}" + ("" if before == after else f", upgraded from {before}"))
 
 
 def rebuild_ratings(where: str, data: Path) -> None:
     """Compute all ratings again from the results."""
-    with _alone(where, data), closing(Store.open(where, create=False)) as store:
+    with alone(where, data), closing(Store.open(where, create=False)) as store:
         count = store.rebuild_ratings()
     print(f"ratings computed again from the results: {count} rows were different")
 
@@ -94,13 +93,3 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("matches", total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)
-
-
-@contextmanager
-def _alone(where: str, data: Path) -> Iterator[Path]:
-    """The database's file, with nobody else on the data folder. Raises `NoDatabase` or `Locked`."""
-    file = database.file_of(where)
-    if database.revision_of(file) is None:
-        raise database.NoDatabase(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
-    with lock(data) if data.is_dir() else nullcontext():
-        yield file

@@ -12,16 +12,22 @@ from arena.store.store import Store
 from protocol.games import game_class
 
 
-def leaderboard(where: str, game: str | None, *, to_json: bool) -> None:
-    """Print the leaderboards of a game, or of every game with rated matches: one for each pool."""
+def leaderboard(where: str, game: str | None, season: str | None, *, to_json: bool) -> None:
+    """Print the leaderboards of a game, or of every game with rated matches: one for each pool.
+
+    Those of an earlier season, where one is named.
+    """
     if game is not None:
         game_class(game)
     with closing(Store.open(where, create=False)) as store:
-        boards = [(pool, store.leaderboard(pool)) for pool in store.pools(game)]
+        if season is None:
+            boards = [(pool, store.leaderboard(pool)) for pool in store.pools(game)]
+        else:
+            boards = list(store.boards(season, game).items())
     if to_json:
         print_document([{"game": game_of(pool), "pool": pool, "rows": rows} for pool, rows in boards])
     elif not boards:
-        print("no rated matches yet")
+        print("no rated matches yet" if season is None else f"no rated matches in season {season}")
     else:
         print("\n\n".join(_board(pool, rows) for pool, rows in boards))
 

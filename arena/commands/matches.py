@@ -41,4 +41,5 @@ def _match(result: Result) -> tuple[object, ...]:
     names = ranked[0].bot
     for better, worse in itertools.pairwise(ranked):
         names += (" = " if better.rank == worse.rank else " > ") + worse.bot
-    return result.match, result.game, names, result.reason, result.plies, result.finished[5:16].replace("T", " ")
+    reason = result.reason if result.annulled is None else f"{result.reason}, annulled"
+    return result.match, result.game, names, reason, result.plies, result.finished[5:16].replace("T", " ")

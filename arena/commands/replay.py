@@ -37,10 +37,9 @@ SUFFIXES = (".jsonl", ".jsonl.gz", *MADE_OF_RECORDS)
 
 def load(target: str, database: str) -> tuple[str, bytes]:
     """A record's name and bytes: a file if it looks like one, otherwise a match id of the store. Raises `Fault`."""
-    path = Path(target)
-    if path.is_file() or "/" in target or target.endswith(SUFFIXES):
+    if _is_file(target):
         try:
-            with path.open("rb") as file:
+            with Path(target).open("rb") as file:
                 return target, file.read(MOST_BYTES + 1)  # of more it is refused
         except OSError as exc:
             raise ArenaFault(f"{target} can't be read: {exc.strerror}") from exc
@@ -49,6 +48,18 @@ def load(target: str, database: str) -> tuple[str, bytes]:
     if body is None:
         raise UsageFault(f"there is no match {target!r} in {database}: `arena matches` lists those there are")
     return target, body
+
+
+def _is_file(target: str) -> bool:
+    return Path(target).is_file() or "/" in target or target.endswith(SUFFIXES)
+
+
+def _annulled(name: str, database: str) -> str | None:
+    """The pool in which a stored match was rated until that was annulled; None for any other, and for files."""
+    if _is_file(name):
+        return None
+    with closing(Store.open(database, create=False)) as store:
+        return store.annulled(name)
 
 
 def read(name: str, body: bytes) -> Record:
@@ -154,8 +165,9 @@ def show(
         stepping.check(step=step, play=play, others=boards or to_json)
     name, body = load(target, database)
     record = read(name, body)
+    annulled = _annulled(name, database)
     if to_json:
-        print_line(_whole(record, value))
+        print_line(replace(_whole(record, value), annulled=annulled))
         return
     luck = None
     with suppress(BadRecord):  # which is told where what is wrong would be shown
@@ -163,13 +175,15 @@ def show(
     if step or play is not None:
         stepping.step(record, _end(record, luck), by_move(luck), play)
     else:
-        _print(record, boards, luck)
+        _print(record, boards, luck, annulled)
 
 
-def _print(record: Record, boards: bool, luck: Luck | None) -> None:
+def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None) -> None:
     console = Console(width=columns(), highlight=False)
     for text in _opening(record.header, rated=record.footer.ratings is not None):
         say(console, text)
+    if annulled is not None:
+        say(console, f"annulled: it counts for no rating, though it was rated in {annulled}")
     told: list[Told] = []
     gave = by_move(luck)
     for line, course in replay(record):

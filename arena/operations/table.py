@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.operations import bots, connections
+from arena.operations import bots, connections, ladder
 from arena.operator.requests import Handler, table
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
 
-_MODULES = (connections, bots)
+_MODULES = (connections, bots, ladder)
 
 
 def operations(arena: Arena) -> dict[str, Handler]:

@@ -23,7 +23,8 @@ class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):
 class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A finished match. `start` is the state before its first event; `fault` says what is wrong with the record.
 
-    `luck` is there where it was asked for and dice are thrown.
+    `luck` is there where it was asked for and dice are thrown; `annulled` is the pool in which a match was rated until
+    the operator annulled it.
     """
 
     header: Header
@@ -32,6 +33,7 @@ class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
     strikes: list[Strike]
     footer: Footer
     luck: Luck | None = None
+    annulled: str | None = None
     fault: str | None = None
 
 

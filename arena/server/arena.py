@@ -141,6 +141,13 @@ class Arena:
             await self._eligibility.look_up(bot)
         self.lobby.seeks.again()
 
+    async def ratings_changed(self, pools: Iterable[str]) -> None:
+        """Know the ratings of bots anew, and publish the leaderboards of these pools. Raises `StoreFailed`."""
+        await self._ratings.renew()
+        if self._reporter is not None:
+            for pool in pools:
+                self._reporter.rated(pool)
+
     def restore(self) -> asyncio.Task[int]:
         """Go on with the matches of the journal: how many there are. Until all are back no `hello` is answered."""
         self._handshake.hold()

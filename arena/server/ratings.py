@@ -39,6 +39,15 @@ class KnownRatings:
             self._put(bot, pool, standing.mu, standing.sigma)
         await self._eligibility.look_up(bot)
 
+    async def renew(self) -> None:
+        """Read all ratings again that are known, as the store computed them anew. Raises `StoreFailed`."""
+        for bot in {bot for bot, _ in self._known}:
+            standings = await self._archive.ask(self._archive.store.standings, bot)
+            for place in [place for place in self._known if place[0] == bot]:
+                del self._known[place]
+            for pool, standing in standings.items():
+                self._put(bot, pool, standing.mu, standing.sigma)
+
     def learn(self, result: Result, ratings: Ratings) -> None:
         """Know what a match changed."""
         self._eligibility.learn(result)

@@ -121,8 +121,8 @@ def _newest(connection: Connection, query: str, given: dict[str, Any], fitting: 
 
 def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any] | None:
     """What the statements are given; None where nothing fits, as a bot is unknown."""
-    since = _EVER[0] if wanted.since is None else _time(wanted.since, "since", days=0)
-    until = _EVER[1] if wanted.until is None else _time(wanted.until, "until", days=1)
+    since = _EVER[0] if wanted.since is None else moment_of(wanted.since, "since", days=0)
+    until = _EVER[1] if wanted.until is None else moment_of(wanted.until, "until", days=1)
     least, last, early, late = connection.execute(_BOUNDS, {"since": since, "until": until}).one()
     given = {
         **{name: getattr(wanted, name) for name in ("game", "pool", "reason", "outcome")},
@@ -176,8 +176,8 @@ def _index(wanted: Search) -> tuple[_Index, str]:
     return index, further
 
 
-def _time(said: str, name: str, *, days: int) -> str:
-    """A time as results have it; of a day its beginning, or that of the day so many later."""
+def moment_of(said: str, name: str, *, days: int) -> str:
+    """A time as results have it; of a day its beginning, or that of the day so many later. Raises `UsageFault`."""
     try:
         if len(said) == len("2026-01-31"):
             return (date.fromisoformat(said) + timedelta(days=days)).isoformat()

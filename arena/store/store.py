@@ -331,6 +331,11 @@ class Store:
         with self._writing() as connection:
             return annulling.annul(connection, ids, bot, since, undo=undo)
 
+    def annulled(self, match: str) -> str | None:
+        """The pool in which a match was rated, until that was annulled; None for any other."""
+        with self._reading() as connection:
+            return connection.execute(select(matches.c.annulled).where(matches.c.id == match)).scalar()
+
     def start_season(self, name: str) -> None:
         """Begin ratings anew. Raises `UsageFault` for a name that is none, or was a season's."""
         with self._writing() as connection:

@@ -28,6 +28,13 @@ def test_a_bot_without_matches_enough_is_marked(visitor: Visitor) -> None:
     assert '<span class="badge">few</span> 1' in visitor.get("/").text
 
 
+def test_where_a_season_has_begun_there_are_no_ratings_yet(visitor: Visitor) -> None:
+    season(visitor.store)
+    visitor.store.start_season("autumn")
+    page = visitor.get("/leaderboard/nim/classic").text
+    assert (bots(page), "No rated match of nim/classic in this season yet" in page) == ([], True)
+
+
 def test_any_column_sorts_both_ways(visitor: Visitor) -> None:
     season(visitor.store)
     assert bots(visitor.get("/?sort=bot&order=asc").text) == ["ann", "bob", "cid", "dan"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import sqlite3
 from collections.abc import Callable
@@ -27,6 +28,16 @@ def test_a_page_says_without_scripts_who_played_and_how_it_ended(visitor: Visito
     for said in ("perfect won after 3 plies: ann resigned", "nim/classic", "25.0 ± 25.0", "60 s + 0.5 s", match):
         assert said in told.text
     assert "data-stored data-graded" in told.text
+
+
+def test_a_match_that_was_annulled_is_marked_on_its_page_among_others_and_in_the_api(visitor: Visitor) -> None:
+    match = Library(visitor.store).play("nim", [PERFECT, ANN])
+    assert "annulled" not in visitor.get("/matches").text + visitor.get(f"/matches/{match}").text
+    visitor.store.annul([match])
+    assert "rated in nim/classic until the operator annulled it" in visitor.get(f"/matches/{match}").text
+    assert '<span class="badge">annulled</span>' in visitor.get("/matches").text
+    for address in (f"/api/v1/matches/{match}", f"/api/v1/matches/{match}/result"):
+        assert json.loads(visitor.get(address).text)["annulled"] == "nim/classic"
 
 
 def test_no_module_has_to_wait_until_another_names_it(visitor: Visitor) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from arena.replay import document as documents
 from arena.replay import grading
 from arena.replay.document import Document
@@ -39,7 +41,9 @@ def _record(asked: Inquiry[Query]) -> bytes:
 
 def match(asked: Inquiry[Query]) -> Document:
     """A match with the state after every event, as `arena replay show --json` has it, without luck."""
-    return documents.document(reading.read(_record(asked), asked.path["match"]))
+    stored = result(asked)
+    document = documents.document(reading.read(_record(asked), stored.match))
+    return replace(document, annulled=stored.annulled)
 
 
 def grades(asked: Inquiry[Query]) -> Grades:

@@ -1,0 +1,132 @@
+"""The words of who runs an arena: `arena bot`, `match`, `season` and `db`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from arena.cli.words import Data, Database, Json, database_of, group
+
+bot_app = group("bot", "Register bots and their tokens.")
+match_app = group("match", "Decide which matches count.")
+season_app = group("season", "Begin ratings anew.")
+db_app = group("db", "Look after the database.")
+GROUPS = (bot_app, match_app, season_app, db_app)
+
+BotName = Annotated[str, typer.Argument(metavar="NAME")]
+BotNames = Annotated[list[str], typer.Argument(metavar="NAME...")]
+
+
+@bot_app.command("add")
+def bot_add(name: BotName, db: Database = None, data: Data = None) -> None:
+    """Register a bot and print its token, this once."""
+    from arena.commands.bots import add_bot
+
+    add_bot(database_of(db, data), name)
+
+
+@bot_app.command("list")
+def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """The bots known, whether they have a token, and who is on line."""
+    from arena.commands.bots import list_bots
+    from arena.commands.config import data_folder
+
+    list_bots(database_of(db, data), data_folder(data), to_json=to_json)
+
+
+@bot_app.command("rotate")
+def bot_rotate(name: BotName, db: Database = None, data: Data = None) -> None:
+    """Give a bot a new token and print it, this once; a connection with the old one ends."""
+    from arena.commands.bots import rotate_bot
+    from arena.commands.config import data_folder
+
+    rotate_bot(database_of(db, data), data_folder(data), name)
+
+
+@bot_app.command("revoke")
+def bot_revoke(names: BotNames, db: Database = None, data: Data = None) -> None:
+    """Let bots in no more, until rotate, and end their connections."""
+    from arena.commands.bots import revoke_bots
+    from arena.commands.config import data_folder
+
+    revoke_bots(database_of(db, data), data_folder(data), names)
+
+
+@bot_app.command("approve")
+def bot_approve(
+    names: BotNames,
+    off: Annotated[bool, typer.Option("--off", help="Take it back.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Approve bots, whose matches are rated under --rated approved."""
+    from arena.commands.bots import approve_bots
+    from arena.commands.config import data_folder
+
+    approve_bots(database_of(db, data), data_folder(data), names, approved=not off)
+
+
+@db_app.command("upgrade")
+def db_upgrade(db: Database = None, data: Data = None) -> None:
+    """Bring the schema up to date."""
+    from arena.commands.config import data_folder
+    from arena.commands.db import upgrade
+
+    upgrade(database_of(db, data), data_folder(data))
+
+
+@db_app.command("rebuild-ratings")
+def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
+    """Compute all ratings again from the results."""
+    from arena.commands.config import data_folder
+    from arena.commands.db import rebuild_ratings
+
+    rebuild_ratings(database_of(db, data), data_folder(data))
+
+
+@db_app.command("check")
+def db_check(
+    quick: Annotated[bool, typer.Option("--quick", help="Referee no match again.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Whether all adds up: the file, its rows, every result with its record, the ratings."""
+    from arena.commands.db import check
+
+    check(database_of(db, data), quick=quick)
+
+
+@match_app.command("annul")
+def match_annul(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...")] = None,
+    bot: Annotated[str | None, typer.Option(metavar="NAME", help="All of this bot's.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Of those, such as ended since: 2026-01-31.")
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Have them count again.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Have matches count for no rating; they are kept, and marked."""
+    from arena.commands.annul import annul
+    from arena.commands.config import data_folder
+
+    annul(database_of(db, data), data_folder(data), ids or (), bot, since, undo=undo)
+
+
+@season_app.command("start")
+def season_start(name: Annotated[str, typer.Argument(metavar="NAME")], db: Database = None, data: Data = None) -> None:
+    """Begin ratings anew; earlier ladders, records and tokens stay."""
+    from arena.commands.config import data_folder
+    from arena.commands.seasons import start_season
+
+    start_season(database_of(db, data), data_folder(data), name)
+
+
+@season_app.command("list")
+def season_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """The seasons there were; the last one goes on."""
+    from arena.commands.seasons import list_seasons
+
+    list_seasons(database_of(db, data), to_json=to_json)

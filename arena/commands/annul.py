@@ -1,0 +1,37 @@
+"""`arena match annul`: matches that shall count for no rating."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from arena.commands.asking import by_server_or_alone
+from arena.commands.tables import counted
+from arena.operations.ladder import Annul
+from arena.store.annulling import Annulment
+from arena.store.searching import moment_of
+from protocol.errors import UsageFault
+
+
+def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: str | None, *, undo: bool) -> None:
+    """Annul matches, or all of a bot's, or take that back; the others are rated as if they had not been."""
+    if not ids and bot is None:
+        raise UsageFault("name the matches, as `arena matches` lists them, or a bot with --bot")
+    if since is not None and bot is None:
+        raise UsageFault("--since goes with --bot: the matches of that bot that ended since then")
+    request = Annul(
+        ids=list(ids), bot=bot, since=None if since is None else moment_of(since, "--since", days=0), undo=undo
+    )
+    done = by_server_or_alone(
+        where,
+        data,
+        request,
+        Annulment,
+        lambda store: store.annul(request.ids, bot, request.since, undo=undo),
+    )
+    what = "counts again" if undo else "annulled"
+    many = "count again" if undo else "annulled"
+    if done.matches:
+        print(f"{counted(done.matches, f'match {what}', f'matches {many}')}, and {', '.join(done.pools)} rated anew")
+    else:
+        print("nothing to do: " + ("none of them is annulled" if undo else "no rated match is left of them"))

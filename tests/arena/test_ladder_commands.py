@@ -1,0 +1,144 @@
+"""`arena match annul` and `arena season`, with a server running and without."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.network.gate import Access
+from arena.operations.ladder import Annul, StartSeason
+from arena.operations.table import operations
+from arena.operator.client import connected
+from arena.store.annulling import Annulment
+from arena.store.lock import lock
+from arena.store.store import Store
+from commands import Done, call
+from library import ANN, BOB, Library
+from processes import run, serving
+from protocol.errors import UsageFault
+
+TOKEN = "secret"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder with three rated matches of Nim, and one that is not."""
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        library = Library(store)
+        for name in ("one", "two", "three"):
+            library.play("nim", [ANN, BOB], match=name)
+        library.play("nim", [ANN, BOB], match="friendly", rated=False)
+    return tmp_path
+
+
+def arena(data: Path, *words: str) -> Done:
+    return call("arena", *words, "--data", str(data))
+
+
+def boards(data: Path, *words: str) -> Any:
+    return json.loads(arena(data, "leaderboard", "--json", *words).out)
+
+
+def test_a_match_is_annulled_marked_everywhere_and_taken_back(data: Path) -> None:
+    before = boards(data)
+    done = arena(data, "match", "annul", "two")
+    assert (done.code, done.out) == (0, "1 match annulled, and nim/classic rated anew\n")
+    assert [row["played"] for row in boards(data)[0]["rows"]] == [2, 2]
+    line = next(line for line in arena(data, "matches").out.splitlines() if line.startswith("two "))
+    assert ", annulled " in line
+    assert {one["match"]: one["annulled"] for one in json.loads(arena(data, "matches", "--json").out)} == {
+        **dict.fromkeys(("one", "three", "friendly")),
+        "two": "nim/classic",
+    }
+    shown = arena(data, "replay", "show", "two").out
+    assert "\nannulled: it counts for no rating, though it was rated in nim/classic\n" in shown
+    assert json.loads(arena(data, "replay", "show", "two", "--json").out)["annulled"] == "nim/classic"
+    assert "annulled" not in arena(data, "replay", "show", "one").out
+    assert arena(data, "db", "check").code == 0
+    assert arena(data, "match", "annul", "two").out == "nothing to do: no rated match is left of them\n"
+    done = arena(data, "match", "annul", "--undo", "--bot", "ann", "--since", "2026-01-01")
+    assert done.out == "1 match counts again, and nim/classic rated anew\n"
+    assert boards(data) == before
+    assert arena(data, "db", "check").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "name the matches, as `arena matches` lists them, or a bot with --bot"),
+        (["one", "nine"], "there is no match 'nine': `arena matches` lists those there are"),
+        (["friendly"], "not rated, so there is nothing to annul: friendly"),
+        (["--bot", "eve"], "there is no bot called eve: `arena bot list` names them"),
+        (["one", "--since", "2026-01-01"], "--since goes with --bot: the matches of that bot that ended since then"),
+        (["--bot", "ann", "--since", "May"], "--since is 'May': it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z"),
+    ],
+)
+def test_what_cannot_be_annulled_is_said_in_a_line(data: Path, words: list[str], says: str) -> None:
+    before = boards(data)
+    done = arena(data, "match", "annul", *words)
+    assert (done.code, done.out, done.err) == (2, "", f"arena: {says}\n")
+    assert boards(data) == before
+
+
+def test_with_a_season_the_ladder_begins_anew_and_the_one_before_can_be_shown(data: Path) -> None:
+    before = boards(data)
+    done = arena(data, "season", "start", "autumn")
+    assert (done.code, done.out[:23]) == (0, "season autumn has begun")
+    assert arena(data, "leaderboard").out == "no rated matches yet\n"
+    assert boards(data, "--season", "first") == before
+    assert arena(data, "leaderboard", "--season", "autumn").out == "no rated matches in season autumn\n"
+    lines = arena(data, "season", "list").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["season", "first", "autumn"]
+    assert [one["matches"] for one in json.loads(arena(data, "season", "list", "--json").out)] == [4, 0]
+    done = arena(data, "leaderboard", "--season", "spring")
+    assert (done.code, done.err) == (2, "arena: there is no season 'spring': one of first, autumn\n")
+    assert arena(data, "db", "check").code == 0
+
+
+def test_beside_a_tournament_the_ladder_is_left_alone(data: Path) -> None:
+    with lock(data):
+        for words in (["match", "annul", "one"], ["season", "start", "autumn"]):
+            done = arena(data, *words)
+            assert (done.code, "is in use by process" in done.err) == (1, True)
+    assert [row["played"] for row in boards(data)[0]["rows"]] == [3, 3]
+
+
+async def test_a_running_server_knows_the_ratings_anew_while_bots_play_on(serve: Any) -> None:
+    served = await serve(access=Access(operator=TOKEN), operations=operations)
+    first, second, start = await served.begun()
+    end, _ = await _played(first, second)
+    for client in (first, second):
+        await client.send(type="seek", id="s2", game="nim")
+    starts = [await client.expect("start") for client in (first, second)]
+    assert all(seat["sigma"] < 8 for seat in starts[0]["seats"])
+    async with connected(f"ws://127.0.0.1:{served.port}", TOKEN) as operator:
+        done = await operator.ask(Annul(ids=[start["match"]]), Annulment)
+        assert done == Annulment(matches=1, pools=["nim/classic"])
+        with pytest.raises(UsageFault, match="there is no match 'nine'"):
+            await operator.ask(Annul(ids=["nine"]), Annulment)
+        for client in (first, second):
+            await client.ready(starts[0])
+        end, _ = await _played(first, second)
+        assert all(seat["mu_before"] == 25.0 for seat in end["seats"])
+        await operator.ask(StartSeason(name="autumn"), type(None))
+    for client in (first, second):
+        await client.send(type="seek", id="s3", game="nim")
+    assert all(seat["mu"] == 25.0 for seat in (await first.expect("start"))["seats"])
+    assert served.store.check() == []
+
+
+async def _played(*clients: Any) -> list[Any]:
+    return await asyncio.gather(*(client.play() for client in clients))
+
+
+async def test_the_command_asks_the_server_that_runs(data: Path) -> None:
+    async with serving(data):
+        code, out, err = await run("arena", "match", "annul", "one", "--data", str(data), folder=data)
+        assert (code, out, err) == (0, "1 match annulled, and nim/classic rated anew\n", "")
+        code, _, err = await run("arena", "match", "annul", "nine", "--data", str(data), folder=data)
+        assert (code, err) == (2, "arena: there is no match 'nine': `arena matches` lists those there are\n")
