@@ -116,9 +116,11 @@ def _unseek(lobby: Lobby, session: Session, message: Unseek) -> None:
 
 def _ready(lobby: Lobby, session: Session, message: Ready) -> None:
     """A seat is ready."""
-    _player(session)
-    place = lobby.seat(session, message.match)
+    place = lobby.seat(session, message.match) if session.bot is not None else None
     if place is None:
+        if lobby.runner(message.match) is not None:
+            raise Unavailable(f"ready: you have no seat in {message.match!r}: the start of who watches needs no answer")
+        _player(session)
         raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")
     runner, seat = place
     lobby.ready(session.key)

@@ -37,6 +37,10 @@ TRY_AGAIN = 1.0
 """Seconds until what could not be recorded is tried again."""
 ANEW = 1.0
 """Seconds for which a watcher that asks again is told nothing new, and newcomers see the clocks as they were."""
+WATCHED = (
+    "watch: you watch this match already: its start without a seat is the answer, which needs none, and its turns come "
+    "by themselves"
+)
 
 log = logging.getLogger("arena.server.runner")
 
@@ -69,6 +73,7 @@ class Runner:
         """What newcomers are shown, made for the first of them, and when."""
         self._viewed = 0.0
         self._viewers: dict[Peer, float] = {}
+        self._taught: set[Peer] = set()
         self._finish = finish
         self._release = release
         self._held = held
@@ -148,6 +153,7 @@ class Runner:
             return
         now = self._loop.time()
         if now - self._viewers.get(peer, -ANEW) < ANEW:
+            self._teach(peer)
             return
         self._viewers[peer] = now
         self._audience.watch(peer)
@@ -158,6 +164,12 @@ class Runner:
             self._viewed = now
         peer.show(self._view)
 
+    def _teach(self, peer: Peer) -> None:
+        """Tell a watcher once why it hears nothing new: most who ask again at once take `start` for a question."""
+        if peer not in self._taught:
+            self._taught.add(peer)
+            peer.send(Error(code=UNAVAILABLE, message=WATCHED, ref=self.id))
+
     def report_to(self, report: Report) -> None:
         """Tell a reporter everything from now on, at once; what it missed is not told."""
         self._audience.report_to(report)
@@ -167,6 +179,7 @@ class Runner:
         """Tell a watcher of turns no more."""
         self._audience.unwatch(peer)
         self._viewers.pop(peer, None)
+        self._taught.discard(peer)
         if self._hold is not None:
             self._hold.watchers.pop(peer, None)
         self._match.watch(wanted=self._audience.wants_turns)

@@ -9,6 +9,7 @@ import pytest
 
 from arena.replay.verify import verify
 from arena.server import seeking
+from arena.server.runner import WATCHED
 from arena.store.finishing import Finished
 from referee import reading
 from referee.result import Result, SeatResult
@@ -166,6 +167,21 @@ async def test_a_watcher_sees_start_turns_and_end_but_no_legal_moves(serve: Any)
     assert [turn["ply"] for turn in turns] == list(range(end["ply"]))
     assert not any("legal" in turn for turn in turns)
     assert [event["ply"] for turn in turns for event in turn["events"]] == list(range(end["ply"] - 1))
+
+
+@pytest.mark.parametrize("bot", [None, "cas"])
+async def test_a_client_that_answers_all_it_watches_is_taught_and_not_shut_out(serve: Any, bot: str | None) -> None:
+    served = await serve()
+    _, _, start, _ = await served.pair()
+    naive = await (served.connect() if bot is None else served.enter(bot))
+    if bot is None:
+        await naive.send(type="hello")
+    match = start["match"]
+    for _ in range(25):
+        await naive.send(type="watch", match=match)
+        await naive.send(type="ready", match=match)
+    said = {(await naive.expect("error"))["message"] for _ in range(26)}
+    assert said == {WATCHED, f"ready: you have no seat in '{match}': the start of who watches needs no answer"}
 
 
 async def test_a_watcher_of_everything_hears_starts_and_ends_only(serve: Any) -> None:
