@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -83,6 +84,14 @@ def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
     from arena.commands.db import rebuild_ratings
 
     rebuild_ratings(database_of(db, data), data_folder(data))
+
+
+@db_app.command("backup")
+def db_backup(to: Annotated[Path, typer.Argument(metavar="FILE")], db: Database = None, data: Data = None) -> None:
+    """Copy the database to a new file, also while a server runs."""
+    from arena.commands.db import backup
+
+    backup(database_of(db, data), to)
 
 
 @db_app.command("check")

@@ -15,6 +15,8 @@ from arena.commands.asking import alone
 from arena.commands.tables import counted
 from arena.replay.agreement import differences
 from arena.replay.verify import verify
+from arena.store import database
+from arena.store.backup import back_up
 from arena.store.luck import MatchLuck
 from arena.store.store import Store
 from arena.store.store import upgrade as upgrade_file
@@ -47,6 +49,12 @@ def rebuild_ratings(where: str, data: Path) -> None:
     with alone(where, data), closing(Store.open(where, create=False)) as store:
         count = store.rebuild_ratings()
     print(f"ratings computed again from the results: {count} rows were different")
+
+
+def backup(where: str, to: Path) -> None:
+    """Copy the database, whoever uses it meanwhile."""
+    matches = back_up(database.file_of(where), to)
+    print(f"{to}: the whole database, with {counted(matches, 'match', 'matches')}; it was read again, and is sound")
 
 
 def check(where: str, *, quick: bool = False) -> None:

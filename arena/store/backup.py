@@ -1,0 +1,60 @@
+"""A database copied while others use it: the copy is a single file, whole and looked at, or there is none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+
+from arena.store import database
+from arena.store.database import StoreFailed
+from arena.store.private import FILE
+from machine.writing import in_place_of
+from protocol.errors import ArenaFault, UsageFault
+
+
+def back_up(source: Path, to: Path) -> int:
+    """Copy an arena's database to a new file, for its owner's eyes only; how many matches are in the copy.
+
+    Raises `UsageFault` where there is a file already, else `NoDatabase`, `ForeignDatabase`, `WrongSchema`,
+    `StoreFailed` or `ArenaFault`.
+    """
+    database.check_current(source, database.reading)
+    if to.exists():
+        raise UsageFault(f"{to} is there already, and nothing is written over: choose another name")
+    try:
+        with in_place_of(to) as part:
+            part.unlink(missing_ok=True)  # of a backup that was cut off
+            part.touch(mode=FILE, exist_ok=False)
+            matches = _copy(source, part)
+            _sync(part)
+        _sync(to.parent)
+    except sqlite3.Error as exc:
+        raise StoreFailed(f"{to} can't be written: {exc}") from exc
+    except OSError as exc:
+        raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
+    return matches
+
+
+def _copy(source: Path, part: Path) -> int:
+    with (
+        contextlib.closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as original,
+        contextlib.closing(sqlite3.connect(part, isolation_level=None)) as copy,
+    ):
+        original.execute(f"PRAGMA busy_timeout = {database.BUSY_MS}")
+        original.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")  # no log beside it: one file is all there is to keep
+        found = [row[0] for row in copy.execute("PRAGMA integrity_check")]
+        if found != ["ok"]:
+            raise StoreFailed(f"the copy of {source} is damaged, and was not kept: {found[0]}")
+        return int(copy.execute("SELECT count(*) FROM matches").fetchone()[0])
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or what a folder names, on disk."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,112 @@
+"""`arena db backup`: a whole copy while a server writes, or none; and an arena restored or moved elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import stat
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from arena.store.store import Store
+from commands import Done, call
+from processes import run, serving
+from seasons import finish, result, season
+
+
+def back_up(data: Path, to: Path) -> Done:
+    return call("arena", "db", "backup", str(to), "--data", str(data))
+
+
+def filled(data: Path) -> Path:
+    with closing(Store.open(data / "arena.db")) as store:
+        season(store)
+    return data
+
+
+def test_a_copy_is_a_file_of_its_own_for_its_owner_alone(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:  # in use, with a log beside it
+        season(store)
+        to = tmp_path / "copy.db"
+        done = back_up(tmp_path, to)
+        assert (done.code, done.err) == (0, "")
+        assert done.out == f"{to}: the whole database, with 30 matches; it was read again, and is sound\n"
+        assert stat.S_IMODE(to.stat().st_mode) == 0o600
+        assert not list(tmp_path.glob("copy.db?*"))
+        finish(store, result("later"))
+        board = store.leaderboard("tictactoe/classic")
+    with closing(Store.open(to)) as copy:
+        assert len(copy.matches()) == 30
+        assert copy.leaderboard("tictactoe/classic") == board
+        assert copy.check() == []
+
+
+def test_what_is_there_is_not_written_over_and_nothing_half_is_left(tmp_path: Path) -> None:
+    data = filled(tmp_path / "data")
+    (tmp_path / "there.db").write_text("mine")
+    (tmp_path / "file").touch()
+    (tmp_path / "copy.db.part").write_text("of a backup that was cut off")
+    for to, code, says in (
+        ("there.db", 2, "there.db is there already, and nothing is written over: choose another name"),
+        ("none/copy.db", 1, "none/copy.db can't be written: No such file or directory"),
+        ("file/copy.db", 1, "file/copy.db can't be written: Not a directory"),
+    ):
+        done = back_up(data, tmp_path / to)
+        assert (done.code, done.out, done.err) == (code, "", f"arena: {tmp_path}/{says}\n")
+    assert (tmp_path / "there.db").read_text() == "mine"
+    done = back_up(tmp_path / "nowhere", tmp_path / "copy.db")
+    assert (done.code, "no arena data in" in done.err) == (1, True)
+    assert not (tmp_path / "copy.db").exists()
+    assert back_up(data, tmp_path / "copy.db").code == 0
+
+
+def test_a_damaged_database_is_not_taken_for_a_backup(tmp_path: Path) -> None:
+    data = filled(tmp_path / "data")
+    with (data / "arena.db").open("r+b") as file:
+        file.seek(5 * 4096)
+        file.write(b"\xff" * 4096)
+    done = back_up(data, tmp_path / "copy.db")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert not list(tmp_path.glob("copy.db*"))
+
+
+async def test_an_arena_is_restored_from_a_copy_made_while_it_ran_and_knows_its_bots(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    house = ("--house", "random")
+    async with serving(first, *house) as served:
+        words = ("arena-bot", "run", "greedy", "--game", "nim", "--matches", "1", "--token", "t" * 20)
+        code, _, err = await run(*words, "--url", served.url, folder=tmp_path)
+        assert (code, err) == (0, "")
+        (second / "house").mkdir(parents=True)
+        code, _, err = await run("arena", "db", "backup", str(second / "arena.db"), "--data", str(first), folder=first)
+        assert (code, err) == (0, "")
+        shutil.copy(first / "house" / "tokens.json", second / "house")
+        shutil.copy(first / "operator.json", second)
+    async with serving(second, *house) as served:
+        code, out, err = await run(*words, "--url", served.url, folder=tmp_path)
+        assert (code, out.count("greedy: won") + out.count("greedy: lost"), err) == (0, 1, "")
+        code, out, _ = await run("arena", "bot", "list", "--json", "--data", str(second), folder=second)
+        assert {bot["bot"]: bot["online"] is not None for bot in json.loads(out)} == {"greedy": False, "random": True}
+    assert (
+        json.loads((second / "operator.json").read_text())["token"]
+        == (json.loads((first / "operator.json").read_text())["token"])
+    )
+    code, out, _ = await run("arena", "db", "check", "--data", str(second), folder=second)
+    assert code == 0
+
+
+async def test_a_match_under_way_goes_on_where_the_whole_folder_was_moved_to(serve: Any, tmp_path: Path) -> None:
+    served = await serve()
+    first, _, start = await served.begun()
+    await first.expect("turn")
+    await served.stop()
+    served.data = served.data.rename(tmp_path / "elsewhere")
+    await served.start()
+    back = [await served.enter(player["bot"]) for player in start["seats"]]
+    turn = await back[0].expect("turn")
+    await back[0].send(type="move", match=turn["match"], ply=0, move=turn["legal"][0])
+    ends = await asyncio.gather(*(client.play() for client in back))
+    assert ends[0]["match"] == start["match"]
+    assert served.store.check() == []
