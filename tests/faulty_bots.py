@@ -143,6 +143,15 @@ class Halting(Steady):
             os.close(os.open(os.environ["ARENA_HALTED"], os.O_WRONLY))
 
 
+class PausingOnce(Steady):
+    """Never moves at its first turn; started again, it plays."""
+
+    def turn(self, turn: dict[str, Any]) -> None:
+        if first_time():
+            signal.pause()
+        super().turn(turn)
+
+
 class Vanishing(Steady):
     """Leaves at its first turn, while its process goes on."""
 

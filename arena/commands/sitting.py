@@ -6,7 +6,7 @@ import logging
 import os
 import secrets
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from arena.ratings.pairing import Pairing
 from arena.store.store import Store
 from arena.tournament.plan import Plan
 from arena.tournament.playing import play
-from arena.tournament.storing import store_all
+from arena.tournament.storing import held_by, hold_all, store_all
 from arena.tournament.terms import MatchReport, Terms
 from machine.crew.cluster import cluster
 from machine.crew.workers import Crew, processes
@@ -38,13 +38,30 @@ class Sitting(NamedTuple):
         """What is played."""
         return self.terms.plan
 
-    def play(self, matches: Sequence[Pairing]) -> Iterator[Sequence[MatchReport]]:
-        """The matches, in the order given; stop whenever you like. Raises `ArenaFault`."""
-        return play(self.terms, matches, self.crew)
+    def play(
+        self, matches: Sequence[Pairing], hold: Callable[[Sequence[MatchReport]], object]
+    ) -> Iterator[Sequence[MatchReport]]:
+        """The matches, in the order given; stop whenever you like. Raises `ArenaFault`.
+
+        `hold` is given those that come in before their turn.
+        """
+        return play(self.terms, matches, self.crew, self.held(), hold)
+
+    def held(self) -> list[MatchReport]:
+        """The matches that are stored and wait for their turn to be rated."""
+        return held_by(self.store, self.plan.id)
+
+    def hold(self, reports: Sequence[MatchReport], console: Console) -> None:
+        """Store matches before their turn, and tell what happened in them."""
+        hold_all(self.store, reports)
+        self._tell(reports, console)
 
     def keep(self, reports: Sequence[MatchReport], console: Console) -> None:
         """Store and rate matches, in this order, and tell what happened in them."""
         store_all(self.store, reports)
+        self._tell(reports, console)
+
+    def _tell(self, reports: Sequence[MatchReport], console: Console) -> None:
         for note in (note for report in reports for note in report.notes):
             console.print(note, markup=False, highlight=False, soft_wrap=True)
 

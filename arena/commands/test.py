@@ -47,12 +47,12 @@ def _stored(store: Store, plan: Plan) -> Iterable[Sample]:
 
 
 def _play(seated: Sitting, evidence: Evidence) -> None:
-    """Play on until it is decided, or all is played. What was played beyond the deciding match is not stored."""
+    """Play on until it is decided, or all is played. What was played beyond the deciding match counts for nothing."""
     missing = seated.plan.schedule(())[len(evidence.matches) :]
     display = Display(seated.plan, evidence)
     try:
         with display:
-            for reports in seated.play(missing):
+            for reports in seated.play(missing, lambda early: seated.hold(early, display.console)):
                 seated.keep(_take(evidence, reports), display.console)
                 display.look()
                 if evidence.verdict is not None:

@@ -16,6 +16,7 @@ from arena.commands.tournament_report import Report
 from arena.ratings.pairing import Pairing
 from arena.tournament.luck import luck_by_match
 from arena.tournament.plan import Plan, place_of
+from arena.tournament.terms import MatchReport
 from measuring.values import names_of
 from referee.result import Result
 
@@ -36,34 +37,58 @@ def run(options: Options) -> None:
 def _play(seated: Sitting) -> list[Result]:
     plan, store = seated.plan, seated.store
     played = store.tournament_results(plan.id)
-    if played:
-        again = "" if len(played) < plan.count else ": another --seed or --data plays new ones"
-        before = f"{len(played)} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
-        print(f"arena: {before}", file=sys.stderr)
+    before = len(played) + len(seated.held())
+    if before:
+        again = "" if before < plan.count else ": another --seed or --data plays new ones"
+        said = f"{before} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
+        print(f"arena: {said}", file=sys.stderr)
     if len(played) < plan.count:
-        _play_missing(seated, played)
+        _Course(seated, played).play()
         store.finish_tournament(plan.id)
     return store.tournament_results(plan.id)
 
 
-def _play_missing(seated: Sitting, played: list[Result]) -> None:
-    plan, results = seated.plan, list(played)
-    console = Console(stderr=True)
-    progress, task = _progress(console, plan, len(played))
-    try:
-        with progress:
-            while missing := _missing(plan, results):
-                for reports in seated.play(missing):
-                    seated.keep(reports, console)
-                    results += [report.result for report in reports]
-                    progress.update(task, advance=len(reports), description=plan.rules.name)
-    except KeyboardInterrupt:
-        done = len(seated.store.tournament_results(plan.id))
-        print(
-            f"arena: stopped after {done} of {counted(plan.count, 'match', 'matches')}; the same command goes on",
-            file=sys.stderr,
-        )
-        raise
+class _Course:
+    """The missing matches of a tournament, played and stored, and how far that is."""
+
+    def __init__(self, seated: Sitting, played: Sequence[Result]) -> None:
+        self._seated = seated
+        self._results = list(played)
+        self._held = {place_of(report.result) for report in seated.held()}
+        """The places of matches that wait to be rated."""
+        self._console = Console(stderr=True)
+        self._progress, self._task = _progress(self._console, seated.plan, self._so_far)
+
+    @property
+    def _so_far(self) -> int:
+        return len(self._results) + len(self._held)
+
+    def play(self) -> None:
+        """Play on to the end."""
+        plan = self._seated.plan
+        try:
+            with self._progress:
+                while missing := _missing(plan, self._results):
+                    for reports in self._seated.play(missing, self._hold):
+                        self._keep(reports)
+        except KeyboardInterrupt:
+            matches = counted(plan.count, "match", "matches")
+            print(f"arena: stopped after {self._so_far} of {matches}; the same command goes on", file=sys.stderr)
+            raise
+
+    def _hold(self, reports: Sequence[MatchReport]) -> None:
+        self._seated.hold(reports, self._console)
+        self._held.update(place_of(report.result) for report in reports)
+        self._show()
+
+    def _keep(self, reports: Sequence[MatchReport]) -> None:
+        self._seated.keep(reports, self._console)
+        self._results += [report.result for report in reports]
+        self._held.difference_update(place_of(report.result) for report in reports)
+        self._show()
+
+    def _show(self) -> None:
+        self._progress.update(self._task, completed=self._so_far, description=self._seated.plan.rules.name)
 
 
 def _missing(plan: Plan, results: Sequence[Result]) -> list[Pairing]:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 
-from arena.store import audit, luck, reading
+from arena.store import audit, awaiting, luck, reading
 from arena.store.luck import MatchLuck
 from arena.store.schema import bots, matches, metadata, records, seasons, tournament_id, tournaments
 from protocol.digest import canonical
@@ -35,6 +35,7 @@ def complaints(connection: Connection, look: Look, progress: Callable[[int, int]
         ("the seasons", _seasons(connection)),
         ("the order of the matches", _numbers(connection)),
         ("the matches", _matches(connection, look, progress)),
+        ("the matches that wait to be rated", awaiting.complaints(connection, look)),
         ("the luck of the matches", luck.complaints(connection)),
         ("the ratings and summaries", audit.complaints(connection)),
     ):

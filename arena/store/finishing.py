@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
@@ -11,10 +11,10 @@ from sqlalchemy.dialects.sqlite import insert
 
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
-from arena.store import reading, summaries
+from arena.store import awaiting, reading, summaries
 from arena.store.browsing import group_of, outcome_of
 from arena.store.luck import MatchLuck
-from arena.store.schema import bots, matches, ratings, records, seats
+from arena.store.schema import bots, failures, matches, ratings, records, seats
 from machine.times import utc
 from protocol.digest import canonical
 from protocol.names import folded
@@ -22,11 +22,14 @@ from referee.result import Ratings, Result
 
 
 class Finished(NamedTuple):
-    """A result to be stored; `close` makes its record (gzip) once it is rated, `luck` is what is known of its luck."""
+    """A result to be stored; `close` makes its record (gzip) once it is rated, `luck` is what is known of its luck, and
+    `failures` says by seat why the programs of bots failed.
+    """
 
     result: Result
     close: Callable[[Ratings | None], bytes]
     luck: MatchLuck | None = None
+    failures: Mapping[int, str] = {}
 
 
 class Tally(NamedTuple):
@@ -46,6 +49,7 @@ class _Stored(NamedTuple):
     rated: Ratings | None
     record: bytes
     luck: MatchLuck | None
+    failures: Mapping[int, str]
     played: list[int | None]
 
 
@@ -75,7 +79,7 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
     before = dict(tallies)
     number = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
     stored: list[_Stored] = []
-    for at, (result, close, luck) in enumerate(batch):
+    for at, (result, close, luck, failed) in enumerate(batch):
         if result.match in known:
             continue
         ids = [rows[folded(seat.bot)] for seat in result.seats]
@@ -91,7 +95,7 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
         tallies.update(after.maps[0])
         number += 1
         played = [None if rated is None else tallies[bot, rated.pool].standing.matches for bot in ids]
-        stored.append(_Stored(number, result, rated, record, luck, played))
+        stored.append(_Stored(number, result, rated, record, luck, failed, played))
         known[result.match] = rated
     _insert(connection, stored, rows)
     put(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})
@@ -186,6 +190,13 @@ def _insert(connection: Connection, stored: Sequence[_Stored], rows: dict[str, i
     connection.execute(insert(matches), [_match_row(one) for one in stored])
     connection.execute(insert(seats), [row for one in stored for row in _seat_rows(one, rows)])
     connection.execute(insert(records), [{"match": one.number, "data": one.record} for one in stored])
+    failed = [
+        {"match": one.number, "seat": seat, "text": text} for one in stored for seat, text in one.failures.items()
+    ]
+    if failed:
+        connection.execute(insert(failures), failed)
+    if handed_in := [one.result.match for one in stored if one.result.tournament is not None]:
+        awaiting.rated(connection, handed_in)
     summaries.add(connection, stored[0].number, stored[-1].number)
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, func, select
 
 from arena.ratings import ladder
 from arena.store.database import StoreFailed
-from arena.store.schema import bots, matches, ratings, seats
+from arena.store.schema import bots, failures, matches, ratings, seats
 from protocol.names import folded
 from referee.result import Ratings, Result, SeatRating, SeatResult
 
@@ -155,6 +155,15 @@ def with_seats(
     for at, group in groupby(connection.execute(query), key=lambda row: row.number):
         rows = list(group)
         yield at, _result(rows), rows
+
+
+def failures_of(connection: Connection, tournament: str) -> dict[str, dict[int, str]]:
+    """Why the programs of bots failed in the matches of a tournament, by match and seat."""
+    query = select(matches.c.id, failures.c.seat, failures.c.text).join(failures, failures.c.match == matches.c.number)
+    found: dict[str, dict[int, str]] = {}
+    for match, seat, text in connection.execute(query.where(matches.c.tournament == tournament)):
+        found.setdefault(match, {})[seat] = text
+    return found
 
 
 def _result(rows: Sequence[Any]) -> Result:

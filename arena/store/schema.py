@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """The migrations, oldest first."""
 
 metadata = MetaData()
@@ -48,6 +48,8 @@ tournaments = Table(
     Column("seed", Text, nullable=False),
     Column("started", String(32), nullable=False),
     Column("finished", String(32)),
+    Column("stem", String(40), comment="what chance follows from, beside the seed; null: from the id"),
+    Column("prefix", String(40), comment="of the ids of its matches; null: the id"),
 )
 
 matches = Table(
@@ -137,6 +139,24 @@ seasons = Table(
     Column("key", String(32), nullable=False, unique=True, comment="the name in lower case"),
     Column("started", String(32), nullable=False),
     Column("first", Integer, nullable=False, comment="the number of its first match, from which ratings begin anew"),
+)
+
+awaiting = Table(
+    "awaiting",
+    metadata,
+    Column("match", String(40), primary_key=True, comment="its id"),
+    Column("tournament", String(40), nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False, comment="the match as it was handed in, msgpack"),
+    UniqueConstraint("tournament", "place", name="one_awaiting_a_place"),
+)
+
+failures = Table(
+    "failures",
+    metadata,
+    Column("match", ForeignKey("matches.number"), primary_key=True),
+    Column("seat", Integer, primary_key=True),
+    Column("text", Text, nullable=False, comment="why the program of the bot failed"),
 )
 
 incidents = Table(

@@ -20,6 +20,7 @@ from arena.ratings.ladder import Standing
 from arena.store import (
     annulling,
     audit,
+    awaiting,
     checking,
     database,
     finishing,
@@ -30,6 +31,7 @@ from arena.store import (
     summaries,
 )
 from arena.store.annulling import Annulment
+from arena.store.awaiting import Awaiting
 from arena.store.checking import Look
 from arena.store.database import NoDatabase
 from arena.store.finishing import Finished
@@ -123,6 +125,19 @@ class Store:
         """
         with self._writing() as connection:
             return finishing.finish(connection, batch)
+
+    def hold(self, batch: Sequence[Awaiting]) -> None:
+        """Keep matches of tournaments whose turn to be rated has not come, in one transaction, each once.
+
+        `finish` has them wait no more.
+        """
+        with self._writing() as connection:
+            awaiting.keep(connection, batch)
+
+    def held(self, tournament: str) -> list[Awaiting]:
+        """The matches of a tournament that wait to be rated, by their place in the schedule."""
+        with self._reading() as connection:
+            return awaiting.of_tournament(connection, tournament)
 
     def bot(self, name: str) -> Registered | None:
         """The bot registered under a name, in any case; None also for one that only played in tournaments."""
@@ -295,8 +310,9 @@ class Store:
             ).scalar()
 
     def finish_tournament(self, tournament: str) -> None:
-        """Mark a tournament as played to its end."""
+        """Mark a tournament as played to its end. What still waits of it was not needed."""
         with self._writing() as connection:
+            awaiting.drop(connection, tournament)
             connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(finished=utc()))
 
     def tournament_results(self, tournament: str) -> list[Result]:
@@ -304,6 +320,11 @@ class Store:
         with self._reading() as connection:
             found = reading.results(connection, reading.chosen(None, None, tournament, None))
             return sorted((result for _, result in found), key=lambda result: result.place or 0)
+
+    def tournament_failures(self, tournament: str) -> dict[str, dict[int, str]]:
+        """Why the programs of bots failed in the matches of a tournament, by match and seat."""
+        with self._reading() as connection:
+            return reading.failures_of(connection, tournament)
 
     def tournament_luck(self, tournament: str) -> dict[str, MatchLuck]:
         """What luck gave in the matches of a tournament, by their ids: of those of which it was kept."""

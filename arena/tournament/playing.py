@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from arena.ratings.pairing import Pairing
+from arena.tournament.plan import place_of
 from arena.tournament.terms import Halted, MatchReport, Terms, write_down
 from arena.tournament.worker import leave, referee, referee_elsewhere
 from machine.crew.workers import Crew, spread_chunks
 
 
-def play(terms: Terms, matches: Sequence[Pairing], crew: Crew) -> Iterator[Sequence[MatchReport]]:
+def play(
+    terms: Terms,
+    matches: Sequence[Pairing],
+    crew: Crew,
+    early: Iterable[MatchReport] = (),
+    hold: Callable[[Sequence[MatchReport]], object] = lambda reports: None,
+) -> Iterator[Sequence[MatchReport]]:
     """The matches, each once, in the order given: as many at a time as are there. Stop whenever you like.
 
-    What was played beyond that is lost. Raises `ArenaFault` when a bot can't go on, after all that could be handed
-    back, and what `Crew.run` raises.
+    `early` were played before; `hold` is given those that come in before their turn, when they do. Raises `ArenaFault`
+    when a bot can't go on, after all that could be handed back, and what `Crew.run` raises.
     """
-    early: dict[int, MatchReport] = {}
-    due = 0
+    waiting = {place_of(report.result): report for report in early}
+    missing = [match for match in matches if match.place not in waiting]
+    due = deque(match.place for match in matches)
     try:
-        for start, replies in spread_chunks(crew, _work(terms), matches):
+        if ready := _due(due, waiting):
+            yield ready
+        for start, replies in spread_chunks(crew, _work(terms), missing, None if terms.in_process else 1):
             for bot, words in (words for reply in replies for words in reply.words):
                 write_down(terms.logs, bot, words)
             reports = [reply for reply in replies if isinstance(reply, MatchReport)]
-            early.update(enumerate(reports, start))
-            ready = []
-            while due in early:
-                ready.append(early.pop(due))
-                due += 1
+            waiting.update((match.place, report) for match, report in zip(missing[start:], reports, strict=False))
+            ready = _due(due, waiting)
+            if rest := [report for report in reports if place_of(report.result) in waiting]:
+                hold(rest)
+                waiting.update((place_of(report.result), report.held()) for report in rest)
             if ready:
                 yield ready
             for reply in replies:
@@ -37,6 +48,14 @@ def play(terms: Terms, matches: Sequence[Pairing], crew: Crew) -> Iterator[Seque
                     raise reply.fault
     finally:
         crew.farewell(partial(leave, terms.key))
+
+
+def _due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
+    """Those whose turn has come, taken from both."""
+    ready = []
+    while due and due[0] in waiting:
+        ready.append(waiting.pop(due.popleft()))
+    return ready
 
 
 def _work(terms: Terms) -> Callable[[Sequence[Pairing]], Sequence[MatchReport | Halted]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from arena.store.awaiting import Awaiting
 from arena.store.finishing import Finished
 from arena.store.incidents import Incident
 from arena.store.luck import MatchLuck
@@ -48,10 +50,14 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 
 class MatchReport(NamedTuple):
-    """A match that is over, as it is handed in: closed but not rated, its luck, and what else happened up to then."""
+    """A match that is over, as it is handed in: closed but not rated, its luck, and what else happened up to then.
+
+    `failures` says by seat why the programs of bots failed.
+    """
 
     closed: Closed
     luck: MatchLuck | None = None
+    failures: Mapping[int, str] = {}
     notes: tuple[str, ...] = ()
     incidents: tuple[tuple[str, Incident], ...] = ()
     words: Words = ()
@@ -63,7 +69,15 @@ class MatchReport(NamedTuple):
 
     def finished(self) -> Finished:
         """For the store, which rates it."""
-        return Finished(self.result, self.closed.record, self.luck)
+        return Finished(self.result, self.closed.record, self.luck, self.failures)
+
+    def held(self) -> MatchReport:
+        """The same without what was noted and told when it came in."""
+        return MatchReport(self.closed, self.luck, self.failures)
+
+    def awaiting(self) -> Awaiting:
+        """For the store, which keeps it until its turn to be rated has come."""
+        return Awaiting(self.closed, self.luck, self.failures)
 
 
 class Halted(NamedTuple):

@@ -185,12 +185,12 @@ def spread(crew: Crew, work: Callable[[Sequence[T]], Sequence[R]], items: Sequen
 
 
 def spread_chunks(
-    crew: Crew, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]
+    crew: Crew, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], most: int | None = None
 ) -> Iterator[tuple[int, Sequence[R]]]:
     """The results of all items, once, in chunks as they come in, each with the number of its first item from 0.
 
-    `work` gives a result for each item of a chunk. Chunks grow to about `CHUNK_SECONDS`; near the end they shrink, for
-    all workers to be done together. Raises what `Crew.run` raises.
+    `work` gives a result for each item of a chunk. Chunks grow to about `CHUNK_SECONDS`, or to `most` items; near the
+    end they shrink, for all workers to be done together. Raises what `Crew.run` raises.
     """
     starts: list[int] = []
     length = 1
@@ -199,7 +199,7 @@ def spread_chunks(
         at = 0
         while at < len(items):
             share = math.ceil((len(items) - at) / (2 * crew.size))
-            chunk = items[at : at + min(length, share)]
+            chunk = items[at : at + min(length, share, most or length)]
             starts.append(at)
             at += len(chunk)
             yield chunk

@@ -1,0 +1,84 @@
+"""Matches of a tournament that wait in the store for their turn to be rated."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from arena.store.awaiting import Awaiting
+from arena.store.finishing import Finished
+from arena.store.luck import MatchLuck
+from arena.store.store import Store
+from commands import call
+from referee.closing import Closed
+from referee.effects import Resigned
+from referee.record import public, write_line
+from referee_table import Table, header
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store.open(tmp_path / "arena.db")) as opened:
+        yield opened
+
+
+def over(place: int) -> Awaiting:
+    """A match of the tournament `t1` that was refereed to its end, with luck and a failure."""
+    placed = replace(header("nim", match=f"t1-{place:05d}"), tournament="t1", place=place)
+    table = Table(header=placed).begin()
+    table.send(Resigned(0))
+    result = table.match.result("2026-01-01T00:01:00.000Z")
+    lines = tuple(line for line in map(write_line, table.lines) if public(line))
+    closed = Closed(result, lines, table.match.footer(result, None))
+    return Awaiting(closed, MatchLuck("exact", 0.5), {1: "ended with exit code 3"})
+
+
+def finished(one: Awaiting) -> Finished:
+    return Finished(one.result, one.closed.record, one.luck, one.failures)
+
+
+def test_a_match_waits_as_it_was_handed_in_until_it_is_rated(store: Store) -> None:
+    store.hold([over(2), over(1)])
+    assert store.held("t1") == [over(1), over(2)]
+    assert store.held("t2") == store.matches() == []
+    store.finish([finished(over(0)), finished(over(1))])
+    assert store.held("t1") == [over(2)]
+    assert [one.place for one in store.tournament_results("t1")] == [0, 1]
+    assert store.tournament_failures("t1") == {name: {1: "ended with exit code 3"} for name in ("t1-00000", "t1-00001")}
+
+
+def test_a_match_is_kept_once_and_not_once_it_is_rated(store: Store) -> None:
+    store.finish([finished(over(0))])
+    store.hold([over(0), over(1)])
+    store.hold([replace(over(1), failures={})])
+    assert store.held("t1") == [over(1)]
+
+
+def test_what_waits_of_a_finished_tournament_was_not_needed(store: Store) -> None:
+    store.hold([over(5)])
+    store.finish_tournament("t1")
+    assert store.held("t1") == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        ("data = x'00'", "match t1-00001, which waits to be rated: it can't be read: "),
+        ("place = 4", "match t1-00001, which waits to be rated: it is t1-00001, place 1 of t1, by what is kept of it"),
+        ("match = 't1-00000'", "match t1-00000: it waits to be rated, and is"),
+    ],
+)
+def test_a_match_that_waits_is_checked_like_others(store: Store, damage: str, complaint: str) -> None:
+    store.finish([finished(over(0))])
+    store.hold([over(1)])
+    folder = str(store.file.parent)
+    assert call("arena", "db", "check", "--data", folder).code == 0
+    with closing(sqlite3.connect(store.file)) as damaged:
+        damaged.execute(f"UPDATE awaiting SET {damage}")
+        damaged.commit()
+    assert complaint in call("arena", "db", "check", "--data", folder).out
