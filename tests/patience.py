@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 import select
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -15,17 +16,23 @@ T = TypeVar("T")
 
 WITHIN = 120.0
 """Seconds in which everything comes that comes at all, on the busiest machine: a guard against waiting for ever."""
+_MOMENT = 0.2
 _MODIFIED, _MOVED_TO = 0x02, 0x80
 
 
 def found_in(folder: Path, look: Callable[[], T | None]) -> T:
-    """What `look` finds in the folder; it looks again whenever a file there has changed, as inotify tells."""
+    """What `look` finds in the folder; it looks again whenever a file there has changed, as inotify tells, and a moment
+    after that: what a database has committed is seen a little later than its file has changed.
+    """
     libc = ctypes.CDLL(None)
     with open(libc.inotify_init1(0), "rb", buffering=0) as changes:
         libc.inotify_add_watch(changes.fileno(), os.fsencode(folder), _MODIFIED | _MOVED_TO)
+        patient_until = time.monotonic() + WITHIN
         while (found := look()) is None:
-            assert select.select([changes], [], [], WITHIN)[0], f"nothing changes in {folder}"
-            changes.read(65536)
+            if select.select([changes], [], [], _MOMENT)[0]:
+                changes.read(65536)
+                patient_until = time.monotonic() + WITHIN
+            assert time.monotonic() < patient_until, f"nothing changes in {folder}"
         return found
 
 
