@@ -53,6 +53,12 @@ class Forfeited(Struct, frozen=True, gc=False):
     seat: int
 
 
+class Absent(Struct, frozen=True, gc=False):
+    """A seat will not come: its bot can't play."""
+
+    seat: int
+
+
 class Expired(Struct, frozen=True, gc=False):
     """The deadline has passed, and every frame that had arrived by then has been looked at."""
 
@@ -113,5 +119,5 @@ class Finish(Struct, frozen=True, gc=False):
     """The match is over: store `result()`, then send `farewell()` to everyone who was not released."""
 
 
-MatchEvent = Readied | Played | Resigned | Left | Returned | Forfeited | Expired | Delayed | Held | Voided
+MatchEvent = Readied | Played | Resigned | Left | Returned | Forfeited | Absent | Expired | Delayed | Held | Voided
 Effect = Write | Tell | Show | Release | Deadline | Finish

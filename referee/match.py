@@ -18,6 +18,7 @@ from referee.clock import TimeBanks
 from referee.closing import footer_of, result_of, thinking
 from referee.course import Course
 from referee.effects import (
+    Absent,
     Deadline,
     Delayed,
     Effect,
@@ -222,15 +223,15 @@ class Match:
     def _resigned(self, event: Resigned, now: float) -> list[Effect]:
         return self._leave(event.seat, RESIGNED, now)
 
-    def _resigned_early(self, event: Resigned, now: float) -> list[Effect]:
+    def _quit_early(self, event: Resigned | Absent, now: float) -> list[Effect]:
         """With more than two seats, those that want to play still have their time to be ready."""
         standing, seats = self.standing, self.game.seats
-        standing.quitting = {**standing.quitting, event.seat: RESIGNED}
+        standing.quitting = {**standing.quitting, event.seat: RESIGNED if type(event) is Resigned else NO_SHOW}
         standing.nonces = {event.seat: b"", **standing.nonces}
         alone = len(standing.quitting) >= seats - 1
         return self._set_off(now) if alone or len(standing.nonces) == seats else []
 
-    def _forfeited(self, event: Forfeited, now: float) -> list[Effect]:
+    def _forfeited(self, event: Forfeited | Absent, now: float) -> list[Effect]:
         return self._leave(event.seat, DISCONNECTED, now)
 
     def _left(self, event: Left, now: float) -> list[Effect]:
@@ -366,10 +367,11 @@ class Match:
 _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float], list[Effect]]] = {
     (Phase.WAITING, Readied): Match._ready,
     (Phase.WAITING, Played): Match._too_early,
-    (Phase.WAITING, Resigned): Match._resigned_early,
+    (Phase.WAITING, Resigned): Match._quit_early,
     (Phase.WAITING, Left): Match._left,
     (Phase.WAITING, Returned): Match._returned,
     (Phase.WAITING, Forfeited): Match._nothing,
+    (Phase.WAITING, Absent): Match._quit_early,
     (Phase.WAITING, Expired): Match._too_long,
     (Phase.WAITING, Delayed): Match._nothing,
     (Phase.WAITING, Held): Match._held,
@@ -380,19 +382,17 @@ _TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float],
     (Phase.PLAYING, Left): Match._left,
     (Phase.PLAYING, Returned): Match._returned,
     (Phase.PLAYING, Forfeited): Match._forfeited,
+    (Phase.PLAYING, Absent): Match._forfeited,
     (Phase.PLAYING, Expired): Match._expired,
     (Phase.PLAYING, Delayed): Match._delayed,
     (Phase.PLAYING, Held): Match._held,
     (Phase.PLAYING, Voided): Match._voided,
-    (Phase.OVER, Readied): Match._nothing,
     (Phase.OVER, Played): Match._too_late,
-    (Phase.OVER, Resigned): Match._nothing,
     (Phase.OVER, Left): Match._left,
     (Phase.OVER, Returned): Match._returned,
-    (Phase.OVER, Forfeited): Match._nothing,
-    (Phase.OVER, Expired): Match._nothing,
-    (Phase.OVER, Delayed): Match._nothing,
-    (Phase.OVER, Held): Match._nothing,
-    (Phase.OVER, Voided): Match._nothing,
+    **{
+        (Phase.OVER, event): Match._nothing
+        for event in (Readied, Resigned, Forfeited, Absent, Expired, Delayed, Held, Voided)
+    },
 }
 """Which event does what in which phase; a `ready` once more, or anything after the end, is no news."""

@@ -11,6 +11,7 @@ from arena.replay.verify import verify
 from protocol.messages import MAX_STRIKES
 from protocol.reasons import LEAVING
 from referee.effects import (
+    Absent,
     Delayed,
     Effect,
     Expired,
@@ -84,7 +85,7 @@ class RefereeMachine(RuleBasedStateMachine):
             if mover == self._seat(seat):
                 assert self._send(Played(mover, ply, move)) == []
 
-    @rule(kind=st.sampled_from([Resigned, Left, Returned, Forfeited]), seat=SEATS)
+    @rule(kind=st.sampled_from([Resigned, Left, Returned, Forfeited, Absent]), seat=SEATS)
     def come_and_go(self, kind: Any, seat: int) -> None:
         self._send(kind(self._seat(seat)))
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from protocol.messages import CHANCE
-from referee.effects import Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
+from referee.effects import Absent, Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
 from referee.standing import Phase
 from referee_table import Table
 
@@ -34,7 +34,7 @@ STEPS = st.one_of(
     st.tuples(st.just("elsewhere"), SEATS, st.integers(-1, 12), GARBAGE),
     st.tuples(st.just("repeat"), st.integers(0, 12)),
     st.tuples(st.just("ready"), SEATS, st.binary(min_size=16, max_size=16) | st.just(b"")),
-    st.tuples(st.sampled_from(["resign", "leave", "return", "forfeit", "follow"]), SEATS),
+    st.tuples(st.sampled_from(["resign", "leave", "return", "forfeit", "absent", "follow"]), SEATS),
     st.tuples(st.sampled_from(["expire", "early", "void"])),
     st.tuples(st.just("delay"), SEATS, st.floats(0, 5)),
     st.tuples(st.just("hold"), st.floats(0, 5)),
@@ -89,6 +89,7 @@ _OF_A_SEAT: dict[str, Any] = {
     "leave": Left,
     "return": Returned,
     "forfeit": Forfeited,
+    "absent": Absent,
 }
 
 

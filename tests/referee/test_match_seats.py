@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.messages import Start, Turn
-from referee.effects import Forfeited, Left, Played, Readied, Resigned, Returned, Tell
+from referee.effects import Absent, Forfeited, Left, Played, Readied, Resigned, Returned, Tell
 from referee.match import RETURN_WITHIN
 from referee_table import A_MOVE, Table, ended
 
@@ -142,3 +142,29 @@ def test_who_has_not_come_back_after_a_restart_is_told_what_followed_its_last_mo
     again.send(Returned(1))
     again.play(A_MOVE)
     assert [event.ply for event in again.last(0).events] == [2, 3]
+
+
+def test_a_seat_that_will_not_come_has_lost_before_the_other_one_is_ready() -> None:
+    table = Table()
+    table.open()
+    table.send(Absent(0))
+    result = table.match.result("2026-01-01T00:00:09.000Z")
+    assert [(seat.rank, seat.reason) for seat in result.seats] == [(2, "no_show"), (1, "win")]
+
+
+@pytest.mark.usefixtures("dibs")
+def test_of_three_seats_the_two_that_come_play_on_without_the_third() -> None:
+    table = Table("dibs")
+    table.open()
+    table.send(Absent(1))
+    assert not table.match.standing.course
+    for seat in (0, 2):
+        table.send(Readied(seat, b""))
+    assert table.match.standing.playing.out == {1: "no_show"}
+    assert (table.finishes, table.to_move) == (0, 0)
+
+
+def test_a_seat_that_will_not_come_back_has_lost_its_connection() -> None:
+    table = Table().begin()
+    table.send(Absent(1))
+    assert [seat.reason for seat in table.match.result("2026-01-01T00:00:09.000Z").seats] == ["win", "disconnected"]

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from protocol.games.base import Game
-from referee.effects import Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
+from referee.effects import Absent, Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
 from referee.match import Match
 from referee_scripts import GAMES, READY, SCRIPTS, STEPS, rehearsed, step
 from referee_table import A_MOVE, Dibs, Table, ended
@@ -76,6 +76,7 @@ EVENTS = [
     (waiting, Readied(1, b"\x22" * 16)),
     (waiting, Resigned(1)),
     (waiting, Left(0)),
+    (waiting, Absent(1)),
     (waiting, Delayed(0, 99, 101)),
     (waiting, Held(0.5)),
     (waiting, Expired()),
