@@ -7,6 +7,7 @@ several times faster. `ARENA_PLAIN=1` does without numba where it is installed.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.util import find_spec
@@ -58,7 +59,27 @@ def entry(function: F) -> F:
     numba = _numba()
     numba.config.CACHE_DIR = str(folder)
     quick: F = numba.njit(cache=True, **_OPTIONS)(function)
+    _tell_before_compiling(quick)
     return quick
+
+
+def _tell_before_compiling(quick: Any) -> None:
+    """Have somebody at a terminal told why nothing happens, where the code is not kept yet."""
+    kept = quick._cache
+    load = kept.load_overload
+
+    def load_or_tell(*what: Any) -> Any:
+        found = load(*what)
+        if found is None and sys.stderr.isatty():
+            _tell()
+        return found
+
+    kept.load_overload = load_or_tell
+
+
+@cache
+def _tell() -> None:
+    print("compiling code, this once, which takes up to half a minute…", file=sys.stderr, flush=True)
 
 
 @cache

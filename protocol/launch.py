@@ -17,6 +17,9 @@ PLAYERS = "bot_arena.players"
 """The group of entry points in which packages offer to play bots without processes of their own, as `InProcess` of
 referee/in_process.py."""
 
+WARMS_UP = ": warming up"
+"""What a bot's line on standard error says, behind its name, while nothing can be expected of it."""
+
 # The variables of a bot's environment. A tournament sets them for the bots that it starts.
 URL = "ARENA_URL"
 TOKEN = "ARENA_TOKEN"  # noqa: S105

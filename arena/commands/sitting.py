@@ -14,6 +14,7 @@ from rich.console import Console
 
 from arena.commands.holding import held
 from arena.commands.tournament_options import Entered, Options, jobs, surroundings
+from arena.processes.warming import warm_ups_told
 from arena.ratings.pairing import Pairing
 from arena.store.store import Store
 from arena.tournament.plan import Plan
@@ -45,7 +46,10 @@ class Sitting(NamedTuple):
 
         `hold` is given those that come in before their turn.
         """
-        return play(self.terms, matches, self.crew, self.held(), hold)
+        with warm_ups_told(self.terms.logs) as enough:
+            for reports in play(self.terms, matches, self.crew, self.held(), hold):
+                enough.set()
+                yield reports
 
     def held(self) -> list[MatchReport]:
         """The matches that are stored and wait for their turn to be rated."""

@@ -13,6 +13,7 @@ from arena.house.words import HouseBot
 from arena.processes.orders import Order
 from arena.processes.process import BotProcess, Crash
 from arena.processes.restarting import keep_running
+from arena.processes.warming import warm_ups_told
 from protocol import launch
 from protocol.errors import ArenaFault
 
@@ -56,12 +57,13 @@ class Household:
 
     async def _keep_all(self, url: str) -> None:
         environment = {**self._environment, launch.URL: url, launch.TOKEN_FD: "0"}
-        async with asyncio.TaskGroup() as group:
-            for bot in self._bots:
-                order = Order(command=bot.command, environment=environment, token=self._tokens[bot.name], nice=NICE)
-                run = partial(self._run, bot.name, order)
-                group.create_task(keep_running(run, FIRST_WAIT, log, "the house's bot"))
-            group.create_task(self._bound_logs())
+        with warm_ups_told(self._folder):
+            async with asyncio.TaskGroup() as group:
+                for bot in self._bots:
+                    order = Order(command=bot.command, environment=environment, token=self._tokens[bot.name], nice=NICE)
+                    run = partial(self._run, bot.name, order)
+                    group.create_task(keep_running(run, FIRST_WAIT, log, "the house's bot"))
+                group.create_task(self._bound_logs())
 
     async def _run(self, name: str, order: Order) -> str:
         """One process from its start to its end, in words."""

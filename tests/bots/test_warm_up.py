@@ -160,7 +160,10 @@ def test_a_long_warm_up_is_told_while_it_lasts(game: Game[Any, Any] | None, what
     monkeypatch.setattr("sys.stderr", heard)
     monkeypatch.setattr(warm_ups, "SLOW", 0.0)
     warm_up(Slow("slow"), game)
-    assert heard.getvalue() == f"slow: warming up{what}, which takes longest the first time…\n"
+    assert (
+        heard.getvalue()
+        == f"slow: warming up{what}; the first time code may be compiled, which takes up to half a minute…\n"
+    )
 
 
 def test_a_quick_warm_up_says_nothing_and_leaves_no_thread(monkeypatch: Any, capsys: Any) -> None:

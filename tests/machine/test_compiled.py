@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from machine.compiled import FAST
+from machine.compiled import FAST, _tell
 
 pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed, or not asked for")
 
@@ -52,6 +53,23 @@ def test_compiled_code_is_kept_in_the_users_cache_folder(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert imported(sources / "kernel.py").twice(21) == 42
     assert list((tmp_path / "cache" / "bot-arena").rglob("kernel.twice-*.nbi"))
+
+
+def test_who_sits_at_a_terminal_is_told_of_the_first_compilation_alone(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    told = []
+    for _ in range(2):
+        monkeypatch.setattr("sys.stderr", terminal := Terminal())
+        _tell.cache_clear()
+        assert imported(sources / "kernel.py").twice(21) == 42
+        told.append(terminal.getvalue())
+    assert told == ["compiling code, this once, which takes up to half a minute…\n", ""]
 
 
 def test_numba_is_imported_with_the_first_loop_and_not_before(sources: Path) -> None:

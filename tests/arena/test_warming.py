@@ -1,0 +1,58 @@
+"""That bots warm up is told once, from what they say in their logs since the tournament began."""
+
+from __future__ import annotations
+
+import io
+import threading
+from pathlib import Path
+
+import pytest
+
+from arena.processes import warming
+from arena.processes.warming import warm_ups_told
+from patience import WITHIN
+
+
+class Heard(io.StringIO):
+    """Text that can be waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = threading.Event()
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        if "\n" in text:
+            self.line.set()
+        return written
+
+
+def listening(monkeypatch: pytest.MonkeyPatch) -> Heard:
+    monkeypatch.setattr(warming, "LOOK_EVERY", 0.001)
+    heard = Heard()
+    monkeypatch.setattr("sys.stderr", heard)
+    return heard
+
+
+def test_a_bot_that_warms_up_is_told_once_and_not_what_was_said_earlier(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = listening(monkeypatch)
+    log, other = tmp_path / "uct.log", tmp_path / "2" / "ga.log"
+    log.write_text("uct: warming up for nim\nuct: played\n")
+    with warm_ups_told(tmp_path):
+        with log.open("a") as file:
+            file.write("uct: warming up for risk-duel; it takes long\n")
+        assert heard.line.wait(WITHIN)
+        other.parent.mkdir()
+        other.write_text("ga: warming up for risk-duel; it takes long\n")
+    assert heard.getvalue() == "arena: uct: warming up for risk-duel; it takes long\n"
+
+
+def test_nothing_is_told_once_a_match_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = listening(monkeypatch)
+    before = threading.active_count()
+    with warm_ups_told(tmp_path) as enough:
+        enough.set()
+        (tmp_path / "uct.log").write_text("uct: warming up for nim\n")
+    assert (heard.getvalue(), threading.active_count()) == ("", before)
