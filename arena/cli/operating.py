@@ -20,11 +20,19 @@ BotNames = Annotated[list[str], typer.Argument(metavar="NAME...")]
 
 
 @bot_app.command("add")
-def bot_add(name: BotName, db: Database = None, data: Data = None) -> None:
-    """Register a bot and print its token, this once."""
-    from arena.commands.bots import add_bot
+def bot_add(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="CSV with a column name; others travel along.")
+    ] = None,
+    tokens_to: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the tokens go: CSV, new.")] = None,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Register bots, all or none, and give their tokens, this once."""
+    from arena.commands.adding import add_bots
 
-    add_bot(database_of(db, data), name)
+    add_bots(database_of(db, data), names or (), source, tokens_to)
 
 
 @bot_app.command("list")

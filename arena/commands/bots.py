@@ -15,20 +15,10 @@ from arena.operations.connections import Connected, Connections, Who
 from arena.operator.client import NoServer, asked
 from arena.store.store import Registered, Store
 from arena.store.tokens import hash_token, new_token
-from protocol.errors import ArenaFault, UsageFault
-from protocol.names import NAME_FORM, folded, is_bot_name
+from protocol.errors import ArenaFault
+from protocol.names import folded
 
 _OF_A_CONNECTION = ("version", "client", "since", "address", "playing")
-
-
-def add_bot(where: str, name: str) -> None:
-    """Register a bot and print its token, this once."""
-    if not is_bot_name(name):
-        raise UsageFault(f"{name!r} is no name for a bot: {NAME_FORM}")
-    token = new_token()
-    with closing(Store.open(where, checkpoint=False)) as store:
-        store.add_bot(name, hash_token(token))
-    _give(name, token)
 
 
 def rotate_bot(where: str, data: Path, name: str) -> None:

@@ -81,6 +81,7 @@ class Arena:
         operations: Callable[[Arena], Mapping[str, Handler]] = lambda arena: {},
     ) -> None:
         self._archive = archive
+        self._door = door
         self._journal = journal
         self._clock = clock
         self._slow_clock = slow_clock or clock
@@ -204,6 +205,7 @@ class Arena:
         await self._listener.close(code)
         await self._channel.close()
         self._archive.hurry()
+        await self._door.close()
         await self._incidents.wait()
         await self._settling.wait()
         if self._reporter is not None:
@@ -221,6 +223,7 @@ class Arena:
         finally:
             self.lobby.leave(session)
             if session.bot is not None:
+                self._door.left(session.bot)
                 self._incidents.parted(session.bot, wire.ended, session.fault, self.lobby.playing(session))
 
     async def _restore(self) -> int:

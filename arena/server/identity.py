@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import logging
 import math
 import time
 from collections.abc import Callable
@@ -12,18 +11,14 @@ from typing import Protocol
 from msgspec import Struct
 
 from arena.network.rates import FREE_FAILURES, LONGEST_WAIT, Patience, Rate
+from arena.server.sightings import Sightings
 from arena.store.archive import Archive
 from arena.store.store import NameInUse, Registered
 from arena.store.tokens import hash_token, new_token
 from machine.times import utc
 from protocol import error_codes
-from protocol.errors import ArenaFault, BotFault
+from protocol.errors import BotFault
 from protocol.messages import Hello
-from protocol.names import folded
-
-DAY = len("2026-01-31")
-
-log = logging.getLogger("arena.server.identity")
 
 
 class NameTaken(BotFault):
@@ -69,6 +64,12 @@ class Door(Protocol):
         Raises `BotFault` for a client that must stay out.
         """
 
+    def left(self, bot: str) -> None:
+        """The connection of a bot ended."""
+
+    async def close(self) -> None:
+        """Nobody comes or leaves any more."""
+
 
 class Registration(Struct, frozen=True, kw_only=True):
     """Whether a new name is registered as it comes, how many an address has in an hour, and when one is free again."""
@@ -90,8 +91,7 @@ class StoreDoor:
         self._clock = clock
         self._registrations = Rate(registration.per_hour, registration.per_hour / 3600)
         self._failures = Patience(FREE_FAILURES, LONGEST_WAIT)
-        self._seen: dict[str, str] = {}
-        """By bot, the day of which the store knows that it came in."""
+        self._sightings = Sightings(archive)
 
     async def identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
         if hello.bot is None:
@@ -116,8 +116,14 @@ class StoreDoor:
         if not _fits(hello.token, known):
             self._failures.fail(address, self._clock())
             raise AuthFailed(f"that is not the token of {hello.bot}")
-        await self._note(known)
+        self._sightings.saw(known.name)
         return known.name, None
+
+    def left(self, bot: str) -> None:
+        self._sightings.saw(bot)
+
+    async def close(self) -> None:
+        await self._sightings.close()
 
     def _is_unused(self, known: Registered) -> bool:
         """Whether a name may be free again, for all that is known without a look at the matches."""
@@ -138,19 +144,7 @@ class StoreDoor:
             await self._archive.ask(self._archive.store.register, bot, hash_token(made), unused_since)
         except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
             return None
-        self._seen[folded(bot)] = utc()[:DAY]
         return bot, None if token else made
-
-    async def _note(self, known: Registered) -> None:
-        """Have the store know that a bot came in, once a day."""
-        today, key = utc()[:DAY], folded(known.name)
-        if (known.seen or "")[:DAY] == today or self._seen.get(key) == today:
-            return
-        self._seen[key] = today
-        try:
-            await self._archive.ask(self._archive.store.saw, known.name)
-        except ArenaFault as fault:
-            log.warning("that %s came in can't be noted: %s", known.name, fault)
 
 
 def _fits(token: str | None, known: Registered) -> bool:

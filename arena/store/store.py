@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Engine, exists, select, update
+from sqlalchemy import Connection, Engine, bindparam, exists, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from arena.ratings import ladder
@@ -183,23 +183,30 @@ class Store:
         with self._writing() as connection:
             incidents.note(connection, bot, incident)
 
-    def saw(self, name: str) -> None:
-        """Note that a bot came in just now."""
+    def saw(self, times: Mapping[str, str]) -> None:
+        """Note when bots were seen last, by their folded names."""
+        statement = update(bots).where(bots.c.key == bindparam("bot")).values(seen=bindparam("at"))
         with self._writing() as connection:
-            connection.execute(update(bots).where(bots.c.key == folded(name)).values(seen=utc()))
+            connection.execute(statement, [{"bot": bot, "at": at} for bot, at in times.items()])
 
     def add_bot(self, name: str, token_hash: str) -> None:
         """Register a bot by hand, approved. One known from tournaments keeps its ratings. Raises `NameInUse`."""
-        row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
-        statement = insert(bots).values(**row, created=utc())
-        claimed = statement.on_conflict_do_update(
-            index_elements=["key"],
-            set_={"name": name, "token_hash": token_hash, "approved": True},
-            where=bots.c.token_hash.is_(None) & bots.c.revoked.is_(False),
-        )
+        self.add_bots({name: token_hash})
+
+    def add_bots(self, hashes: Mapping[str, str]) -> None:
+        """The same for many, with the hashes of their tokens: all of them or none."""
         with self._writing() as connection:
-            if connection.execute(claimed).rowcount != 1:
-                raise NameInUse(f"a bot is called {name} already: choose another name, or `arena bot rotate {name}`")
+            for name, token_hash in hashes.items():
+                row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
+                statement = insert(bots).values(**row, created=utc())
+                claimed = statement.on_conflict_do_update(
+                    index_elements=["key"],
+                    set_={"name": name, "token_hash": token_hash, "approved": True},
+                    where=bots.c.token_hash.is_(None) & bots.c.revoked.is_(False),
+                )
+                if connection.execute(claimed).rowcount != 1:
+                    text = f"a bot is called {name} already: choose another name, or `arena bot rotate {name}`"
+                    raise NameInUse(text)
 
     def rotate(self, name: str, token_hash: str) -> None:
         """Give a bot a new token; the old one is worth nothing from now on. Raises `UsageFault` for an unknown name."""

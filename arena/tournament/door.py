@@ -22,3 +22,9 @@ class FixedDoor:
         if token is None or hello.token is None or not hmac.compare_digest(token.encode(), hello.token.encode()):
             raise AuthFailed(f"{hello.bot} is not one of this tournament's bots, or that is not its token")
         return hello.bot, None
+
+    def left(self, bot: str) -> None:
+        """Nobody asks when these were seen."""
+
+    async def close(self) -> None:
+        """There is nothing to be brought to an end."""

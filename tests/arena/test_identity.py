@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from arena.server import identity
+from arena.server import identity, sightings
 from arena.server.identity import Registration
 from arena.store.database import StoreFailed
 from arena.store.tokens import hash_token
 from machine.times import utc
+from patience import WITHIN
 
 
 async def test_the_same_name_without_its_token_stays_out(serve: Any) -> None:
@@ -178,15 +179,30 @@ async def test_a_name_that_the_operator_gave_waits_for_its_bot(serve: Any) -> No
     assert served.store.bot("ann").seen is None
 
 
-async def test_when_a_bot_came_in_is_noted_once_a_day(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sightings, "WRITE_EVERY", 0.3)
     served = await serve()
-    await served.enter("ann")
-    _seen(served, "ann", 2)
+    written: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+    saw, loop = served.store.saw, asyncio.get_running_loop()
+
+    def note(times: dict[str, str]) -> None:
+        saw(times)
+        loop.call_soon_threadsafe(written.put_nowait, times)
+
+    monkeypatch.setattr(served.store, "saw", note)
+    began = utc()
+    for name in ("ann", "bob"):
+        served.store.add_bot(name, hash_token(f"{name:*>16}"))
+    clients = [await served.enter("ann"), await served.enter("bob")]
+    assert (await asyncio.wait_for(written.get(), WITHIN)).keys() == {"ann", "bob"}
+    came = served.store.bot("ann").seen
+    assert began <= came <= utc()
+    await clients[0].wire.close()
+    assert (await asyncio.wait_for(written.get(), WITHIN)).keys() == {"ann"}
+    assert served.store.bot("ann").seen > came
+    monkeypatch.setattr(sightings, "WRITE_EVERY", 300)
+    came = served.store.bot("bob").seen
     await served.restart()
-    noted = []
-    saw = served.store.saw
-    monkeypatch.setattr(served.store, "saw", lambda name: (noted.append(name), saw(name)))
-    for _ in range(2):
-        await served.enter("ann")
-    assert noted == ["ann"]
-    assert served.store.bot("ann").seen[:10] == utc()[:10]
+    assert served.store.bot("bob").seen > came

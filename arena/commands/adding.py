@@ -1,0 +1,167 @@
+"""`arena bot add`: names registered all together or not at all, and their tokens, shown or written once."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from arena.commands.tables import counted
+from arena.store.database import NoDatabase
+from arena.store.private import FILE
+from arena.store.store import Store
+from arena.store.tokens import hash_token, new_token
+from machine.writing import in_place_of
+from protocol.errors import ArenaFault, UsageFault
+from protocol.names import NAME_FORM, folded, is_bot_name
+from protocol.shown import among
+
+NAME, TOKEN = "name", "token"
+
+
+class Roll(NamedTuple):
+    """The rows of a file of names, with what stands beside each name; `lines` are theirs in the file."""
+
+    columns: list[str]
+    rows: list[dict[str, str]]
+    lines: list[int]
+    delimiter: str = ","
+
+
+def add_bots(where: str, names: Sequence[str], source: Path | None, tokens_to: Path | None) -> None:
+    """Register bots, and print their tokens, this once, or write them to a new file."""
+    if (source is None) == (not names):
+        raise UsageFault("name the bots, or a file of names with --from")
+    if source is not None and tokens_to is None:
+        raise UsageFault("--from needs --tokens-to FILE: where the tokens go, which are shown once")
+    if tokens_to is not None and tokens_to.exists():
+        raise UsageFault(f"{tokens_to} is there already, and nothing is written over: choose another name")
+    roll = Roll([NAME], [{NAME: name} for name in names], [0] * len(names)) if source is None else read_roll(source)
+    _check(roll, source, _taken(where))
+    tokens = {row[NAME]: new_token() for row in roll.rows}
+    hashes = {name: hash_token(token) for name, token in tokens.items()}
+    with closing(Store.open(where, checkpoint=False)) as store:
+        if tokens_to is not None:
+            _register(store, hashes, tokens_to, _document(roll, tokens))
+        else:
+            store.add_bots(hashes)
+    _tell(roll, tokens, tokens_to)
+
+
+def read_roll(file: Path) -> Roll:
+    """The names of a CSV file and all that stands beside them. Raises `UsageFault`, naming each line that is wrong."""
+    try:
+        text = file.read_text("utf-8-sig")
+    except OSError as exc:
+        raise UsageFault(f"{file} can't be read: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise UsageFault(f"{file} is not text in UTF-8: save it as CSV UTF-8") from exc
+    head = text.partition("\n")[0]
+    delimiter = ";" if ";" in head and "," not in head else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[tuple[int, list[str]]] = []
+    try:
+        while True:
+            line = reader.line_num + 1
+            fields = [field.strip() for field in next(reader)]
+            if any(fields):
+                rows.append((line, fields))
+    except StopIteration:
+        pass
+    except csv.Error as exc:
+        raise UsageFault(f"{file}, line {line}: not CSV: {exc}") from exc
+    columns = rows[0][1] if rows else []
+    wrong = list(_wrong_head(file, columns))
+    wrong += [
+        f"{file}, line {line}: it has {counted(len(fields), 'field', 'fields')}, the first line {len(columns)}"
+        for line, fields in rows[1:]
+        if len(fields) != len(columns)
+    ]
+    if wrong:
+        raise UsageFault("\n".join(wrong))
+    named = [dict(zip(columns, fields, strict=True)) for _, fields in rows[1:]]
+    if not named:
+        raise UsageFault(f"{file} has no names below its first line")
+    return Roll(columns, named, [line for line, _ in rows[1:]], delimiter)
+
+
+def _wrong_head(file: Path, columns: Sequence[str]) -> Iterator[str]:
+    if NAME not in columns:
+        yield f"{file}, line 1: there is no column {NAME}: {among(columns)}"
+    if TOKEN in columns:
+        yield f"{file}, line 1: there is a column {TOKEN} already, and tokens are made here: leave it out"
+    for column in dict.fromkeys(columns):
+        if columns.count(column) > 1:
+            yield f"{file}, line 1: the column {column!r} is there {columns.count(column)} times"
+
+
+def _taken(where: str) -> set[str]:
+    """The folded names that have, or had, a token."""
+    try:
+        with closing(Store.open(where, create=False, checkpoint=False)) as store:
+            return {folded(bot.name) for bot in store.bots() if bot.token_hash or bot.revoked}
+    except NoDatabase:
+        return set()
+
+
+def _check(roll: Roll, source: Path | None, taken: set[str]) -> None:
+    """Raise `UsageFault` with a line for each name that can't be registered."""
+    first: dict[str, int] = {}
+    wrong = []
+    for row, line in zip(roll.rows, roll.lines, strict=True):
+        name, where = row[NAME], "" if source is None else f"{source}, line {line}: "
+        key = folded(name)
+        if not is_bot_name(name):
+            wrong.append(f"{where}{name!r} is no name for a bot: {NAME_FORM}")
+        elif key in first:
+            wrong.append(f"{where}{name} is there twice" + ("" if source is None else f", first in line {first[key]}"))
+        elif key in taken:
+            wrong.append(f"{where}a bot is called {name} already: choose another name, or `arena bot rotate {name}`")
+        first.setdefault(key, line)
+    if wrong:
+        raise UsageFault("\n".join(wrong))
+
+
+def _document(roll: Roll, tokens: Mapping[str, str]) -> str:
+    """The rows as they came, with the tokens."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=roll.delimiter, lineterminator="\n")
+    writer.writerow([*roll.columns, TOKEN])
+    writer.writerows([*row.values(), tokens[row[NAME]]] for row in roll.rows)
+    return text.getvalue()
+
+
+def _register(store: Store, hashes: Mapping[str, str], file: Path, document: str) -> None:
+    """Register the names once their tokens are on disk. Where that fails neither is there."""
+    try:
+        with in_place_of(file) as part:
+            part.unlink(missing_ok=True)
+            part.touch(mode=FILE, exist_ok=False)
+            part.write_text(document)
+    except OSError as exc:
+        raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc
+    try:
+        store.add_bots(hashes)
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+
+
+def _tell(roll: Roll, tokens: Mapping[str, str], tokens_to: Path | None) -> None:
+    """Print a token alone, or a table of them, for who reads it from here, and beside it what it is for."""
+    brings = "as ARENA_TOKEN or --token"
+    if tokens_to is not None:
+        who = counted(len(tokens), "bot", "bots")
+        print(f"{who} registered; their tokens are in {tokens_to}: each brings its own {brings}")
+        return
+    if len(tokens) == 1:
+        print(*tokens.values())
+        what = f"{roll.rows[0][NAME]} brings this token {brings}; it is"
+    else:
+        print(_document(roll, tokens), end="")
+        what = f"each bot brings its token {brings}; they are"
+    print(f"arena: {what} not shown again", file=sys.stderr)
