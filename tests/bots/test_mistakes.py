@@ -39,6 +39,18 @@ def test_a_bot_that_is_never_run_is_told_at_the_end(tmp_path: Path) -> None:
     assert told(tmp_path, BOT) == (0, says)
 
 
+def test_the_document_quotes_what_is_said() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "writing-a-bot.md").read_text()
+    for said in (
+        'mine.py defines Mine but never runs it: end it with run(Mine("mine"))',
+        "run takes a bot, not its class",
+        "Mine is given no name to play under",
+        "Mine has no method choose: rename chose to choose",
+        "protocol.py hides the package protocol of Bot Arena",
+    ):
+        assert f"`{said}`" in text
+
+
 def test_a_program_that_only_loads_bots_has_forgotten_none(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text(BOT)
     loads = 'import other\nfrom bots import play\nplay(["other.py", "random"], "nim")'
