@@ -44,6 +44,14 @@ def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> N
     list_bots(database_of(db, data), data_folder(data), to_json=to_json)
 
 
+@bot_app.command("show")
+def bot_show(name: BotName, to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """A bot: where it stands, its versions side by side, its latest matches."""
+    from arena.commands.bot_record import show_bot
+
+    show_bot(database_of(db, data), name, to_json=to_json)
+
+
 @bot_app.command("rotate")
 def bot_rotate(name: BotName, db: Database = None, data: Data = None) -> None:
     """Give a bot a new token and print it, this once; a connection with the old one ends."""

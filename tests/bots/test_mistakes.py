@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bots import Bot, Turn
+from bots import Bot, Turn, play
 from patience import WITHIN
 from protocol.errors import UsageFault
 
@@ -135,3 +135,5 @@ def test_a_bot_without_choose_is_told_before_it_plays(cls: type[Bot], says: str)
 def test_the_version_of_the_class_is_that_of_its_bots_unless_they_say_another() -> None:
     assert (Versioned("mine").version, Versioned("mine", "3").version) == ("2", "3")
     assert copy.deepcopy(Versioned("mine")).version == "2"
+    played = play([Versioned, "random"], "nim")
+    assert [seat.version for seat in played.record.header.seats] == ["2", ""]

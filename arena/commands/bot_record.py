@@ -1,0 +1,166 @@
+"""`arena bot show`: what there is to say of one bot, its versions side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import closing
+
+from msgspec import Struct
+
+from arena.commands.documents import print_document
+from arena.commands.tables import columns, table
+from arena.store.browsing import Page, Profile, Search, UnratedStanding, VersionRow
+from arena.store.reader import Reader
+from measuring import telling
+from measuring.scores import Z95, Estimate, measured
+from measuring.units import SideScore
+from protocol.errors import UsageFault
+from protocol.names import folded
+from referee.result import Result
+
+VERSIONS = 10
+"""Of each pool, the newest."""
+LATEST = 10
+
+
+class Interval(Struct, frozen=True, kw_only=True):
+    """A share of the points, or a difference of two, with its 95 % interval."""
+
+    score: float
+    low: float
+    high: float
+
+
+class VersionResults(VersionRow, frozen=True, kw_only=True):
+    """How a version fared. `share` is that of the points of its matches: 1 for first alone, half for first with others;
+    `gain` what it has more than the version before it in this list, against whoever each met.
+    """
+
+    share: Interval | None
+    gain: Interval | None
+
+
+class PoolVersions(Struct, frozen=True, kw_only=True):
+    """The versions of a bot in a pool, or in `GAME/unrated`, the one that played last first; `total` in all."""
+
+    pool: str
+    versions: list[VersionResults]
+    total: int | None
+
+
+class BotRecord(Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    profile: Profile
+    versions: list[PoolVersions]
+    latest: list[Result]
+
+
+def show_bot(where: str, name: str, *, to_json: bool) -> None:
+    """Print a bot's record. Raises `UsageFault` where there is none of this name."""
+    with closing(Reader.open(where)) as reader:
+        profile = reader.profile(name)
+        if profile is None:
+            raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
+        pools = [*(row.pool for row in profile.standings), *(row.pool for row in profile.unrated)]
+        found = BotRecord(
+            profile=profile,
+            versions=[_versions(pool, reader.by_version(name, pool, limit=VERSIONS)) for pool in pools],
+            latest=reader.search(Search(bot=name), limit=LATEST).rows,
+        )
+    if to_json:
+        print_document(found)
+    else:
+        print("\n\n".join(_told(found)))
+
+
+def _versions(pool: str, page: Page[VersionRow]) -> PoolVersions:
+    shares = [_share(row) for row in page.rows]
+    before = [*shares[1:], None]
+    versions = [
+        VersionResults(
+            **{field: getattr(row, field) for field in VersionRow.__struct_fields__},
+            share=None if share is None else Interval(score=share.mean, low=share.low, high=share.high),
+            gain=None if share is None or earlier is None else _gain(share, earlier),
+        )
+        for row, share, earlier in zip(page.rows, shares, before, strict=True)
+    ]
+    return PoolVersions(pool=pool, versions=versions, total=page.total)
+
+
+def _share(row: VersionRow) -> Estimate | None:
+    """What a version scored, each match a unit of its own: what they share is not known here."""
+    points = [1.0] * row.wins + [0.5] * row.draws + [0.0] * row.losses
+    return measured(map(SideScore, points)).score
+
+
+def _gain(newer: Estimate, older: Estimate) -> Interval:
+    gain, reach = newer.mean - older.mean, Z95 * math.hypot(newer.error, older.error)
+    return Interval(score=gain, low=gain - reach, high=gain + reach)
+
+
+def _told(found: BotRecord) -> list[str]:
+    profile = found.profile
+    seen = "never came in" if profile.seen is None else f"last came in {_minute(profile.seen)}"
+    approved = ", approved" if profile.approved else ""
+    parts = [f"{profile.name}, registered {_minute(profile.created)}, {seen}{approved}"]
+    if profile.standings:
+        parts.append(_standings(profile))
+    parts += [_by_version(pool, profile.unrated) for pool in found.versions if pool.versions]
+    if found.latest:
+        headers = ("latest matches", "game", "", "reason", "finished")
+        rows = [_match(result, profile.name) for result in found.latest]
+        parts.append(table(headers, rows, elastic=2, left=(0, 1, 3), width=columns()))
+    else:
+        parts.append("no matches yet")
+    return parts
+
+
+def _standings(profile: Profile) -> str:
+    headers = ("pool", "#", "of", "score", "rating", "± 3 sigma", "played", "won", "drawn", "lost", "ms a move")
+    rows = [
+        (
+            *(row.pool, row.rank, row.bots, f"{row.score:.2f}", f"{row.mu:.2f}", f"{3 * row.sigma:.2f}"),
+            *(row.played, row.wins, row.draws, row.losses),
+            "" if row.ms_per_move is None else f"{row.ms_per_move:.0f}",
+        )
+        for row in profile.standings
+    ]
+    return table(headers, rows, elastic=0, width=columns())
+
+
+def _by_version(pool: PoolVersions, unrated: Sequence[UnratedStanding]) -> str:
+    headers = ("version", "last match", "played", "won", "drawn", "lost", "share", "95 %", "more than before", "95 %")
+    rows = [
+        (
+            *(row.version or "(none)", _minute(row.finished), row.played, row.wins, row.draws, row.losses),
+            *(_interval(row.share) + _interval(row.gain, sign="+")),
+        )
+        for row in pool.versions
+    ]
+    of = f", the last {len(rows)} of {pool.total}" if pool.total and pool.total > len(rows) else ""
+    left = sum(row.void for row in unrated if row.pool == pool.pool)
+    void = f"; {left} called off" if left else ""
+    return f"{pool.pool} by version{of}{void}\n{table(headers, rows, elastic=0, left=(1,), width=columns())}"
+
+
+def _interval(found: Interval | None, sign: str = "") -> tuple[str, str]:
+    if found is None:
+        return "", ""
+    if sign:
+        return f"{found.score:+z.3f}", f"{found.low:+z.3f} to {found.high:+z.3f}"
+    return telling.points(found.score), telling.interval(found)
+
+
+def _match(result: Result, name: str) -> tuple[object, ...]:
+    mine = next(seat for seat in result.seats if folded(seat.bot) == folded(name))
+    others = ", ".join(seat.bot for seat in result.seats if seat is not mine)
+    first = [seat for seat in result.seats if seat.rank == 1]
+    outcome = "lost to" if mine.rank > 1 else "won against" if len(first) == 1 else "drew with"
+    version = f" as {mine.version}" if mine.version else ""
+    return result.match, result.game, f"{outcome} {others}{version}", mine.reason, _minute(result.finished)
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")
