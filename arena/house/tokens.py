@@ -23,6 +23,8 @@ def tokens(store: Store, file: Path, names: Sequence[str]) -> dict[str, str]:
     made = {name: saved.get(folded(name)) or new_token() for name in names}
     known = {name: store.bot(name) for name in names}
     for name, bot in known.items():
+        if bot is not None and bot.revoked:
+            raise UsageFault(f"the house's bot {name} was revoked: leave it out, or give it another name")
         if bot is not None and bot.token_hash != hash_token(made[name]):
             raise UsageFault(_taken(name))
     _write(file, saved | {folded(name): token for name, token in made.items()})

@@ -108,11 +108,10 @@ class Gate:
             return Refusal(HTTPStatus.UPGRADE_REQUIRED, self._what_this_is(asked), {"Upgrade": "websocket"})
         shared = self._proxies.trusts(asked.peer)
         address = asked.address or self._proxies.origin(asked.peer, asked.header(FORWARDED_FOR))
-        return (
-            self._stranger(asked, shared)
-            or self._usurper(asked, address)
-            or self._crowded(asked, address, place, shared)
-        )
+        refusal = self._stranger(asked, shared) or self._usurper(asked, address)
+        if refusal is not None or asked.operators:  # whom the crowd of all others does not keep out
+            return refusal
+        return self._crowded(asked, address, place, shared)
 
     def _what_this_is(self, asked: Asked) -> str:
         """For who comes with a browser."""

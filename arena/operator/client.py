@@ -162,5 +162,7 @@ async def _connect(url: str, token: str, where: str) -> ClientConnection:
         raise NoAnswer(f"the server {where} lets no operator in: {said}") from exc
     except ConnectionRefusedError as exc:
         raise NoServer(f"no server runs {where}") from exc
-    except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
+    except TimeoutError as exc:
         raise NoAnswer(f"the server {where} does not answer within {CONNECT_WITHIN:g} s: see its log") from exc
+    except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
+        raise NoAnswer(f"the server {where} does not answer as an arena does: {printable(str(exc))}") from exc

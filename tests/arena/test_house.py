@@ -88,6 +88,14 @@ def test_a_name_that_is_somebody_elses_is_not_taken(tmp_path: Path) -> None:
     assert (store.bot("greedy"), file.exists()) == (None, False)
 
 
+def test_a_bot_of_the_house_that_was_revoked_is_said(tmp_path: Path) -> None:
+    store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
+    tokens(store, file, ["random"])
+    store.revoke("random")
+    with pytest.raises(UsageFault, match="the house's bot random was revoked: leave it out, or give it another name"):
+        tokens(store, file, ["random"])
+
+
 def test_tokens_that_are_damaged_are_said(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "tokens.json"
     file.write_text("[1")

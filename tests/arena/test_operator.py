@@ -13,6 +13,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
+from arena.network.binding import bound, port_of
 from arena.network.gate import OPERATOR, Access
 from arena.network.places import Bounds
 from arena.network.rates import FREE_FAILURES
@@ -200,6 +201,24 @@ async def test_an_operator_counts_among_the_connections_of_its_address(serve: An
     served = await serve(access=Access(operator=TOKEN, bounds=Bounds(per_address=1)), operations=operations)
     async with connected(at(served), TOKEN):
         assert (await refused(served))[0] == 503
+
+
+async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_socket_of_its_own(serve: Any) -> None:
+    bounds = Bounds(connections=1, per_address=10)
+    served = await serve(access=Access(operator=TOKEN, bounds=bounds), operations=operations)
+    (own,) = bound("127.0.0.1", 0)
+    url = f"ws://127.0.0.1:{port_of([own])}"
+    await served.arena.take(own, "the operator", operators=True)
+    await served.enter("ann")
+    for _ in range(FREE_FAILURES + 2):
+        with pytest.raises(TokenRefused):
+            async with connected(url, "wrong"):
+                pass
+    async with connected(url, TOKEN) as operator, connected(url, TOKEN):
+        assert [bot.bot for bot in (await operator.ask(Who(), Connections)).bots] == ["ann"]
+    with pytest.raises(InvalidStatus) as answer:
+        await connect(url)
+    assert answer.value.response.status_code == 403
 
 
 async def test_a_server_keeps_its_token_and_says_in_its_folder_where_to_ask(tmp_path: Path) -> None:
