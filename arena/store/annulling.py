@@ -43,8 +43,9 @@ def annul(
         return Annulment(matches=0)
     for statement in _UNDO if undo else _ANNUL:
         connection.exec_driver_sql(statement, [{"at": number} for number in changed])
-    audit.rate_anew(connection, min(changed))
-    return Annulment(matches=len(changed), pools=sorted({row.pool or row.annulled for row in changed.values()}))
+    pools = sorted({row.pool or row.annulled for row in changed.values()})
+    audit.rate_anew(connection, min(changed), pools)
+    return Annulment(matches=len(changed), pools=pools)
 
 
 def _named(connection: Connection, ids: Sequence[str]) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
@@ -27,17 +27,17 @@ def rebuild(connection: Connection) -> int:
     return len(wrong) + stale + summaries.rebuild(connection)
 
 
-def rate_anew(connection: Connection, first: int) -> None:
-    """Rate matches anew from a number on, as which of them are rated was changed; what else follows, too.
+def rate_anew(connection: Connection, first: int, pools: Collection[str]) -> None:
+    """Rate the matches of these pools anew from a number on, as which are rated was changed; what else follows, too.
 
     Those that come to other ratings than their records say are marked.
     """
-    tallies, wrong = _again(connection, first)
+    tallies, wrong = _again(connection, first, pools)
     _correct(connection, wrong)
     changed = [{"at": number} for number in {number for number, _ in wrong}]
     if changed:
         connection.execute(update(matches).where(matches.c.number == bindparam("at")).values(rerated=True), changed)
-    connection.execute(delete(ratings))
+    connection.execute(delete(ratings).where(ratings.c.pool.in_(pools)))
     finishing.put(connection, tallies)
     summaries.renew(connection)
 
@@ -65,20 +65,23 @@ def complaints(connection: Connection) -> Iterator[str]:
     yield from summaries.complaints(connection)
 
 
-def _again(connection: Connection, first: int = 0) -> tuple[Tallies, dict[tuple[int, int], SeatRating]]:
-    """The matches from a number on rated once more, and the seats, by match number and seat, whose stored ratings
-    differ. With every season the tallies are empty.
+def _again(
+    connection: Connection, first: int = 0, pools: Collection[str] | None = None
+) -> tuple[Tallies, dict[tuple[int, int], SeatRating]]:
+    """The matches from a number on, of these pools or all, rated once more; and the seats, by match number and seat,
+    whose stored ratings differ. With every season the tallies are empty.
     """
     begins = seasons.begins(connection)
     current = begins[-1] if begins else 0
     tallies: Tallies = {}
     if first > current:
-        tallies = finishing.tallies_before(connection, first)
+        before = finishing.tallies_before(connection, first)
+        tallies = {place: tally for place, tally in before.items() if pools is None or place[1] in pools}
     else:
         first = max((begin for begin in begins if begin <= first), default=0)
     ahead = deque(begin for begin in begins if begin > first)
     wrong: dict[tuple[int, int], SeatRating] = {}
-    for number, pool, result, rows in reading.rated(connection, first):
+    for number, pool, result, rows in reading.rated(connection, first, pools):
         while ahead and number >= ahead[0]:
             ahead.popleft()
             tallies = {}

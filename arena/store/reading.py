@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -87,9 +87,15 @@ def results(connection: Connection, numbers: Select[tuple[int]] | None = None) -
         yield number, result
 
 
-def rated(connection: Connection, first: int = 0) -> Iterator[tuple[int, str, Result, list[Any]]]:
-    """Every rated match from a number on, in rating order: its number, pool and result, and the rows of its seats."""
+def rated(
+    connection: Connection, first: int = 0, pools: Collection[str] | None = None
+) -> Iterator[tuple[int, str, Result, list[Any]]]:
+    """Every rated match from a number on, of these pools or all, in rating order: its number, pool and result, and the
+    rows of its seats.
+    """
     chosen = select(matches.c.number).where(matches.c.pool.is_not(None), matches.c.number >= first)
+    if pools is not None:
+        chosen = chosen.where(matches.c.pool.in_(pools))
     for number, result, rows in with_seats(connection, chosen):
         assert result.pool is not None
         yield number, result.pool, result, rows
