@@ -31,7 +31,7 @@ def back_up(source: Path, to: Path) -> int:
             _sync(part)
         _sync(to.parent)
     except sqlite3.Error as exc:
-        raise StoreFailed(f"{to} can't be written: {exc}") from exc
+        raise StoreFailed(f"{source} can't be copied to {to}: {exc}") from exc
     except OSError as exc:
         raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
     return matches
@@ -47,7 +47,7 @@ def _copy(source: Path, part: Path) -> int:
         copy.execute("PRAGMA journal_mode = DELETE")  # no log beside it: one file is all there is to keep
         found = [row[0] for row in copy.execute("PRAGMA integrity_check")]
         if found != ["ok"]:
-            raise StoreFailed(f"the copy of {source} is damaged, and was not kept: {found[0]}")
+            raise StoreFailed(f"{source} is damaged, and was not copied: {found[0]}")
         return int(copy.execute("SELECT count(*) FROM matches").fetchone()[0])
 
 

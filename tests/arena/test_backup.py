@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sqlite3
 import stat
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from arena.operator.credentials import token_of
 from arena.store.backup import back_up as back_up_file
@@ -35,6 +38,7 @@ def test_a_copy_is_a_file_of_its_own_for_its_owner_alone(tmp_path: Path) -> None
         assert (done.code, done.err) == (0, "")
         assert done.out == f"{to}: the whole database, with 30 matches; it was read again, and is sound\n"
         assert stat.S_IMODE(to.stat().st_mode) == 0o600
+        assert to.read_bytes()[18:20] == b"\x01\x01"  # it has no write-ahead log
         assert not list(tmp_path.glob("copy.db?*"))
         finish(store, result("later"))
         board = store.leaderboard("tictactoe/classic")
@@ -63,13 +67,22 @@ def test_what_is_there_is_not_written_over_and_nothing_half_is_left(tmp_path: Pa
     assert back_up(data, tmp_path / "copy.db").code == 0
 
 
-def test_a_damaged_database_is_not_taken_for_a_backup(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", ["page", "entry"])
+def test_a_damaged_database_is_not_taken_for_a_backup(tmp_path: Path, damaged: str) -> None:
     data = filled(tmp_path / "data")
+    with closing(sqlite3.connect(data / "arena.db")) as opened:
+        page = opened.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'matches_by_finish'").fetchone()[0]
+        size = opened.execute("PRAGMA page_size").fetchone()[0]
     with (data / "arena.db").open("r+b") as file:
-        file.seek(5 * 4096)
-        file.write(b"\xff" * 4096)
+        file.seek((page - 1) * size if damaged == "page" else page * size - 8)
+        file.write(b"\xff" * (size if damaged == "page" else 8))
     done = back_up(data, tmp_path / "copy.db")
     assert (done.code, done.err.count("\n")) == (1, 1)
+    says = {
+        "page": "arena.db can't be copied to",
+        "entry": "arena.db is damaged, and was not copied: row 1 missing from",
+    }
+    assert says[damaged] in done.err
     assert not list(tmp_path.glob("copy.db*"))
 
 
