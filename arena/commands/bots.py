@@ -13,7 +13,8 @@ from arena.commands.tables import columns, table
 from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
 from arena.operations.connections import Connected, Connections, Who
 from arena.operator.client import NoServer, asked
-from arena.store.store import Registered, Store
+from arena.store.registry import Registered
+from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import ArenaFault
 from protocol.names import folded

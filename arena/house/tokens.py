@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from arena.store.store import NameInUse, Store
+from arena.store.registry import NameInUse
+from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from machine.writing import in_place_of
 from protocol.errors import ArenaFault, UsageFault

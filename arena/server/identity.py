@@ -13,7 +13,7 @@ from msgspec import Struct
 from arena.network.rates import FREE_FAILURES, LONGEST_WAIT, Patience, Rate
 from arena.server.sightings import Sightings
 from arena.store.archive import Archive
-from arena.store.store import NameInUse, Registered
+from arena.store.registry import NameInUse, Registered
 from arena.store.tokens import hash_token, new_token
 from machine.times import utc
 from protocol import error_codes

@@ -9,10 +9,8 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct
-from sqlalchemy import Connection, Engine, bindparam, exists, select, update
+from sqlalchemy import Connection, Engine, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from arena.ratings import ladder
@@ -27,6 +25,7 @@ from arena.store import (
     incidents,
     luck,
     reading,
+    registry,
     seasons,
     summaries,
 )
@@ -39,27 +38,12 @@ from arena.store.incidents import Incident
 from arena.store.luck import MatchLuck
 from arena.store.presence import Presence
 from arena.store.reading import LeaderboardRow
-from arena.store.schema import bots, matches, ratings, records, seats, tournament_id, tournaments
+from arena.store.registry import Registered
+from arena.store.schema import bots, matches, ratings, records, tournament_id, tournaments
 from arena.store.seasons import Season
 from machine.times import utc
-from protocol.errors import UsageFault
 from protocol.names import folded
 from referee.result import Ratings, Result
-
-
-class NameInUse(UsageFault):
-    """The name of a bot is registered already."""
-
-
-class Registered(Struct, frozen=True, kw_only=True):
-    """A bot. `token_hash` is None for one that never had a token (it only played in tournaments) or is `revoked`."""
-
-    name: str
-    token_hash: str | None
-    revoked: bool
-    created: str
-    seen: str | None = None
-    approved: bool = False
 
 
 def upgrade(file: Path) -> tuple[str, str]:
@@ -142,21 +126,17 @@ class Store:
     def bot(self, name: str) -> Registered | None:
         """The bot registered under a name, in any case; None also for one that only played in tournaments."""
         with self._reading() as connection:
-            row = connection.execute(select(bots).where(bots.c.key == folded(name))).one_or_none()
-        if row is None or (row.token_hash is None and not row.revoked):
-            return None
-        return _registered(row)
+            return registry.bot(connection, name)
 
     def bots(self) -> list[Registered]:
         """All bots, by name, with those that only played in tournaments."""
         with self._reading() as connection:
-            rows = connection.execute(select(bots).order_by(bots.c.key)).all()
-        return [_registered(row) for row in rows]
+            return registry.everybody(connection)
 
     def seen(self, name: str) -> bool:
         """Whether a bot of this name, in any case, was ever registered or played."""
         with self._reading() as connection:
-            return connection.execute(select(bots.c.id).where(bots.c.key == folded(name))).first() is not None
+            return registry.is_known(connection, name)
 
     def register(self, name: str, token_hash: str, unused_since: str | None = None) -> None:
         """Register a bot that came by itself. Raises `NameInUse`, also for a name that only played in tournaments.
@@ -164,18 +144,8 @@ class Store:
         A name that came by itself too, under which no match was ever finished, and which was not seen since
         `unused_since`, is given to the new one.
         """
-        now = utc()
-        row = {"name": name, "token_hash": token_hash, "created": now, "seen": now}
-        statement = insert(bots).values(**row, key=folded(name), revoked=False)
-        if unused_since is None:
-            statement = statement.on_conflict_do_nothing()
-        else:
-            unused = bots.c.token_hash.is_not(None) & (bots.c.seen < unused_since) & ~bots.c.approved
-            played = exists().where(seats.c.bot == bots.c.id)
-            statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=unused & ~played)
         with self._writing() as connection:
-            if connection.execute(statement).rowcount != 1:
-                raise NameInUse(f"a bot is called {name} already")
+            registry.register(connection, name, token_hash, unused_since)
             incidents.forget(connection, name)
 
     def note(self, bot: str, incident: Incident) -> None:
@@ -185,9 +155,8 @@ class Store:
 
     def saw(self, times: Mapping[str, str]) -> None:
         """Note when bots were seen last, by their folded names."""
-        statement = update(bots).where(bots.c.key == bindparam("bot")).values(seen=bindparam("at"))
         with self._writing() as connection:
-            connection.execute(statement, [{"bot": bot, "at": at} for bot, at in times.items()])
+            registry.saw(connection, times)
 
     def add_bot(self, name: str, token_hash: str) -> None:
         """Register a bot by hand, approved. One known from tournaments keeps its ratings. Raises `NameInUse`."""
@@ -196,41 +165,27 @@ class Store:
     def add_bots(self, hashes: Mapping[str, str]) -> None:
         """The same for many, with the hashes of their tokens: all of them or none."""
         with self._writing() as connection:
-            for name, token_hash in hashes.items():
-                row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
-                statement = insert(bots).values(**row, created=utc())
-                claimed = statement.on_conflict_do_update(
-                    index_elements=["key"],
-                    set_={"name": name, "token_hash": token_hash, "approved": True},
-                    where=bots.c.token_hash.is_(None) & bots.c.revoked.is_(False),
-                )
-                if connection.execute(claimed).rowcount != 1:
-                    text = f"a bot is called {name} already: choose another name, or `arena bot rotate {name}`"
-                    raise NameInUse(text)
+            registry.add(connection, hashes)
 
     def rotate(self, name: str, token_hash: str) -> None:
         """Give a bot a new token; the old one is worth nothing from now on. Raises `UsageFault` for an unknown name."""
-        self._change(name, token_hash=token_hash, revoked=False)
+        with self._writing() as connection:
+            registry.change(connection, [name], token_hash=token_hash, revoked=False)
 
     def revoke(self, *names: str) -> None:
         """Let bots in no more, until `rotate`: all of these or none. Raises `UsageFault` for an unknown name."""
-        self._change(*names, token_hash=None, revoked=True)
+        with self._writing() as connection:
+            registry.change(connection, names, token_hash=None, revoked=True)
 
     def approve(self, names: Sequence[str], *, approved: bool) -> None:
         """Approve bots, or no more: all of these or none. Raises `UsageFault` for an unknown name."""
-        self._change(*names, approved=approved)
+        with self._writing() as connection:
+            registry.change(connection, names, approved=approved)
 
     def approved(self, name: str) -> bool:
         """Whether the operator approved a bot."""
-        query = select(bots.c.approved).where(bots.c.key == folded(name))
         with self._reading() as connection:
-            return bool(connection.execute(query).scalar_one_or_none())
-
-    def _change(self, *names: str, **values: str | bool | None) -> None:
-        with self._writing() as connection:
-            for name in names:
-                if connection.execute(update(bots).where(bots.c.key == folded(name)).values(**values)).rowcount != 1:
-                    raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
+            return registry.is_approved(connection, name)
 
     def standings(self, bot: str) -> dict[str, Standing]:
         """A bot's place in every pool in which it has played."""
@@ -389,14 +344,3 @@ class Store:
         """What is wrong, a line each; `look` says what is with a result beside its record. Empty when all is well."""
         with self._reading() as connection:
             return list(checking.complaints(connection, look, progress))
-
-
-def _registered(row: Any) -> Registered:
-    return Registered(
-        name=row.name,
-        token_hash=row.token_hash,
-        revoked=row.revoked,
-        created=row.created,
-        seen=row.seen,
-        approved=row.approved,
-    )

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from arena.store.database import StoreFailed
-from arena.store.store import NameInUse, Store
+from arena.store.registry import NameInUse
+from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import Done, call
 from seasons import finish, result

@@ -21,8 +21,9 @@ from arena.store import database
 from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed, StoreUnavailable, WrongSchema
 from arena.store.finishing import Finished
 from arena.store.lock import Locked, lock
+from arena.store.registry import NameInUse
 from arena.store.schema import APPLICATION_ID, REVISIONS
-from arena.store.store import NameInUse, Store, upgrade
+from arena.store.store import Store, upgrade
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import ArenaFault, UsageFault
 from referee.result import Ratings, Result

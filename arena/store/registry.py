@@ -1,0 +1,111 @@
+"""The bots that are known: registered, approved, revoked, and when they were seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Connection, bindparam, exists, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from arena.store.schema import bots, seats
+from machine.times import utc
+from protocol.errors import UsageFault
+from protocol.names import folded
+
+
+class NameInUse(UsageFault):
+    """The name of a bot is registered already."""
+
+
+class Registered(Struct, frozen=True, kw_only=True):
+    """A bot. `token_hash` is None for one that never had a token (it only played in tournaments) or is `revoked`."""
+
+    name: str
+    token_hash: str | None
+    revoked: bool
+    created: str
+    seen: str | None = None
+    approved: bool = False
+
+
+def bot(connection: Connection, name: str) -> Registered | None:
+    """The bot registered under a name, in any case; None also for one that only played in tournaments."""
+    row = connection.execute(select(bots).where(bots.c.key == folded(name))).one_or_none()
+    if row is None or (row.token_hash is None and not row.revoked):
+        return None
+    return _registered(row)
+
+
+def everybody(connection: Connection) -> list[Registered]:
+    """All bots, by name, with those that only played in tournaments."""
+    return [_registered(row) for row in connection.execute(select(bots).order_by(bots.c.key))]
+
+
+def is_known(connection: Connection, name: str) -> bool:
+    """Whether a bot of this name, in any case, was ever registered or played."""
+    return connection.execute(select(bots.c.id).where(bots.c.key == folded(name))).first() is not None
+
+
+def is_approved(connection: Connection, name: str) -> bool:
+    """Whether the operator approved a bot."""
+    return bool(connection.execute(select(bots.c.approved).where(bots.c.key == folded(name))).scalar_one_or_none())
+
+
+def register(connection: Connection, name: str, token_hash: str, unused_since: str | None) -> None:
+    """Register a bot that came by itself; in place of one that did so too, never finished a match, and was not seen
+    since `unused_since`. Raises `NameInUse`.
+    """
+    now = utc()
+    row = {"name": name, "token_hash": token_hash, "created": now, "seen": now}
+    statement = insert(bots).values(**row, key=folded(name), revoked=False)
+    if unused_since is None:
+        statement = statement.on_conflict_do_nothing()
+    else:
+        unused = bots.c.token_hash.is_not(None) & (bots.c.seen < unused_since) & ~bots.c.approved
+        played = exists().where(seats.c.bot == bots.c.id)
+        statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=unused & ~played)
+    if connection.execute(statement).rowcount != 1:
+        raise NameInUse(f"a bot is called {name} already")
+
+
+def saw(connection: Connection, times: Mapping[str, str]) -> None:
+    """Note when bots were seen last, by their folded names."""
+    statement = update(bots).where(bots.c.key == bindparam("bot")).values(seen=bindparam("at"))
+    connection.execute(statement, [{"bot": bot, "at": at} for bot, at in times.items()])
+
+
+def add(connection: Connection, hashes: Mapping[str, str]) -> None:
+    """Register bots by hand, approved, with their tokens' hashes; those known from tournaments keep their ratings.
+
+    Raises `NameInUse` at the first that is taken.
+    """
+    for name, token_hash in hashes.items():
+        row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
+        statement = insert(bots).values(**row, created=utc())
+        claimed = statement.on_conflict_do_update(
+            index_elements=["key"],
+            set_={"name": name, "token_hash": token_hash, "approved": True},
+            where=bots.c.token_hash.is_(None) & bots.c.revoked.is_(False),
+        )
+        if connection.execute(claimed).rowcount != 1:
+            raise NameInUse(f"a bot is called {name} already: choose another name, or `arena bot rotate {name}`")
+
+
+def change(connection: Connection, names: Iterable[str], **values: str | bool | None) -> None:
+    """Change what is known of bots. Raises `UsageFault` at the first unknown name."""
+    for name in names:
+        if connection.execute(update(bots).where(bots.c.key == folded(name)).values(**values)).rowcount != 1:
+            raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
+
+
+def _registered(row: Any) -> Registered:
+    return Registered(
+        name=row.name,
+        token_hash=row.token_hash,
+        revoked=row.revoked,
+        created=row.created,
+        seen=row.seen,
+        approved=row.approved,
+    )
