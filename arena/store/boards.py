@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import Connection, text
 
 from arena.ratings import ladder
+from arena.store import seasons
 from arena.store.browsing import (
     OUTCOMES,
     SORTS,
@@ -41,20 +42,31 @@ VERSIONS = 20
 
 _BOARD = """
 WITH board AS (
-    SELECT bots.name, bots.key, ratings.*, mu - 3 * sigma AS score, rank() OVER (ORDER BY mu - 3 * sigma DESC) AS rank
-    FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool
+    SELECT bots.name, bots.key, stood.*, mu - 3 * sigma AS score, rank() OVER (ORDER BY mu - 3 * sigma DESC) AS rank
+    FROM ({stood}) AS stood JOIN bots ON bots.id = stood.bot
 ), found AS (
     SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR instr(key, :search)
 )
 SELECT *, (
-    SELECT json_group_array(round(mu_after, 2)) FROM (
-        SELECT mu_after FROM seats INDEXED BY seats_by_played
-        WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played
-    )
+    SELECT json_group_array(round(mu_after, 2)) FROM ({curve})
 ) AS curve
 FROM found WHERE :start OR value {beyond} :value OR (value = :value AND key > :key)
 ORDER BY value {order}, key LIMIT :limit
 """
+_NOW = {
+    "stood": "SELECT * FROM ratings WHERE pool = :pool",
+    "curve": """SELECT mu_after FROM seats INDEXED BY seats_by_played
+        WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played""",
+}
+_THEN = {
+    "stood": seasons.STOOD,
+    "curve": """SELECT mu_after FROM (
+            SELECT match, mu_after FROM seats INDEXED BY seats_by_bot
+            WHERE seats.bot = found.bot AND seats.pool = :pool AND mu_after IS NOT NULL
+                AND match BETWEEN :first AND found.last ORDER BY match DESC LIMIT :curve
+        ) ORDER BY match""",
+}
+"""What a leaderboard is made of: this season's, and that of any."""
 _BOTS = text("""
 SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search)) AS total
 FROM bots WHERE key > :key AND (:search = '' OR instr(key, :search)) ORDER BY key LIMIT :limit
@@ -129,15 +141,26 @@ def bots(connection: Connection, search: str | None, after: str | None, limit: i
 
 
 def board(
-    connection: Connection, pool: str, sort: str, search: str | None, after: str | None, limit: int, *, descending: bool
+    connection: Connection,
+    pool: str,
+    sort: str,
+    search: str | None,
+    after: str | None,
+    limit: int,
+    *,
+    descending: bool,
+    season: str | None = None,
 ) -> Page[BoardRow]:
-    """A page of a pool's leaderboard. Raises `UsageFault` for an order or a cursor that is none."""
+    """A page of a pool's leaderboard, of this season or that. Raises `UsageFault` for an order or cursor that is none."""
     if sort not in SORTS:
         raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(SORTS)}")
     value, key = (None, None) if after is None else place_of(after, tuple[str | float, str])
     beyond, order = ("<", "DESC") if descending else (">", "ASC")
-    query = text(_BOARD.format(by=_BY[sort], beyond=beyond, order=order))
+    parts = _NOW if season is None else _THEN
+    query = text(_BOARD.format(by=_BY[sort], beyond=beyond, order=order, **parts))
     given = {"pool": pool, "search": folded(search or ""), "curve": CURVE, "limit": limit + 1}
+    if season is not None:
+        given |= seasons.span_of(connection, season)._asdict()
     rows = connection.execute(query, given | {"start": after is None, "value": value, "key": key}).all()
     shown = [
         BoardRow(bot=row.name, rank=row.rank, curve=msgspec.json.decode(row.curve), **standing_of(row))

@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, select
 
 from arena.ratings import ladder
-from arena.store import boards, database, incidents, reading, searching, tournaments
+from arena.store import boards, database, incidents, reading, searching, seasons, tournaments
 from arena.store.browsing import (
     UNRATED,
     BoardRow,
@@ -29,6 +29,7 @@ from arena.store.browsing import (
 from arena.store.incidents import Incident
 from arena.store.schema import counts, matches, records
 from arena.store.schema import tournaments as played_in
+from arena.store.seasons import Season
 from protocol.errors import UsageFault
 from referee.result import Result
 
@@ -68,8 +69,17 @@ class Reader:
         with database.failures(self.file), self._engine.connect() as connection:
             yield connection
 
-    def pools(self, game: str | None = None) -> list[str]:
-        """The pools with rated matches, or those of a game."""
+    def seasons(self) -> list[Season]:
+        """All seasons, the first one first, the one that goes on last."""
+        with self._reading() as connection:
+            return seasons.listed(connection)
+
+    def pools(self, game: str | None = None, season: str | None = None) -> list[str]:
+        """The pools with rated matches, or those of a game, ever or in a season. Raises `UsageFault` for none."""
+        if season is not None:
+            with self._reading() as connection:
+                found = seasons.pools(connection, seasons.span_of(connection, season))
+            return [pool for pool in found if game in (None, ladder.game_of(pool))]
         with self._reading() as connection:
             query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
             found = [pool for pool in connection.execute(query).scalars() if not pool.endswith(f"/{UNRATED}")]
@@ -84,11 +94,15 @@ class Reader:
         search: str | None = None,
         after: str | None = None,
         limit: int = 50,
+        season: str | None = None,
     ) -> Page[BoardRow]:
-        """A page of a pool's leaderboard, in one of the orders `SORTS`; with `search`, of names that hold it."""
+        """A page of a pool's leaderboard, in one of the orders `SORTS`; with `search`, of names that hold it.
+
+        With `season`, that of its end.
+        """
         _check(limit)
         with self._reading() as connection:
-            return boards.board(connection, pool, sort, search, after, limit, descending=descending)
+            return boards.board(connection, pool, sort, search, after, limit, descending=descending, season=season)
 
     def bots(self, *, search: str | None = None, after: str | None = None, limit: int = 50) -> Page[BotRow]:
         """A page of the bots that are known, by name; with `search`, of names that hold it."""

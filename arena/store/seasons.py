@@ -19,13 +19,11 @@ FIRST = "first"
 
 _MOST = 2**62
 _RATED = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
-_BOARD = text(f"""
-SELECT bots.name, stood.* FROM (
-    SELECT bot, max(match) AS last, mu_after AS mu, sigma_after AS sigma, version, count(*) AS matches,
-        sum(outcome = 'won') AS wins, sum(outcome = 'drawn') AS draws, sum(outcome = 'lost') AS losses
-    FROM seats WHERE pool = :pool AND {_RATED} GROUP BY bot
-) AS stood JOIN bots ON bots.id = stood.bot
-""")
+STOOD = f"""SELECT bot, pool, max(match) AS last, mu_after AS mu, sigma_after AS sigma, version, count(*) AS matches,
+    sum(outcome = 'won') AS wins, sum(outcome = 'drawn') AS draws, sum(outcome = 'lost') AS losses
+FROM seats WHERE pool = :pool AND {_RATED} GROUP BY bot"""
+"""Where the bots of :pool stood after the matches from :first to :last."""
+_BOARD = text(f"SELECT bots.name, stood.* FROM ({STOOD}) AS stood JOIN bots ON bots.id = stood.bot")
 _POOLS = text(f"SELECT DISTINCT pool FROM seats WHERE {_RATED} ORDER BY pool")
 
 

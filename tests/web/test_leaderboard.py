@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -28,11 +29,21 @@ def test_a_bot_without_matches_enough_is_marked(visitor: Visitor) -> None:
     assert '<span class="badge">few</span> 1' in visitor.get("/").text
 
 
-def test_where_a_season_has_begun_there_are_no_ratings_yet(visitor: Visitor) -> None:
+def test_where_a_season_has_begun_ratings_are_new_and_the_one_before_is_shown_as_it_ended(visitor: Visitor) -> None:
     season(visitor.store)
+    assert 'aria-label="Seasons"' not in visitor.get("/leaderboard/nim/classic").text
+    before = json.loads(visitor.get("/api/v1/leaderboard/nim/classic").text)
     visitor.store.start_season("autumn")
     page = visitor.get("/leaderboard/nim/classic").text
     assert (bots(page), "No rated match of nim/classic in this season yet" in page) == ([], True)
+    page = visitor.get("/leaderboard/nim/classic?season=FIRST&sort=bot&order=asc&search=n").text
+    assert bots(page) == ["ann", "dan"]
+    assert "rated in nim/classic in season FIRST" in page
+    assert '<a href="?season=first" aria-current="page">season first</a>' in page
+    assert '<a href="?">season autumn</a>' in page
+    assert json.loads(visitor.get("/api/v1/leaderboard/nim/classic?season=first").text) == before
+    answer = visitor.get("/leaderboard/nim/classic?season=spring")
+    assert (answer.status, "There is no season" in answer.text) == (400, True)
 
 
 def test_any_column_sorts_both_ways(visitor: Visitor) -> None:

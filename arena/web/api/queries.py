@@ -19,6 +19,7 @@ Pool = Annotated[
 
 
 GameName = Annotated[str, Meta(description="the name of a game, as in `/games`")]
+SeasonName = Annotated[str, Meta(description="as in `arena season list`; absent: the one that goes on")]
 BotName = Annotated[str, Meta(description="in any case")]
 
 
@@ -50,6 +51,9 @@ class BoardQuery(BotsQuery, frozen=True, kw_only=True):
 
     sort: Literal[SORTS] = "score"  # type: ignore[valid-type]
     descending: bool = True
+    season: Annotated[str, Meta(description="as `arena season list` has it; absent: the one that goes on")] | None = (
+        None
+    )
 
 
 class OfPool(Query, frozen=True, kw_only=True):

@@ -21,10 +21,10 @@ BAR = 180
 def leaderboard(request: Request) -> Response:
     """The leaderboard of a game's preset; of the first that has rated matches, where none is named."""
     reader = site_of(request).reader
-    pools = sorted(reader.pools(), key=_place)
+    asked = {name: request.query_params.get(name) or None for name in ("season", "search", "sort", "order", "after")}
+    pools = sorted(reader.pools(season=asked["season"]), key=_place)
     game, preset = request.path_params.get("game"), request.path_params.get("preset")
     pool = _chosen(pools, game, preset)
-    asked = {name: request.query_params.get(name) or None for name in ("search", "sort", "order", "after")}
     sort, order = asked["sort"] or "score", asked["order"] or "desc"
     board = (
         reader.board(
@@ -34,6 +34,7 @@ def leaderboard(request: Request) -> Response:
             search=asked["search"],
             after=asked["after"],
             limit=ROWS,
+            season=asked["season"],
         )
         if pool
         else None
@@ -46,6 +47,7 @@ def leaderboard(request: Request) -> Response:
         pool=pool,
         game=game_of(pool) if pool else game,
         asked=asked,
+        seasons=[season.season for season in reader.seasons()],
         sort=sort,
         order=order,
         board=board,
