@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 
-from arena.store import audit, awaiting, luck, reading
+from arena.store import audit, awaiting, luck, reading, views
 from arena.store.luck import MatchLuck
 from arena.store.schema import bots, matches, metadata, records, seasons, tournament_id, tournaments
 from protocol.digest import canonical
@@ -30,6 +30,7 @@ def complaints(connection: Connection, look: Look, progress: Callable[[int, int]
     """What is wrong, a line each. `look` compares, `progress` is told how many matches of how many were looked at."""
     for what, part in (
         ("the file", _file(connection)),
+        ("the views", views.complaints(connection)),
         ("the bots", _bots(connection)),
         ("the tournaments", _tournaments(connection)),
         ("the seasons", _seasons(connection)),

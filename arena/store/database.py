@@ -24,6 +24,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import QueuePool
 
+from arena.store import views
 from arena.store.private import FILE, FOLDER
 from arena.store.schema import APPLICATION_ID, REVISIONS, metadata
 from protocol.errors import ArenaFault
@@ -224,6 +225,7 @@ def create(file: Path) -> None:
             if connection.exec_driver_sql("PRAGMA application_id").scalar_one() == 0:
                 connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
                 metadata.create_all(connection, checkfirst=False)
+                views.create(connection)
                 connection.exec_driver_sql(_VERSION_TABLE)
                 connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (REVISIONS[-1],))
     finally:

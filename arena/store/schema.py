@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """The migrations, oldest first."""
 
 metadata = MetaData()

@@ -359,7 +359,7 @@ def test_a_new_file_has_exactly_what_the_migrations_make(tmp_path: Path) -> None
 
 
 def tables(file: Path) -> dict[str, object]:
-    """Columns, indices and references of every table."""
+    """Columns, indices and references of every table, and the views."""
     connection = sqlite3.connect(file)
     names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     found: dict[str, object] = {
@@ -370,6 +370,7 @@ def tables(file: Path) -> dict[str, object]:
         )
         for name in names
     }
+    found["views"] = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'"))
     connection.close()
     return found
 

@@ -1,0 +1,89 @@
+"""The views of the database: they say what the store says, and a check misses them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.store.luck import MatchLuck
+from arena.store.store import Store
+from referee.result import points
+from seasons import finish, result, season
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A season of two, with a match of three, a void, an unrated one and one of a tournament."""
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        season(store)
+        finish(store, result("three", ("ann", "bob", "cid"), (1, 2, 2), pool="risk-campaign/grid"))
+        finish(store, result("void", ranks=(1, 1), rated=False, reason="void"), result("unrated", rated=False))
+        store.start_season("autumn")
+        finish(store, result("placed", tournament="t1", place=0), result("cheated"))
+        store.keep_luck({"placed": MatchLuck("exact", 0.25)})
+        store.annul(["cheated"])
+        yield store
+
+
+def asked(store: Store, query: str) -> list[dict[str, Any]]:
+    """What any program is answered."""
+    with closing(sqlite3.connect(store.file)) as connection:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute(query)]
+
+
+def test_the_view_of_the_results_has_every_match_as_the_store_has_it(store: Store) -> None:
+    rows = {row["match"]: row for row in asked(store, "SELECT * FROM match_results")}
+    for stored in store.matches():
+        row = rows[stored.match]
+        ranks = [seat.rank for seat in stored.seats]
+        won = None if ranks.count(1) > 1 or stored.reason == "void" else stored.seats[ranks.index(1)].bot
+        assert row["winner"] == won
+        assert row["rated"] == stored.rated
+        assert row["seats"] == len(stored.seats)
+        assert row["bots"].split() == [seat.bot for seat in stored.seats]
+        assert row["ranks"].split() == [str(rank) for rank in ranks]
+        for name in ("game", "pool", "reason", "plies", "started", "finished", "tournament", "place", "annulled"):
+            assert row[name] == getattr(stored, name)
+    assert len(rows) == len(store.matches())
+    assert (rows["placed"]["luck"], rows["placed"]["luck_by"]) == (0.25, "exact")
+    assert [rows[match]["season"] for match in ("m0", "unrated", "placed")] == ["first", "first", "autumn"]
+
+
+def test_the_view_of_the_seats_has_points_where_a_match_counts(store: Store) -> None:
+    rows = asked(store, "SELECT * FROM match_seats ORDER BY number, seat")
+    for stored in store.matches():
+        seats = [row for row in rows if row["match"] == stored.match]
+        assert [row["bot"] for row in seats] == [seat.bot for seat in stored.seats]
+        assert [row["rank"] for row in seats] == [seat.rank for seat in stored.seats]
+        expected = [None] * len(seats) if stored.reason == "void" else points(stored)
+        assert [row["points"] for row in seats] == expected
+
+
+def test_the_view_of_the_ladder_is_the_leaderboard(store: Store) -> None:
+    for pool in store.pools():
+        rows = asked(store, f"SELECT * FROM ladder WHERE pool = '{pool}' ORDER BY place")
+        board = store.leaderboard(pool)
+        assert [(row["place"], row["bot"]) for row in rows] == [(at, line.bot) for at, line in enumerate(board, 1)]
+        for row, line in zip(rows, board, strict=True):
+            assert row["score"] == pytest.approx(line.score)
+            assert (row["played"], row["won"], row["drawn"], row["lost"]) == (
+                *(line.played, line.wins, line.draws),
+                line.losses,
+            )
+
+
+def test_a_check_tells_of_a_view_that_is_missing_or_another(store: Store) -> None:
+    assert store.check() == []
+    with closing(sqlite3.connect(store.file)) as connection:
+        connection.execute("DROP VIEW ladder")
+        connection.execute("DROP VIEW match_seats")
+        connection.execute("CREATE VIEW match_seats AS SELECT 1 AS seat")
+        connection.execute("CREATE VIEW of_my_own AS SELECT 1")
+        connection.commit()
+    assert store.check() == ["view match_seats is not the one that this version makes", "view ladder is missing"]
