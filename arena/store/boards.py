@@ -151,7 +151,7 @@ def board(
     descending: bool,
     season: str | None = None,
 ) -> Page[BoardRow]:
-    """A page of a pool's leaderboard, of this season or that. Raises `UsageFault` for an order or cursor that is none."""
+    """A page of a pool's leaderboard, this season's or that one's. Raises `UsageFault` for what there is none of."""
     if sort not in SORTS:
         raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(SORTS)}")
     value, key = (None, None) if after is None else place_of(after, tuple[str | float, str])

@@ -15,7 +15,7 @@ from visitor import Visitor
 def test_what_nobody_foresaw_is_a_sentence_for_people_and_a_line_in_the_log(
     visitor: Visitor, address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(reader: Reader, game: str | None = None) -> list[str]:
+    def fail(reader: Reader, game: str | None = None, season: str | None = None) -> list[str]:
         raise ZeroDivisionError("by <b>\n")
 
     monkeypatch.setattr(Reader, "pools", fail)
