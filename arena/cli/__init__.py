@@ -9,7 +9,8 @@ import typer
 
 from arena.cli.operating import GROUPS
 from arena.cli.playing import run_test, run_tournament
-from arena.cli.words import Data, Database, Json, database_of, group
+from arena.cli.taking_out import run_export, run_matches
+from arena.cli.words import Csv, Data, Database, Json, database_of, group
 from machine import program
 from protocol import VERSION
 
@@ -20,7 +21,7 @@ for _group in (replay_app, *GROUPS):
 
 Game = Annotated[str | None, typer.Option(help="Only this game.")]
 LuckBy = Annotated[str | None, typer.Option("--value", metavar="NAME", help="What luck is measured by [the best].")]
-Target = Annotated[str, typer.Argument(metavar="ID|FILE")]
+Target = Annotated[str, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest there is.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -127,28 +128,18 @@ def leaderboard(
     game: Game = None,
     season: Annotated[str | None, typer.Option(metavar="NAME", help="That season's [the one that goes on].")] = None,
     to_json: Json = False,
+    to_csv: Csv = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
     """Who stands where, by mu - 3 sigma."""
     from arena.commands import leaderboard as command
 
-    command.leaderboard(database_of(db, data), game, season, to_json=to_json)
+    command.leaderboard(database_of(db, data), game, season, to_json=to_json, to_csv=to_csv)
 
 
-@app.command()
-def matches(
-    bot: Annotated[str | None, typer.Option(metavar="NAME", help="Only this bot's.")] = None,
-    game: Game = None,
-    limit: Annotated[int | None, typer.Option(help="How many [50; with --json all].")] = None,
-    to_json: Json = False,
-    db: Database = None,
-    data: Data = None,
-) -> None:
-    """The matches played, newest first."""
-    from arena.commands import matches as command
-
-    command.matches(database_of(db, data), bot, game, limit, to_json=to_json)
+app.command("matches")(run_matches)
+app.command("export")(run_export)
 
 
 @replay_app.command("show")
@@ -170,7 +161,9 @@ def replay_show(
 
 @replay_app.command("verify")
 def replay_verify(
-    targets: Annotated[list[str] | None, typer.Argument(metavar="[ID|FILE]...", help="None: all there are.")] = None,
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID|FILE]...", help="latest: the newest; none: all there are.")
+    ] = None,
     db: Database = None,
     data: Data = None,
 ) -> None:

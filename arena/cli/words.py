@@ -22,6 +22,7 @@ PassEnv = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A varia
 SandboxKind = Annotated[str, typer.Option("--sandbox", help="Where your own bots run: none, users or bwrap.")]
 Readable = Annotated[list[Path] | None, typer.Option("--read", metavar="PATH", help="What bots may read in a sandbox.")]
 Memory = Annotated[int, typer.Option(metavar="MIB", help="Memory of each process in a sandbox.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arena.commands.asking import by_server_or_alone
+from arena.commands.selecting import match_named
 from arena.commands.tables import counted
 from arena.operations.ladder import Annul
 from arena.store.annulling import Annulment
@@ -20,7 +21,10 @@ def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: st
     if since is not None and bot is None:
         raise UsageFault("--since goes with --bot: the matches of that bot that ended since then")
     request = Annul(
-        ids=list(ids), bot=bot, since=None if since is None else moment_of(since, "--since", days=0), undo=undo
+        ids=[match_named(where, match) for match in ids],
+        bot=bot,
+        since=None if since is None else moment_of(since, "--since", days=0),
+        undo=undo,
     )
     done = by_server_or_alone(
         where,

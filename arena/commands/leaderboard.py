@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from contextlib import closing
 
+from arena.commands.delimited import print_csv
 from arena.commands.documents import print_document
 from arena.commands.tables import columns, table
 from arena.ratings.ladder import game_of
+from arena.store.exporting import LADDER
 from arena.store.reading import LeaderboardRow
 from arena.store.store import Store
+from protocol.errors import UsageFault
 from protocol.games import game_class
 
 
-def leaderboard(where: str, game: str | None, season: str | None, *, to_json: bool) -> None:
+def leaderboard(where: str, game: str | None, season: str | None, *, to_json: bool, to_csv: bool) -> None:
     """Print the leaderboards of a game, or of every game with rated matches: one for each pool.
 
     Those of an earlier season, where one is named.
     """
+    if to_json and to_csv:
+        raise UsageFault("--json and --csv: choose one of them")
     if game is not None:
         game_class(game)
     with closing(Store.open(where, create=False)) as store:
@@ -26,10 +31,20 @@ def leaderboard(where: str, game: str | None, season: str | None, *, to_json: bo
             boards = list(store.boards(season, game).items())
     if to_json:
         print_document([{"game": game_of(pool), "pool": pool, "rows": rows} for pool, rows in boards])
+    elif to_csv:
+        print_csv(LADDER, (_row(pool, at, row) for pool, rows in boards for at, row in enumerate(rows, 1)))
     elif not boards:
         print("no rated matches yet" if season is None else f"no rated matches in season {season}")
     else:
         print("\n\n".join(_board(pool, rows) for pool, rows in boards))
+
+
+def _row(pool: str, place: int, row: LeaderboardRow) -> tuple[object, ...]:
+    """As the view `ladder` has it."""
+    return (
+        *(pool, place, row.bot, row.score, row.mu, row.sigma),
+        *(row.played, row.wins, row.draws, row.losses, row.version),
+    )
 
 
 def _board(pool: str, rows: list[LeaderboardRow]) -> str:

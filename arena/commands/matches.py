@@ -5,35 +5,41 @@ from __future__ import annotations
 import itertools
 from contextlib import closing
 
+from arena.commands.delimited import print_csv
 from arena.commands.documents import print_list
+from arena.commands.selecting import Selection, selected
 from arena.commands.tables import columns, table
-from arena.store.store import Store
+from arena.store.browsing import Search
+from arena.store.exporting import MATCHES
+from arena.store.reader import Reader
 from protocol.errors import UsageFault
-from protocol.games import game_class
 from referee.result import Result
 
 SHOWN = 50
 """How many matches a table shows unless told otherwise."""
 
 
-def matches(where: str, bot: str | None, game: str | None, limit: int | None, *, to_json: bool) -> None:
+def matches(where: str, chosen: Selection, limit: int | None, *, to_json: bool, to_csv: bool) -> None:
     """Print matches, newest first."""
-    if game is not None:
-        game_class(game)
     if limit is not None and limit < 1:
         raise UsageFault(f"--limit is {limit}: it is 1 or more")
-    with closing(Store.open(where, create=False)) as store:
-        if bot is not None and not store.seen(bot):
-            raise UsageFault(f"there is no bot called {bot}: `arena bot list` names them")
+    if to_json and to_csv:
+        raise UsageFault("--json and --csv: choose one of them")
+    with closing(Reader.open(where)) as reader:
+        search = selected(reader, chosen)
         if to_json:
-            print_list(store.newest(bot, game, limit=limit))
+            print_list(reader.every(search, limit))
             return
-        found = store.matches(bot, game, limit=limit or SHOWN)
-    if not found:
-        print("no matches yet")
-    else:
+        if to_csv:
+            rows = (row for batch in reader.export(search, newest_first=True) for row in batch.matches)
+            print_csv(MATCHES, itertools.islice(rows, limit))
+            return
+        found = list(reader.every(search, SHOWN if limit is None else limit))
+    if found:
         headers = ("match", "game", "best first", "reason", "plies", "finished")
         print(table(headers, [_match(result) for result in found], elastic=2, left=(0, 1, 3), width=columns()))
+    else:
+        print("no matches yet" if search == Search() else "no match fits")
 
 
 def _match(result: Result) -> tuple[object, ...]:

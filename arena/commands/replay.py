@@ -14,6 +14,7 @@ from rich.text import Text
 
 from arena.commands import stepping
 from arena.commands.documents import document, print_line
+from arena.commands.selecting import match_named
 from arena.commands.tables import columns, counted, say
 from arena.replay import document as documents
 from arena.replay import verify as verifying
@@ -36,13 +37,17 @@ SUFFIXES = (".jsonl", ".jsonl.gz", *MADE_OF_RECORDS)
 
 
 def load(target: str, database: str) -> tuple[str, bytes]:
-    """A record's name and bytes: a file if it looks like one, otherwise a match id of the store. Raises `Fault`."""
+    """A record's name and bytes: of a file if it looks like one, else of a match of the store, by its id or `latest`.
+
+    Raises `Fault`.
+    """
     if _is_file(target):
         try:
             with Path(target).open("rb") as file:
                 return target, file.read(MOST_BYTES + 1)  # of more it is refused
         except OSError as exc:
             raise ArenaFault(f"{target} can't be read: {exc.strerror}") from exc
+    target = match_named(database, target)
     with closing(Store.open(database, create=False)) as store:
         body = store.record(target)
     if body is None:
@@ -102,7 +107,7 @@ def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes]
             yield load(target, database)
         return
     with closing(Store.open(database, create=False)) as store:
-        for match in store.matches():
+        for match in store.newest():
             body = store.record(match.match)
             if body is None:
                 raise ArenaFault(f"match {match.match} has no record in {database}")

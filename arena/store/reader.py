@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, select
 
 from arena.ratings import ladder
-from arena.store import boards, database, incidents, reading, searching, seasons, tournaments
+from arena.store import boards, database, exporting, incidents, reading, searching, seasons, tournaments
 from arena.store.browsing import (
     UNRATED,
     BoardRow,
@@ -26,6 +26,7 @@ from arena.store.browsing import (
     TournamentTable,
     VersionRow,
 )
+from arena.store.exporting import Batch
 from arena.store.incidents import Incident
 from arena.store.schema import counts, matches, records
 from arena.store.schema import tournaments as played_in
@@ -152,6 +153,27 @@ class Reader:
         _check(limit)
         with self._reading() as connection:
             return searching.search(connection, search, after, limit)
+
+    def every(self, search: Search, limit: int | None = None) -> Iterator[Result]:
+        """All matches that fit, or the first `limit` of them, those that were stored last first, as they are read."""
+        after = None
+        left = limit
+        while left is None or left > 0:
+            page = self.search(search, after=after, limit=MOST_ROWS if left is None else min(left, MOST_ROWS))
+            yield from page.rows
+            after = page.next
+            if after is None:
+                break
+            left = None if left is None else left - len(page.rows)
+
+    def export(self, search: Search, *, newest_first: bool = False, records: bool = False) -> Iterator[Batch]:
+        """The rows of all matches that fit, as they were at one moment, in the order in which they were stored.
+
+        `newest_first` turns that around; with `records` theirs come along.
+        """
+        with self._reading() as connection:
+            numbers = searching.numbers(connection, search)
+            yield from exporting.batches(connection, numbers[::-1] if newest_first else numbers, records=records)
 
     def match(self, match: str) -> Result | None:
         """A finished match; None if there is none of this id."""

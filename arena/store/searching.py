@@ -86,10 +86,7 @@ _TOURNAMENT = _Index(
 
 def search(connection: Connection, wanted: Search, after: str | None, limit: int) -> Page[Result]:
     """A page of the matches that fit, the newest first. Raises `UsageFault` for a cursor, time or word that is none."""
-    if wanted.bot is None and wanted.opponent is not None:
-        wanted = replace(wanted, bot=wanted.opponent, opponent=None)
-    if wanted.outcome is not None and (wanted.bot is None or wanted.outcome not in OUTCOMES):
-        raise UsageFault(f"outcome is {wanted.outcome!r}: it is {', '.join(OUTCOMES)}, for the bot that is named")
+    wanted = _checked(wanted)
     before = _NEVER if after is None else place_of(after, tuple[int])[0]
     given = _given(connection, wanted, before)
     if given is None:
@@ -105,6 +102,25 @@ def search(connection: Connection, wanted: Search, after: str | None, limit: int
     elif wanted.since is not None or wanted.until is not None:
         total = None  # what was counted is of all times
     return Page(rows=found, next=further, total=total)
+
+
+def numbers(connection: Connection, wanted: Search) -> list[int]:
+    """The numbers of all matches that fit, in the order in which they were stored. Raises `UsageFault` as `search`."""
+    wanted = _checked(wanted)
+    given = _given(connection, wanted, _NEVER)
+    if given is None:
+        return []
+    query, _ = _queries(wanted)
+    return _newest(connection, query, given | {"limit": _NEVER}, None)[::-1]
+
+
+def _checked(wanted: Search) -> Search:
+    """The same, as the statements ask it. Raises `UsageFault`."""
+    if wanted.bot is None and wanted.opponent is not None:
+        wanted = replace(wanted, bot=wanted.opponent, opponent=None)
+    if wanted.outcome is not None and (wanted.bot is None or wanted.outcome not in OUTCOMES):
+        raise UsageFault(f"outcome is {wanted.outcome!r}: it is {', '.join(OUTCOMES)}, for the bot that is named")
+    return wanted
 
 
 def _newest(connection: Connection, query: str, given: dict[str, Any], fitting: int | None) -> list[int]:

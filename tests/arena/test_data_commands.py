@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands.matches import matches
+from arena.commands.selecting import Selection
 from arena.commands.tables import table
 from arena.store.finishing import Finished
 from arena.store.lock import lock
@@ -126,7 +127,7 @@ def test_at_a_terminal_matches_keep_to_its_columns(played: Path) -> None:
     termios.tcsetwinsize(theirs, (24, 80))
     with open(ours, "rb", buffering=0) as screen, open(theirs, "w") as terminal:
         with contextlib.redirect_stdout(terminal):
-            matches(str(played / "arena.db"), None, None, 2, to_json=False)
+            matches(str(played / "arena.db"), Selection(), 2, to_json=False, to_csv=False)
             terminal.flush()
         lines = screen.read(4096).decode().splitlines()
     assert len(lines) == 4
