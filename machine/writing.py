@@ -1,9 +1,11 @@
-"""A file that takes another's place whole or not at all, and a lock beside one, for one process at a time."""
+"""A file or folder that takes another's place whole or not at all, and a lock beside one, for one process at a time."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +20,37 @@ def in_place_of(path: Path) -> Iterator[Path]:
         os.replace(temporary, os.path.realpath(path))
     except BaseException:
         _remove(temporary)
+        raise
+
+
+@contextlib.contextmanager
+def folder_in_place_of(path: Path) -> Iterator[Path]:
+    """An empty folder beside `path`, which takes its place in the end, or is removed with all that is in it.
+
+    Raises `FileExistsError` where `path` is anything but an empty folder, before and in the end.
+    """
+    place = Path(os.path.realpath(path))
+    if os.path.lexists(place) and not (place.is_dir() and not any(place.iterdir())):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    temporary = place.with_name(f"{place.name}.{os.getpid()}.part")
+    temporary.mkdir()
+    try:
+        yield temporary
+        with _one_way_to_say():
+            temporary.rename(place)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+@contextlib.contextmanager
+def _one_way_to_say() -> Iterator[None]:
+    """What is in the way is there already, whatever it is."""
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno in (errno.ENOTEMPTY, errno.ENOTDIR):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), exc.filename2) from exc
         raise
 
 

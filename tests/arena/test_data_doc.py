@@ -1,0 +1,82 @@
+"""docs/data.md keeps its word: its tables are the columns there are, and its program runs."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from arena.replay.rows import PlyRow
+from arena.store import exporting
+from arena.store.exporting import LADDER, MATCHES, PLIES, SEATS, Columns
+from arena.store.schema import metadata
+from arena.store.store import Store
+from arena.store.views import VIEWS
+from commands import call
+from stored_matches import stored
+
+DOC = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
+
+
+def table(after: str) -> list[list[str]]:
+    """The cells of the first table after a line, without its head."""
+    rows = re.search(r"(?:^\|.*\n)+", DOC.split(f"\n{after}\n", 1)[1], re.MULTILINE)
+    assert rows is not None
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in rows[0].splitlines()[2:]]
+
+
+def columns(after: str) -> list[tuple[str, str]]:
+    """Names and types."""
+    return [(name, kind) for cells in table(after) for name in re.findall(r"`(\w+)`", cells[0]) for kind in [cells[1]]]
+
+
+@pytest.mark.parametrize(("heading", "code"), [("### matches", MATCHES), ("### seats", SEATS), ("### plies", PLIES)])
+def test_the_columns_of_a_table_are_those_that_are_told(heading: str, code: Columns) -> None:
+    told = columns(heading)
+    assert [name for name, _ in told] == list(code)
+    assert all(kind == code[name] for name, kind in told if kind)
+    assert {exporting.TEXT, exporting.WHOLE, exporting.REAL, exporting.TRUTH, exporting.TIME} >= set(code.values())
+
+
+def test_the_columns_of_a_ply_are_those_of_its_rows() -> None:
+    assert list(PLIES) == ["number", "match", *PlyRow._fields]
+
+
+def test_the_views_have_the_columns_that_are_told(tmp_path: Path) -> None:
+    Store.open(tmp_path / "arena.db").close()
+    with closing(sqlite3.connect(tmp_path / "arena.db")) as connection:
+        found = {view: [row[1] for row in connection.execute(f"PRAGMA table_info({view})")] for view in VIEWS}
+    assert found == {"match_results": list(MATCHES), "match_seats": list(SEATS), "ladder": list(LADDER)}
+    assert [cells[0] for cells in table("## SQL")] == [f"`{view}`" for view in VIEWS]
+    told = columns("| `ladder` | bot in a pool, this season | below |")
+    assert told == list(LADDER.items())
+
+
+def test_every_table_is_named() -> None:
+    after = next(line for line in DOC.splitlines() if line.startswith("keeps the write-ahead log"))
+    named = [name for cells in table(after) for name in re.findall(r"`(\w+)`", cells[0])]
+    assert sorted(named) == sorted(metadata.tables)
+
+
+def test_every_option_that_chooses_matches_is_told() -> None:
+    told = {option for cells in table("`arena matches`:") for option in re.findall(r"`(--\w+)", cells[0])}
+    for command in ("matches", "export"):
+        offered = set(re.findall(r"^\s+(--[a-z]+)", call("arena", command, "--help").out, re.MULTILINE))
+        beside = {"--limit", "--json", "--csv", "--db", "--data", "--help", "--to", "--format", "--plies"}
+        assert offered - beside == told
+
+
+def test_the_program_for_polars_runs(tmp_path: Path) -> None:
+    stored(tmp_path / "arena.db").close()
+    done = call("arena", "export", "--to", str(tmp_path / "autumn"), ARENA_DB=str(tmp_path / "arena.db"))
+    assert done.code == 0, done.err
+    program = re.search(r"^```python\n(.*?)^```$", DOC, re.DOTALL | re.MULTILINE)
+    assert program is not None
+    ran = subprocess.run([sys.executable, "-c", program[1]], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("ann") >= 3

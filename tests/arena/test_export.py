@@ -1,0 +1,174 @@
+"""`arena export`: tables with all that is stored, whole or not there at all."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import polars
+import pytest
+
+from arena.store import exporting
+from arena.store.browsing import Search
+from arena.store.reader import Reader
+from arena.store.store import Store
+from commands import Done, call
+from protocol.messages import CHANCE
+from referee import reading
+from referee_table import Table, header
+from seasons import finish, result
+from stored_matches import PLAYED, stored
+
+Arena = Callable[..., Done]
+
+
+@pytest.fixture
+def arena(tmp_path: Path) -> Arena:
+    """Run `arena export` into a folder beside a database with matches that were played."""
+    stored(tmp_path / "arena.db").close()
+    return partial(call, "arena", "export", ARENA_DB=str(tmp_path / "arena.db"))
+
+
+def read(folder: Path, name: str) -> list[dict[str, str]]:
+    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_match_seat_and_ply_is_a_row_in_the_order_of_the_matches(arena: Arena, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = arena("--to", str(out))
+    matches, seats, plies = (read(out, name) for name in ("matches", "seats", "plies"))
+    assert done.out == f"{out}: {len(matches)} matches, {len(seats)} seats, {len(plies)} plies, as csv\n"
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        results = store.matches()[::-1]
+        records = [reading.read(store.record(one.match) or b"", one.match) for one in results]
+    assert [row["match"] for row in matches] == [one.match for one in results]
+    assert [(row["bot"], row["rank"]) for row in seats] == [(s.bot, str(s.rank)) for one in results for s in one.seats]
+    told = [(record.header.match, line.event, line.clock) for record in records for line in record.plies]
+    assert len(plies) == len(told)
+    for row, (match, event, clock) in zip(plies, told, strict=True):
+        assert (row["match"], row["ply"], row["seat"]) == (match, str(event.ply), str(event.seat))
+        assert json.loads(row["move"]) == event.move
+        assert (json.loads(row["dice"]) if row["dice"] else None) == event.dice
+        assert row["clock_ms"] == ("" if event.seat == CHANCE else str(clock[event.seat]))
+    assert any(row["dice"] for row in plies)
+    thought = Counter[tuple[str, str]]()
+    for row in plies:
+        thought[row["match"], row["seat"]] += int(row["thought_ms"] or 0)
+    assert all(thought[row["match"], row["seat"]] == int(row["thought_ms"]) for row in seats)
+
+
+def test_parquet_has_what_csv_has_with_its_types(arena: Arena, tmp_path: Path) -> None:
+    arena("--to", str(tmp_path / "text"))
+    assert arena("--to", str(tmp_path / "typed"), "--format", "parquet").code == 0
+    for name in ("matches", "seats", "plies"):
+        typed = polars.read_parquet(tmp_path / "typed" / f"{name}.parquet")
+        text = polars.read_csv(
+            tmp_path / "text" / f"{name}.csv", schema_overrides=dict.fromkeys(typed.columns, polars.String)
+        )
+        assert typed.height == text.height
+        for column in typed.columns:
+            if typed[column].dtype == polars.String:
+                assert typed[column].fill_null("").to_list() == text[column].fill_null("").to_list()
+            elif typed[column].dtype == polars.Int64:
+                assert typed[column].to_list() == text[column].cast(polars.Int64).to_list()
+    matches = polars.read_parquet(tmp_path / "typed" / "matches.parquet")
+    assert matches["rated"].to_list() == [False] * matches.height
+    assert matches["finished"].dtype == polars.Datetime("ms", "UTC")
+    assert [f"{moment:%Y-%m-%dT%H:%M:%S}" for moment in matches["finished"]] == [
+        row["finished"][:19] for row in read(tmp_path / "text", "matches")
+    ]
+
+
+def test_a_strike_is_counted_with_the_next_event_of_its_seat(tmp_path: Path) -> None:
+    table = Table(header=header("nim", {"preset": "classic"}, match="260101-000057-5f0c9a2e")).begin()
+    table.play({"heap": 0, "take": 9}, after=0.1)
+    table.play({"heap": 0, "take": 3}, after=0.1, info={"value": 0.5, "note": "so"})
+    table.play({"heap": 1, "take": 5}, after=0.2)
+    table.play({"heap": 2, "take": 7}, after=0.3)
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        finish(store, result("struck"))
+    with closing(sqlite3.connect(tmp_path / "arena.db")) as connection:
+        connection.execute("UPDATE records SET data = ?", (table.packed(),))
+        connection.commit()
+    assert call("arena", "export", "--to", str(tmp_path / "out"), ARENA_DB=str(tmp_path / "arena.db")).code == 0
+    first, second, _ = read(tmp_path / "out", "plies")
+    assert (first["strikes"], first["value"], json.loads(first["info"])) == ("1", "0.5", {"value": 0.5, "note": "so"})
+    assert (second["strikes"], second["value"], second["info"]) == ("0", "", "")
+
+
+def test_a_selection_is_that_of_arena_matches(arena: Arena, tmp_path: Path) -> None:
+    words = ("--bot", "ann", "--lost", "--game", "nim")
+    assert arena("--to", str(tmp_path / "out"), "--no-plies", *words).code == 0
+    assert sorted(os.listdir(tmp_path / "out")) == ["matches.csv", "seats.csv"]
+    listed = json.loads(call("arena", "matches", "--json", *words, ARENA_DB=str(tmp_path / "arena.db")).out)
+    assert listed
+    assert [row["match"] for row in read(tmp_path / "out", "matches")] == [one["match"] for one in listed[::-1]]
+
+
+def test_an_export_that_fails_leaves_nothing(arena: Arena, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "arena.db")) as connection:
+        connection.execute("UPDATE records SET data = substr(data, 1, 60) WHERE match = 6")
+        connection.commit()
+        (match,) = connection.execute("SELECT id FROM matches WHERE number = 6").fetchone()
+    before = {"arena.db"}
+    for form in ("csv", "parquet"):
+        done = arena("--to", str(tmp_path / "out"), "--format", form)
+        assert (done.code, done.out) == (1, "")
+        assert done.err == f"arena: the record of match {match} is cut short: its gzip stream has no end\n"
+    with closing(sqlite3.connect(tmp_path / "arena.db")) as connection:
+        connection.execute("DELETE FROM records WHERE match = 6")
+        connection.commit()
+    assert arena("--to", str(tmp_path / "out")).err == (
+        f"arena: match {match} has no record: `arena db check` tells what is wrong\n"
+    )
+    assert {name for name in os.listdir(tmp_path) if not name.startswith("arena.db-")} == before
+
+
+def test_nothing_is_written_over(arena: Arena, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("mine")
+    told = f"arena: {out} is there already, and nothing is written over: choose another name\n"
+    assert arena("--to", str(out)) == (2, "", told)
+    assert os.listdir(out) == ["mine.txt"]
+    (out / "mine.txt").unlink()
+    assert arena("--to", str(out)).code == 0
+    assert arena("--to", str(out / "matches.csv" / "deeper")) == (
+        *(1, ""),
+        f"arena: {out}/matches.csv/deeper can't be written: Not a directory\n",
+    )
+
+
+def test_without_pyarrow_one_line_says_what_to_install(
+    arena: Arena, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    told = "arena: --format parquet needs pyarrow: pip install 'bot-arena[data]'; --format csv needs nothing\n"
+    assert arena("--to", str(tmp_path / "out"), "--format", "parquet") == (2, "", told)
+    assert arena("--to", str(tmp_path / "out"), "--format", "xlsx") == (
+        *(2, ""),
+        "arena: --format is 'xlsx': it is one of csv, parquet\n",
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_matches_come_some_at_a_time_as_they_were_at_one_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "AT_ONCE", 3)
+    with closing(stored(tmp_path / "arena.db")) as store, closing(Reader.open(tmp_path / "arena.db")) as reader:
+        batches = reader.export(Search(), records=True)
+        sizes = [len(next(batches).matches)]
+        finish(store, result("later"))
+        sizes += [len(batch.matches) for batch in batches]
+        assert (max(sizes), sum(sizes)) == (3, sum(count for _, count in PLAYED))
+        assert sum(len(batch.matches) for batch in reader.export(Search())) == sum(sizes) + 1

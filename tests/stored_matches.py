@@ -1,0 +1,24 @@
+"""A store with matches that were played: their records verify, their ratings follow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from arena.store.finishing import Finished
+from arena.store.store import Store
+from bots.playing.matches import play_all
+from protocol.messages import Clock
+
+CLOCK = Clock(bank_ms=60_000, increment_ms=100)
+PLAYED = (("nim", 4), ("tictactoe", 3), ("risk-duel", 1))
+"""Of each game so many matches, in this order."""
+
+
+def stored(file: Path) -> Store:
+    """The matches of `PLAYED` between `ann` and `bob`, who play at random, stored and unrated."""
+    store = Store.open(file)
+    for game, count in PLAYED:
+        for played in play_all(["ann=random", "bob=random"], game, range(count), clock=CLOCK):
+            closed = played.closed
+            store.finish([Finished(closed.result, closed.record)])
+    return store
