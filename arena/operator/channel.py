@@ -6,14 +6,12 @@ import asyncio
 import logging
 
 from arena.network.wire import Wire
-from arena.operator.requests import Handler, Handlers, Request, number_of, read, reply, words_of
+from arena.operator.requests import MAX_REQUEST, Handler, Handlers, Request, number_of, read, reply, words_of
 from protocol.codec import Frame
 from protocol.errors import BotFault, Fault, UsageFault
 
 MOST_AT_ONCE = 64
 """Requests of one connection that are not answered yet."""
-MAX_REQUEST = 1024 * 1024
-"""Bytes; the names of ten thousand bots or matches."""
 
 log = logging.getLogger("arena.operator")
 

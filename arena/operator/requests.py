@@ -12,6 +12,8 @@ from protocol.errors import UsageFault
 from protocol.fields import wrong
 from protocol.shown import among, shown
 
+MAX_REQUEST = 1024 * 1024
+"""Bytes; the names of some 40,000 matches."""
 Tell: TypeAlias = Callable[[object], None]
 """Sends an event before the answer."""
 
@@ -58,8 +60,11 @@ def table(operations: Iterable[Handler]) -> dict[str, Handler]:
 
 
 def encoded(number: int, request: Request) -> str:
-    """A request as it is sent."""
-    return msgspec.json.encode({"id": number} | msgspec.to_builtins(request) | {"do": request.do()}).decode()
+    """A request as it is sent. Raises `UsageFault` for one that is too large."""
+    data = msgspec.json.encode({"id": number} | msgspec.to_builtins(request) | {"do": request.do()})
+    if len(data) > MAX_REQUEST:
+        raise UsageFault(f"{len(data)} bytes are too much for one request: ask for less at once, {MAX_REQUEST} at most")
+    return data.decode()
 
 
 def reply(number: int | None, **parts: object) -> str:

@@ -20,11 +20,12 @@ from arena.network.rates import FREE_FAILURES
 from arena.operations.connections import Connections, Who
 from arena.operations.table import operations
 from arena.operator import credentials
+from arena.operator.channel import MOST_AT_ONCE
 from arena.operator.client import NoAnswer, NoServer, TokenRefused, connected, connected_to
-from arena.operator.requests import Handler, Request, table
+from arena.operator.requests import MAX_REQUEST, Handler, Request, table
 from certificates import make
 from patience import WITHIN
-from processes import run, serving
+from processes import REPOSITORY, run, serving
 from protocol.errors import ArenaFault, UsageFault
 
 TOKEN = "secret"
@@ -155,6 +156,31 @@ async def test_what_is_no_request_is_answered_with_what_is_wrong(
         answer = json.loads(await asyncio.wait_for(wire.recv(), WITHIN))
     assert (answer["id"], answer["usage"]) == (number, True)
     assert answer["fault"].replace("None", "null").startswith(says.partition("one of")[0])
+
+
+async def test_a_request_that_is_too_large_is_not_sent_and_of_many_at_once_each_is_answered(serve: Any) -> None:
+    served = await operated(serve, operations=Reports())
+    async with connected(at(served), TOKEN) as operator:
+        with pytest.raises(UsageFault, match="bytes are too much for one request: ask for less at once"):
+            await operator.ask(Count(to=1, fault="x" * MAX_REQUEST), dict)
+        many = [operator.ask(Count(to=1), dict) for _ in range(MOST_AT_ONCE)]
+        assert await asyncio.gather(*many) == [{"counted": 1}] * MOST_AT_ONCE
+        resting = [asyncio.create_task(operator.ask(Rest(), dict)) for _ in range(MOST_AT_ONCE)]
+        await asyncio.sleep(0)
+        with pytest.raises(UsageFault, match="64 requests are under way on this connection: wait for an answer"):
+            await operator.ask(Count(to=1), dict)
+    for task in resting:
+        with pytest.raises(NoAnswer):
+            await task
+
+
+async def test_every_request_is_in_the_documents(serve: Any) -> None:
+    served = await operated(serve)
+    text = (REPOSITORY / "docs" / "operating.md").read_text()
+    for name, handler in operations(served.arena).items():
+        row = next((line for line in text.splitlines() if line.startswith(f"| `{name}` |")), "")
+        assert row, f"docs/operating.md does not tell of {name}"
+        assert all(f"`{field}" in row for field in handler.request.__struct_fields__), row
 
 
 async def test_what_goes_on_while_it_is_heard_ends_when_its_operator_leaves(serve: Any) -> None:
