@@ -20,6 +20,10 @@ referee/in_process.py."""
 WARMS_UP = ": warming up"
 """What a bot's line on standard error says, behind its name, while nothing can be expected of it."""
 
+APPRAISERS = "bot_arena.appraisers"
+"""The group of entry points in which packages offer to estimate what moves are worth, as `Appraiser` of
+referee/in_process.py."""
+
 # The variables of a bot's environment. A tournament sets them for the bots that it starts.
 URL = "ARENA_URL"
 TOKEN = "ARENA_TOKEN"  # noqa: S105

@@ -1,9 +1,12 @@
-"""The contract of the entry points of `protocol.launch.PLAYERS`: who plays bots for an arena, in its own process."""
+"""The contracts of the entry points of `protocol.launch.PLAYERS` and `APPRAISERS`: who plays bots for an arena, and who
+estimates moves for it, in its own process.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
+from protocol.errors import UsageFault
 from referee.closing import Closed
 from referee.record import Header
 
@@ -15,3 +18,33 @@ class InProcess(Protocol):
 
     def play(self, header: Header, seed: bytes) -> Closed:
         """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment."""
+
+
+class NoEstimate(UsageFault):
+    """A game whose moves this appraiser can't estimate."""
+
+
+class Appraisal(NamedTuple):
+    """What a move was worth to its seat and what the search would have played: expected results, -1 to 1, as estimated.
+
+    `error` is the standard error of the difference; 0 where the two are the same move.
+    """
+
+    value: float
+    best: Any
+    best_value: float
+    error: float
+
+
+class Appraiser(Protocol):
+    """Who estimates moves of one match: what an entry point makes of the game, the simulations that a move may take and
+    a seed, from which all chance follows.
+
+    Raises `NoEstimate` for a game that it does not know, `UsageFault` for simulations that are too few or too many.
+    """
+
+    told: str
+    """By what it estimates, in words: `uct, 1,000 simulations a move`."""
+
+    def judge(self, state: Any, move: Any, ply: int) -> Appraisal:
+        """The estimate of a legal move in a state, at that ply."""

@@ -175,12 +175,28 @@ def replay_verify(
 
 @replay_app.command("grade")
 def replay_grade(
-    target: Target, value: LuckBy = None, to_json: Json = False, db: Database = None, data: Data = None
+    target: Annotated[str | None, typer.Argument(metavar="[ID|FILE|latest]")] = None,
+    bot: Annotated[str | None, typer.Option(metavar="NAME", help="What this bot's moves cost, by position.")] = None,
+    game: Game = None,
+    limit: Annotated[int | None, typer.Option(help="Of a bot: so many of its newest matches [20].")] = None,
+    sims: Annotated[int | None, typer.Option(help="Simulations a move where it is not solved [2000].")] = None,
+    value: LuckBy = None,
+    to_json: Json = False,
+    db: Database = None,
+    data: Data = None,
 ) -> None:
-    """Tell what each move of a solved game gave away."""
-    from arena.commands.grade import grade
+    """Tell what each move of a match gave away, or those of a bot by kind of position."""
+    from arena.commands.grade import grade, grade_bot
+    from protocol.errors import UsageFault
 
-    grade(target, database_of(db, data), to_json=to_json, value=value)
+    if (target is None) == (bot is None):
+        raise UsageFault("grade a match, by its ID or FILE, or the matches of a bot, by --bot NAME: one of them")
+    if target is not None:
+        if limit is not None or game is not None:
+            raise UsageFault("--game and --limit are for --bot NAME")
+        grade(target, database_of(db, data), to_json=to_json, value=value, sims=sims)
+    elif bot is not None:
+        grade_bot(database_of(db, data), bot, game, limit, to_json=to_json, sims=sims)
 
 
 @replay_app.command("export")

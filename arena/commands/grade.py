@@ -1,28 +1,112 @@
-"""`arena replay grade`: every move of a solved game beside the best one, and what it gave away."""
+"""`arena replay grade`: every move of a match beside the best one, or what a bot's moves cost by kind of position."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import TypeVar
+
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from arena.commands.documents import print_line
+from arena.commands.documents import print_document, print_line
 from arena.commands.replay import load, read
-from arena.commands.tables import columns, counted, say
+from arena.commands.tables import columns, counted, say, table
 from arena.replay import grading
-from arena.replay.grading import Grades
+from arena.replay.costs import Costs, costs_of
+from arena.replay.grading import Graded, Grades
 from arena.replay.luck import by_move, in_all, signed
+from arena.store.store import Store
+from protocol.errors import UsageFault
+from protocol.games import game_class
+from protocol.reasons import VOID
 from protocol.shown import printable
+from referee import reading
+from referee.record import Record
+
+T = TypeVar("T")
+SIMS = 2000
+"""Simulations a move where nobody says."""
+LIMIT = 20
+"""Matches of a bot where nobody says."""
 
 
-def grade(target: str, database: str, *, to_json: bool, value: str | None = None) -> None:
+def grade(target: str, database: str, *, to_json: bool, value: str | None = None, sims: int | None = None) -> None:
     """Print what each move of a match gave away, each seat's mean, and the luck of it. Raises `Fault`."""
     name, body = load(target, database)
-    report = grading.grade(read(name, body), value)
+    record = read(name, body)
+
+    def told(moves: Iterator[Graded]) -> Iterable[Graded]:
+        return _tracked(moves, len(record.lines), f"the moves of {record.header.match}")
+
+    report = grading.grade(record, value, sims=SIMS if sims is None else sims, told=told)
     if to_json:
         print_line(report)
     else:
         print_grades(report)
+
+
+def grade_bot(
+    database: str, bot: str, game: str | None, limit: int | None, *, to_json: bool, sims: int | None = None
+) -> None:
+    """Print what the moves of a bot cost it in its newest matches, by kind of position. Raises `Fault`."""
+    if limit is not None and limit < 1:
+        raise UsageFault(f"--limit is {limit}: it is 1 or more")
+    if game is not None:
+        game_class(game)
+    with closing(Store.open(database, create=False)) as store:
+        if not store.seen(bot):
+            raise UsageFault(f"there is no bot called {bot}: `arena bot list` names them")
+        results = [result for result in store.newest(bot, game, limit=limit or LIMIT) if result.reason != VOID]
+        records = (_record(store, result.match) for result in results)
+        tracked = _tracked(records, len(results), f"the matches of {bot}")
+        report = costs_of(bot, tracked, SIMS if sims is None else sims)
+    if to_json:
+        print_document(report)
+    else:
+        _print_costs(bot, report)
+
+
+def _record(store: Store, match: str) -> Record:
+    body = store.record(match)
+    assert body is not None, "a result is stored with its record"
+    return reading.read(body, match)
+
+
+def _tracked(things: Iterator[T], count: int, what: str) -> Iterable[T]:
+    """The same, with a bar and the time that is left at a terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return things
+    return track(things, f"grading {what}", total=count, console=console, transient=True)
+
+
+def _print_costs(bot: str, report: list[Costs]) -> None:
+    if not report:
+        print(f"no match of {bot} can be graded")
+    for number, costs in enumerate(report):
+        games = counted(costs.matches, "match", "matches")
+        moves = f"{counted(costs.exact + costs.estimated, 'move', 'moves')} in {games}"
+        mean = "" if costs.mean is None else f", each gave away {costs.mean:z.4f} on average"
+        print(f"{'' if number == 0 else chr(10)}{costs.game}, {costs.bot}: {moves}{mean}")
+        if costs.estimated:
+            print(f"{costs.estimated} of them estimated: {said_of(costs.estimate, costs.noise)}")
+        headers = ("told apart by", "kind of position", "moves", "each gave away", "of all")
+        rows = [
+            (
+                *(row.by, row.kind, row.moves, f"{row.mean:z.4f}"),
+                "" if row.share is None else f"{100 * row.share:z.0f} %",
+            )
+            for row in costs.kinds
+        ]
+        print(table(headers, rows, elastic=1, left=(0,), width=columns()))
+
+
+def said_of(estimate: str | None, noise: float | None) -> str:
+    """What an estimate is by, and how far to trust it."""
+    return f"{estimate}" + ("" if noise is None else f"; a single loss under {noise:.3f} is noise")
 
 
 def print_grades(report: Grades) -> None:
@@ -32,25 +116,27 @@ def print_grades(report: Grades) -> None:
         return Text(printable(text))
 
     console = Console(width=columns(), highlight=False)
-    table = Table(box=None, pad_edge=False)
+    grid = Table(box=None, pad_edge=False)
     luck = by_move(report.luck)
     for column in ("ply", "bot", "move", *(["luck"] if luck else []), "value", "better", "value", "gave away"):
-        table.add_column(column, justify="left" if column in ("bot", "move", "better") else "right")
+        grid.add_column(column, justify="left" if column in ("bot", "move", "better") else "right")
     for move in report.moves:
         given = luck.get((move.ply, move.seat))
         gave = [] if not luck else [""] if given is None else [signed(given)]
         better = ("", "", "")
         if move.gave_away:
-            better = (move.best_notation, signed(move.best_value), f"{move.gave_away:.3f}")
+            better = (move.best_notation, signed(move.best_value), f"{move.gave_away:z.3f}")
         worth = signed(move.value)
-        table.add_row(str(move.ply), said(move.bot), said(move.notation), *gave, worth, *map(said, better))
-    console.print(table)
+        grid.add_row(str(move.ply), said(move.bot), said(move.notation), *gave, worth, *map(said, better))
+    console.print(grid)
     say(
         console, "values are expected results, -1 to +1" + ("; luck is in points, 0 to 1: half as much" if luck else "")
     )
+    if report.estimate:
+        say(console, f"estimate: {said_of(report.estimate, report.noise)}")
     for mark in report.seats:
         told = "no moves" if mark.mean is None else f"{counted(mark.moves, 'move', 'moves')}, each gave away"
-        mean = "" if mark.mean is None else f" {mark.mean:.4f} on average"
+        mean = "" if mark.mean is None else f" {mark.mean:z.4f} on average"
         say(console, f"seat {mark.seat}  {mark.bot}: {told}{mean}")
     if report.luck and luck:
         say(console, in_all(report.luck, [mark.bot for mark in report.seats]))

@@ -1,24 +1,32 @@
-"""How good the moves of a match were, where its game is solved: what each gave away, and each seat on average."""
+"""How good the moves of a match were: what each gave away, and each seat on average. Known where the game is solved,
+estimated elsewhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from arena.replay.estimating import Opinion, opinion_of
 from arena.replay.luck import luck_in
-from machine.exact.judging import judge_of
-from machine.exact.verdict import Verdict
+from measuring.kinds import kinds_of
 from measuring.luck import Luck
+from measuring.scores import Z95
 from protocol.games.base import Game
-from protocol.messages import Event
+from referee.in_process import Appraisal
 from referee.record import Record
-from referee.redo import moves, replay
+from referee.redo import Moved, moves, replay
 
 
-class Graded(Struct, frozen=True, kw_only=True):
-    """A move as JSON tells it. `best` is the move itself where nothing is better; the notations are for people."""
+class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A move as JSON tells it. `best` is the move itself where nothing is better; the notations are for people.
+
+    `kinds` are those of its position. Of an estimate, `best` is what the search would play, `error` the standard error
+    of what was given away, which is below 0 where the move looks better than that.
+    """
 
     ply: int
     seat: int
@@ -30,6 +38,8 @@ class Graded(Struct, frozen=True, kw_only=True):
     best_notation: str
     best_value: float
     gave_away: float
+    kinds: dict[str, str] = {}
+    error: float | None = None
 
 
 class Mark(Struct, frozen=True, kw_only=True):
@@ -42,46 +52,84 @@ class Mark(Struct, frozen=True, kw_only=True):
 
 
 class Grades(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A match and its grades, as JSON tells them; its luck where dice are thrown."""
+    """A match and its grades, as JSON tells them; its luck where dice are thrown.
+
+    `estimate` says by what the moves were estimated; a loss below `noise` is none that could be told from chance.
+    """
 
     match: str
     game: str
     moves: list[Graded]
     seats: list[Mark]
     luck: Luck | None = None
+    estimate: str | None = None
+    noise: float | None = None
 
 
-def grade(record: Record, value: str | None = None) -> Grades:
+def grade(
+    record: Record,
+    value: str | None = None,
+    *,
+    sims: int | None = None,
+    seat: int | None = None,
+    with_luck: bool = True,
+    told: Callable[[Iterator[Graded]], Iterable[Graded]] = lambda moves: moves,
+) -> Grades:
     """The grades of a match, and its luck by the `value` of that name, or the best there is.
 
-    Raises `UsageFault` where its game is not solved or has no such value, `BadRecord` as `replay` does.
+    With `sims` they are estimated by so many simulations a move where the game is not solved; with `seat` they are of
+    this seat alone. The moves go through `told`, as they are graded. Raises `UsageFault` where nobody can grade them or
+    there is no such value, `BadRecord` as `replay` does.
     """
-    header, moves = record.header, list(graded(record))
+    header = record.header
+    opinion, found = _opinion(record, sims, seat)
+    moves = list(told(found))
     marks = [_mark(seat, player.bot, moves) for seat, player in enumerate(header.seats)]
-    return Grades(match=header.match, game=header.game, moves=moves, seats=marks, luck=luck_in(record, value))
+    return Grades(
+        match=header.match,
+        game=header.game,
+        moves=moves,
+        seats=marks,
+        luck=luck_in(record, value) if with_luck else None,
+        estimate=opinion.estimate,
+        noise=noise_in(moves) if opinion.estimate else None,
+    )
 
 
 def graded(record: Record) -> Iterator[Graded]:
-    """Every move of the match. Raises as `grade` does."""
+    """Every move of a match of a solved game. Raises as `grade` does."""
+    return _opinion(record, None, None)[1]
+
+
+def noise_in(moves: Iterable[Graded]) -> float | None:
+    """What a loss has to be above to be told from chance, with 95 % confidence; None where nothing was compared."""
+    errors = [move.error for move in moves if move.error]
+    return Z95 * math.sqrt(sum(error**2 for error in errors) / len(errors)) if errors else None
+
+
+def _opinion(record: Record, sims: int | None, seat: int | None) -> tuple[Opinion, Iterator[Graded]]:
     lines = replay(record)
     _, course = next(lines)
-    judge = judge_of(course.game)
-    for moved in moves(course, lines):
-        yield _graded(record, course.game, moved.event, moved.move, judge(moved.before, moved.move))
+    opinion, kinds = opinion_of(course.game, record.header.match, sims), kinds_of(course.game)
+    chosen = (moved for moved in moves(course, lines) if seat in (None, moved.event.seat))
+    return opinion, (_graded(record, course.game, moved, opinion.judge(moved), kinds(moved.before)) for moved in chosen)
 
 
-def _graded(record: Record, game: Game[Any, Any], event: Event, move: Any, verdict: Verdict) -> Graded:
+def _graded(record: Record, game: Game[Any, Any], moved: Moved, found: Appraisal, kinds: Mapping[str, str]) -> Graded:
+    event = moved.event
     return Graded(
         ply=event.ply,
         seat=event.seat,
         bot=record.header.seats[event.seat].bot,
-        move=game.encode_move(move),
-        notation=game.notation(move),
-        value=verdict.value,
-        best=game.encode_move(verdict.best),
-        best_notation=game.notation(verdict.best),
-        best_value=verdict.best_value,
-        gave_away=verdict.best_value - verdict.value,
+        move=game.encode_move(moved.move),
+        notation=game.notation(moved.move),
+        value=found.value,
+        best=game.encode_move(found.best),
+        best_notation=game.notation(found.best),
+        best_value=found.best_value,
+        gave_away=found.best_value - found.value,
+        kinds=dict(kinds),
+        error=found.error or None,
     )
 
 

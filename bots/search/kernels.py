@@ -93,6 +93,9 @@ class Sampling(Paced, Protocol):
         `events` are those since the last call in the match. `below(n)` draws a number from 0 to n - 1.
         """
 
+    def worth(self, position: Any, seat: int, sims: int, below: Callable[[int], int]) -> float:
+        """The share of the wins of `seat` in so many simulations from an unfinished position, whoever is to move."""
+
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs; without numba nothing."""
 

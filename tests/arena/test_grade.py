@@ -12,6 +12,7 @@ import pytest
 from arena.commands.grade import grade, print_grades
 from arena.replay import grading
 from arena.replay.grading import Graded, Grades, graded
+from bots import play
 from commands import call
 from machine.compiled import FAST
 from machine.exact.duel import load_or_solve, table_of
@@ -174,13 +175,34 @@ def test_the_command_grades_a_file_and_refuses_a_game_that_is_not_solved_in_one_
     file.write_bytes(Table("tictactoe").begin().finish_at_random().packed())
     code, out, err = call("arena", "replay", "grade", str(file))
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "tictactoe is not solved, so its moves have no grades: nim, grundy and risk-duel have" in err
+    assert "tictactoe is not solved, and has no estimates: risk-duel, risk-campaign have" in err
 
 
 @needs_numba
-def test_a_map_that_is_too_large_is_refused_before_anything_is_printed(
+def test_what_is_too_large_to_solve_is_estimated_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    table = duel(1, {"map": "africa", "max_plies": 14})
+    told = json.loads(shown(table, tmp_path, capsys, to_json=True))
+    assert told["estimate"] == "uct, 2,000 simulations a move"
+    compared = [move["error"] for move in told["moves"] if "error" in move]
+    assert told["noise"] == pytest.approx(1.96 * (sum(error**2 for error in compared) / len(compared)) ** 0.5, rel=1e-3)
+    assert all(move["kinds"]["phase"] in ("taking territories", "fighting") for move in told["moves"])
+    text = shown(table, tmp_path, capsys, to_json=False)
+    assert f"\nestimate: uct, 2,000 simulations a move; a single loss under {told['noise']:.3f} is noise\n" in text
     with pytest.raises(UsageFault, match="africa with 10 troops is too large to solve"):
-        shown(duel(1, {"map": "africa", "max_plies": 3}), tmp_path, capsys, to_json=False)
-    assert capsys.readouterr().out == ""
+        list(graded(table.record()))
+
+
+@needs_numba
+def test_a_match_of_more_than_two_is_estimated_by_as_many_simulations_as_are_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "m-1.jsonl.gz"
+    file.write_bytes(play(["raider"] * 3, "risk-campaign", seed=1, config={"map": "africa", "players": 3}).packed)
+    done = call("arena", "replay", "grade", str(file), "--json", "--sims", "80")
+    assert (done.code, done.err) == (0, "")
+    told = json.loads(done.out)
+    assert told["estimate"] == "uct, 80 simulations a move"
+    assert [seat["moves"] > 2 for seat in told["seats"]] == [True] * 3
+    assert call("arena", "replay", "grade", str(file), "--json", "--sims", "80").out == done.out
+    refused = call("arena", "replay", "grade", str(file), "--sims", "5")
+    assert refused == (2, "", "arena: --sims is 5: it is 80 to 10000000\n")

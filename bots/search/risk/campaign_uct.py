@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from bots.search.base import Found, Limit
 from bots.search.risk import uct
 from bots.search.risk.campaign_raid import CampaignRaid
-from bots.search.risk.field import field_of
+from bots.search.risk.field import TURN, field_of
 from bots.search.risk.habits import Habits
 from bots.search.risk.raiding import Raiding
 from bots.search.risk.sampling import AT_ONCE, DECISION, LEAST, NODE, SEEDS, VISITS, favourite, in_portions, plant, room
@@ -83,15 +83,26 @@ class CampaignUct:
 
     def _simulate(self, root: Any, limit: Limit) -> None:
         """Grow a tree within `limit`, where there is something to choose."""
-        raid, (tree, totals, work, priors, found) = self.raid, self._room
+        raid, (tree, _, work, priors, _) = self.raid, self._room
         plant(tree, work)
         known = raid.board, root, raid.odds, raid.weights, self._manner
         if uct.list_candidates(*known, work, priors, raid.path) == 1:
             return
-        shares = zeros(MOST_PLAYERS, float)
+        in_portions(self._simulation(root, int(root[TURN])), tree, limit)
+
+    def _simulation(self, root: Any, seat: int) -> Callable[[int], float]:
+        """Adds so many simulations from `root` to the tree; their wins of a seat, in all."""
+        raid, (tree, totals, work, priors, found) = self.raid, self._room
         given = raid.board, root, ints(root), raid.odds, raid.weights, self._manner, self.habits.limits()
-        arrays = tree, totals, work, priors, found, raid.path, shares
-        in_portions(lambda sims: uct.simulate(*given, *arrays, sims), tree, limit)
+        arrays = tree, totals, work, priors, found, raid.path, zeros(MOST_PLAYERS, float)
+        return lambda sims: float(uct.simulate(*given, *arrays, seat, sims))
+
+    def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
+        """The share of the wins of `seat` in so many simulations from an unfinished position, whoever is to move."""
+        root = field_of(self.rules, position, below(SEEDS))
+        tree, _, work, *_ = self._room
+        plant(tree, work)
+        return self._simulation(root, seat)(sims) / sims
 
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs; without numba nothing."""

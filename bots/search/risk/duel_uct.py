@@ -62,6 +62,11 @@ class DuelUct:
         )
         return Found(value, action, (action,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
 
+    def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
+        """The share of the wins of `seat` in so many simulations from an unfinished position, whoever is to move."""
+        value = self.search(position, below=below, limit=Limit(nodes=sims)).value
+        return value if position.seat == seat else 1.0 - value
+
     def action(self, position: Position, move: int) -> Action:
         """A move of the kernel as the rules have it."""
         values = self._values

@@ -75,7 +75,7 @@ def lead(tree: Any) -> int:
     return first - second
 
 
-def in_portions(simulate: Callable[[int], None], tree: Any, limit: Limit) -> None:
+def in_portions(simulate: Callable[[int], object], tree: Any, limit: Limit) -> None:
     """Have as many simulations made as `limit` allows: all at once, or in portions where there is a deadline, until
     the time left is too short for another move to become the favourite.
     """

@@ -204,10 +204,13 @@ def simulate(
     found: Any,
     path: Any,
     shares: Any,
+    seat: int,
     sims: int,
-) -> None:
-    """Add so many simulations to the tree."""
-    seat, number = root[TURN], root[ROUND]
+) -> float:
+    """Add so many simulations to the tree, of decisions of `seat` while the turn at the root is its own; returns its
+    share of the wins in them, in all.
+    """
+    number, total = root[ROUND], 0.0
     for _ in range(sims):
         field[POSITION:] = root[POSITION:]
         cast(board, field, limits, work, seat)
@@ -229,6 +232,8 @@ def simulate(
             turns += 1
         estimate(board, field, manner, shares)
         value = shares[seat] * (1.0 - HASTE * turns)
+        total += value
         for i in range(depth):
             tree[work[CHOSEN + i] + VISITS] += 1
             totals[work[CHOSEN + i] // NODE] += value
+    return total

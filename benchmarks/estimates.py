@@ -1,0 +1,55 @@
+"""How near estimates of moves are to the truth: on a solved map, what bots give away a move by the exact table and by
+`uct` with more and more simulations.
+
+    python benchmarks/estimates.py
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from statistics import correlation, fmean
+
+from bots import play_all
+from bots.analysis.appraising import UctAppraiser
+from machine.exact.judging import judge_of
+from referee.redo import moves, replay
+
+CONFIG = {"map": "south-america"}
+MATCHES = 12
+PAIRS = (("random", "greedy"), ("depth2=alphabeta:depth=2", "uct=uct:sims=200"))
+
+
+def main() -> None:
+    """Print a line for each number of simulations and each pair of bots."""
+    print(f"{'sims':>6}  {'bots':<16}  exact a move     estimated        correlation  noise    ms a move")
+    for sims in (500, 2000, 20_000):
+        for pair in PAIRS:
+            _line(sims, pair)
+
+
+def _line(sims: int, pair: tuple[str, str]) -> None:
+    exact: list[list[float]] = [[], []]
+    estimated: list[list[float]] = [[], []]
+    errors, seconds = [], 0.0
+    for played in play_all(pair, "risk-duel", range(MATCHES), config=CONFIG):
+        lines = replay(played.record)
+        _, begun = next(lines)
+        judge, appraiser = judge_of(begun.game), UctAppraiser(begun.game, sims, played.seed)
+        for move in moves(begun, lines):
+            verdict, began = judge(move.before, move.move), time.perf_counter()
+            found = appraiser.judge(move.before, move.move, move.event.ply)
+            seconds += time.perf_counter() - began
+            exact[move.event.seat].append(verdict.best_value - verdict.value)
+            estimated[move.event.seat].append(found.best_value - found.value)
+            if found.error:
+                errors.append(found.error**2)
+    names = " ".join(word.partition("=")[0] for word in pair)
+    means = "  ".join(" ".join(f"{fmean(seat):7.4f}" for seat in given) for given in (exact, estimated))
+    both = correlation(exact[0] + exact[1], estimated[0] + estimated[1])
+    noise, count = 1.96 * math.sqrt(fmean(errors)), sum(map(len, exact))
+    print(f"{sims:>6}  {names:<16}  {means}  {both:11.2f}  {noise:.4f}  {1000 * seconds / count:9.1f}")
+
+
+if __name__ == "__main__":
+    main()

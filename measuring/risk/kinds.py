@@ -1,0 +1,48 @@
+"""The kinds of positions of both games of Risk: what is to be decided, who is ahead, how late it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from measuring.kinds import Kinds
+from protocol.games.risk.campaign import Campaign
+from protocol.games.risk.duel import FREE, Duel
+
+CLEARLY = 1.2
+"""How many times the troops of the strongest other seat are ahead, or the reverse behind."""
+OPENING, MIDDLE = 3, 10
+"""The last rounds of a campaign that are early, and that are neither early nor late."""
+
+
+def of_duel(game: Duel) -> Kinds:
+    """Who tells the kinds of bounded Risk."""
+
+    def kinds(state: Any) -> Mapping[str, str]:
+        phase = "taking territories" if FREE in state.owner else "fighting"
+        third = 3 * state.at // max(1, game.max_plies)
+        return {"phase": phase, "standing": _standing(state, 2), "time": ("early", "middle", "late")[min(third, 2)]}
+
+    return kinds
+
+
+def of_campaign(game: Campaign) -> Kinds:
+    """Who tells the kinds of campaigns."""
+
+    def kinds(state: Any) -> Mapping[str, str]:
+        time = "early" if state.round <= OPENING else "middle" if state.round <= MIDDLE else "late"
+        return {"phase": state.phase, "standing": _standing(state, game.seats), "time": time}
+
+    return kinds
+
+
+def _standing(state: Any, seats: int) -> str:
+    """Whether the seat to move has clearly more troops than every other one, or fewer than the strongest."""
+    troops = _troops(state.owner, state.troops, seats)
+    own = troops[state.seat]
+    other = max(count for seat, count in enumerate(troops) if seat != state.seat)
+    return "ahead" if own > CLEARLY * other else "behind" if other > CLEARLY * own else "even"
+
+
+def _troops(owner: Sequence[int], troops: Sequence[int], seats: int) -> list[int]:
+    return [sum(count for held, count in zip(owner, troops, strict=True) if held == seat) for seat in range(seats)]

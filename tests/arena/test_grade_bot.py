@@ -1,0 +1,86 @@
+"""`arena replay grade --bot`: which kinds of positions cost a bot most in its matches."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from arena.store.finishing import Finished
+from arena.store.store import Store
+from bots import play
+from commands import Done, call
+from machine.compiled import FAST
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Four matches of nim, two of bounded Risk on a map that is too large to solve, and one of tic-tac-toe."""
+    store = Store.open(tmp_path / "arena.db")
+    duel = {"map": "africa", "max_plies": 20}
+    games = [("nim", {}, 4), ("tictactoe", {}, 1), ("risk-duel", duel, 2 if FAST else 0)]
+    for game, config, count in games:
+        for seed in range(count):
+            played = play(["random", "greedy"], game, seed=seed, config=config)
+            store.finish([Finished(played.result, lambda ratings, body=played.packed: body)])  # type: ignore[misc]
+    store.close()
+    return tmp_path
+
+
+def graded(data: Path, *words: str) -> Done:
+    return call("arena", "replay", "grade", "--bot", "Random", "--data", str(data), *words)
+
+
+def test_the_moves_of_each_kind_are_counted_with_what_each_gave_away_and_its_share(data: Path) -> None:
+    done = graded(data, "--game", "nim", "--json")
+    assert (done.code, done.err) == (0, "")
+    (nim,) = json.loads(done.out)
+    assert (nim["game"], nim["matches"], nim["estimated"]) == ("nim", 4, 0)
+    assert "estimate" not in nim
+    told_apart = {by: [row for row in nim["kinds"] if row["by"] == by] for by in ("theory", "heaps", "largest heap")}
+    for rows in told_apart.values():
+        assert sum(row["moves"] for row in rows) == nim["exact"]
+        assert sum(row["share"] for row in rows) == pytest.approx(1)
+        assert sum(row["mean"] * row["moves"] for row in rows) == pytest.approx(nim["mean"] * nim["exact"])
+    assert [(row["kind"], row["share"]) for row in told_apart["theory"]] == [("won", 1.0), ("lost", 0.0)]
+    assert nim["mean"] > 0.5
+    assert json.loads(graded(data, "--game", "nim", "--limit", "2", "--json").out)[0]["matches"] == 2
+
+
+@pytest.mark.skipif(not FAST, reason="numba is not installed")
+def test_games_stand_apart_and_what_is_estimated_is_said(data: Path) -> None:
+    done = graded(data, "--sims", "80")
+    nim, duel = (part.splitlines() for part in done.out.split("\n\n"))
+    assert nim[0].startswith("nim, Random: ")
+    assert " in 4 matches, each gave away " in nim[0]
+    assert nim[1].split() == [
+        "told",
+        "apart",
+        "by",
+        "kind",
+        "of",
+        "position",
+        "moves",
+        "each",
+        "gave",
+        "away",
+        "of",
+        "all",
+    ]
+    assert duel[0].startswith("risk-duel, Random: 20 moves in 2 matches, each gave away ")
+    assert duel[1].startswith("20 of them estimated: uct, 80 simulations a move; a single loss under 0.")
+    assert {line.split()[0] for line in duel[3:]} == {"phase", "standing", "time"}
+    assert graded(data, "--sims", "80") == done
+
+
+def test_what_nobody_can_grade_is_said_and_what_does_not_go_together_refused(data: Path) -> None:
+    assert graded(data, "--game", "tictactoe") == (0, "no match of Random can be graded\n", "")
+    nobody = call("arena", "replay", "grade", "--bot", "eve", "--data", str(data))
+    assert nobody == (2, "", "arena: there is no bot called eve: `arena bot list` names them\n")
+    one = "arena: grade a match, by its ID or FILE, or the matches of a bot, by --bot NAME: one of them\n"
+    assert call("arena", "replay", "grade") == (2, "", one)
+    assert graded(data, "m-1") == (2, "", one)
+    assert graded(data, "--limit", "0") == (2, "", "arena: --limit is 0: it is 1 or more\n")
+    limited = call("arena", "replay", "grade", "m-1", "--limit", "3")
+    assert limited == (2, "", "arena: --game and --limit are for --bot NAME\n")
