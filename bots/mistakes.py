@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
+import inspect
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
@@ -89,6 +90,19 @@ def lacking(cls: type, method: str, form: str) -> str:
     near = get_close_matches(method, [name for name in own if not name.startswith("__")], n=1)
     rest = f"rename {near[0]} to {method}" if near else f"write {form}"
     return f"{cls.__name__} has no method {method}: {rest}"
+
+
+def not_called_so(method: Callable[..., object]) -> str:
+    """What is wrong with a method that is called with one argument and whose answer is not waited for; else ""."""
+    if inspect.iscoroutinefunction(method):
+        return "is async, and nobody awaits it"
+    try:
+        inspect.signature(method).bind(None)
+    except TypeError:
+        return "can't be called with a turn"
+    except ValueError:  # one that does not say
+        return ""
+    return ""
 
 
 def bot_made() -> None:

@@ -77,6 +77,10 @@ WRONG_USAGE = [
         ("tournament", "random", "x=./mine.py --fast", "--game", "nim"),
         "there is no file './mine.py'",
     ),
+    (
+        ("tournament", "random", "mine.py:Mine", "--game", "nim"),
+        "'mine.py:Mine': a class of a file plays in process: ad",
+    ),
     (("tournament", "random", "greedy"), "--game is missing: one of nim, grundy, tictactoe"),
     (("tournament", "random", "x=./nothing", "--game", "nim"), "x: there is no program './nothing' to run"),
     (
@@ -177,6 +181,7 @@ def test_wrong_usage_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ..
         (("analyze", "nim", "3,x"), "heap 'x': integers from 0 to 1000000 with commas, as 10,20,30"),
         (("analyze", "nim", "3", "--take", "0"), "--take '0': integers from 1 to 1000000 with commas, as 10,20,30"),
         (("compare", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
+        (("run", "mine.py"), "'mine.py' is a program, which needs no arena-bot: python mine.py"),
         (("run", "gredy"), f"there is no bot 'gredy': one of {BOTS}"),
         (
             ("run", "random", "--game", "nim", "--config", "heaps=-1"),

@@ -175,7 +175,7 @@ def replay_verify(
 
 @replay_app.command("grade")
 def replay_grade(
-    target: Annotated[str | None, typer.Argument(metavar="[ID|FILE]", help="A match; latest: the newest.")] = None,
+    target: Annotated[str | None, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest.")] = None,
     bot: Annotated[str | None, typer.Option(metavar="NAME", help="What this bot's moves cost, by position.")] = None,
     game: Game = None,
     limit: Annotated[int | None, typer.Option(help="Of a bot: so many of its newest matches [20].")] = None,

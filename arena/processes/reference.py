@@ -62,4 +62,4 @@ def check_names(names: Sequence[str]) -> None:
         if not is_bot_name(name):
             raise UsageFault(f"{name!r} is no bot name: {NAME_FORM}")
         if keys.count(key) > 1:
-            raise UsageFault(f"two bots are called {key!r}: give one another name, like {key}-2={key}")
+            raise UsageFault(f"two bots are called {key!r}: give one another name, like {key}-2=BOT")

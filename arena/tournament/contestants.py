@@ -66,6 +66,8 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
         return Contestant(name, tuple(command))
     if given is not None and not text:
         raise UsageFault(f"{name}: there is no program {program!r}{_instead(program, known)}")
+    if program.partition(":")[0].endswith(".py"):
+        raise UsageFault(f"{program!r}: a class of a file plays in process: add --in-process, or name the file alone")
     raise UsageFault(f"there is no bot {bot!r}: one of {', '.join(known)}, or NAME=COMMAND LINE for your own")
 
 

@@ -92,7 +92,10 @@ class Bot(ABC):
         mistakes.bot_made()
         if "choose" in cls.__abstractmethods__:
             raise UsageFault(mistakes.lacking(cls, "choose", "def choose(self, turn), which returns a move"))
-        return super().__new__(cls)
+        bot = super().__new__(cls)
+        if wrong := mistakes.not_called_so(bot.choose):
+            raise UsageFault(f"{cls.__name__}.choose {wrong}: write def choose(self, turn)")
+        return bot
 
     def __init__(self, name: str = "", version: str = "") -> None:
         """Name and version are those of the class where they are not given. Raises `UsageFault` without a name."""

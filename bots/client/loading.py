@@ -35,6 +35,12 @@ def hand_over(bot: Bot) -> None:
         raise _HandedOver(bot)
 
 
+def refuse(wrong: str) -> None:
+    """Where a program was loaded for its bot, raise `UsageFault` for what it gives `run`."""
+    if _loading.get():
+        raise UsageFault(wrong)
+
+
 def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
     """The bot of a Python file: the one that it runs, or one made of the class `cls`, or of the only one there is.
 

@@ -12,6 +12,8 @@ from protocol.launch import REFERENCE_BOTS
 def find(name: str) -> EntryPoint:
     """Where the bot called `name` is. Raises `UsageFault`, listing those there are."""
     known = {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}
+    if name.endswith(".py"):
+        raise UsageFault(f"{name[:80]!r} is a program, which needs no arena-bot: python {name[:80]}")
     if name not in known:
         raise UsageFault(f"there is no bot {name[:40]!r}: one of {', '.join(sorted(known)) or 'none installed'}")
     return known[name]

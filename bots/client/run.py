@@ -22,7 +22,7 @@ from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
 from bots.client.conversation import Conversation
 from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop, WarmUp
-from bots.client.loading import hand_over
+from bots.client.loading import hand_over, refuse
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
 from bots.client.thinking import Choose, Conclude, Prepare, Thinkers, Thought, on
 from bots.client.tokens import default_path, handed, token_for
@@ -54,6 +54,7 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[Given]) -> 
 
     mistakes.bot_made()
     if wrong := _no_bot(bot):
+        refuse(wrong)
         print(f"{mistakes.program()}: {wrong}", file=sys.stderr)
         raise SystemExit(2)
     hand_over(bot)

@@ -44,7 +44,7 @@ def test_bots_are_named_by_commas_and_their_settings_too() -> None:
     [
         (
             "random,RANDOM=random",
-            "two bots are called 'random': give one another name, like random-2=random",
+            "two bots are called 'random': give one another name, like random-2=BOT",
         ),
         ("deepblue", "there is no house bot 'deepblue': one of alphabeta, ga, greedy,"),
         ("human", "there is no house bot 'human': one of alphabeta,"),

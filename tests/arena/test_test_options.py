@@ -17,7 +17,7 @@ REFUSED = [
     (("greedy", "random", "perfect", "--game", "nim"), "a test is of two bots: 3 given"),
     (
         ("greedy", "greedy", "--game", "nim"),
-        "two bots are called 'greedy': give one another name, like greedy-2=greedy",
+        "two bots are called 'greedy': give one another name, like greedy-2=BOT",
     ),
     (("greedy", "gredy", "--game", "nim"), "there is no bot 'gredy': one of "),
     (("greedy", "random", "--game", "chess"), "there is no game 'chess': one of nim, "),

@@ -92,6 +92,13 @@ def test_a_file_that_hides_a_package_is_named(name: str, tmp_path: Path) -> None
     assert (code, err.count("\n")) == (2, 1)
 
 
+def test_a_program_that_is_loaded_says_what_is_wrong_with_its_run_once(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text(BOT + "run(Mine)")
+    loads = 'from bots import play\nplay(["other.py", "random"], "nim")'
+    says = 'other.py, line 8: run takes a bot, not its class: run(Mine("mine"))\n'
+    assert told(tmp_path, loads, "training.py") == (2, says)
+
+
 def test_a_file_that_hides_what_only_matches_in_process_need_does_not_stop_a_bot(tmp_path: Path) -> None:
     (tmp_path / "referee.py").write_text("")
     code, err = told(tmp_path, BOT.replace("play, ", "") + "run(Mine('mine'))")
@@ -111,6 +118,28 @@ class Silent(Bot):
     """Has no method at all."""
 
 
+class Selfless(Bot):
+    """Forgets what every method is given."""
+
+    def choose(turn):  # type: ignore[no-untyped-def, override]  # noqa: N805
+        return turn.legal[0]
+
+
+class Waiting(Bot):
+    """Would have to be awaited."""
+
+    async def choose(self, turn):  # type: ignore[no-untyped-def, override]
+        return turn.legal[0]
+
+
+class Static(Bot):
+    """Needs no self, and says so."""
+
+    @staticmethod
+    def choose(turn: Turn) -> Mapping[str, Any]:  # type: ignore[override]
+        return turn.legal[0]
+
+
 class Versioned(Bot):
     """Says in the class which version it is."""
 
@@ -124,12 +153,18 @@ class Versioned(Bot):
     ("cls", "says"),
     [
         (Chose, "Chose has no method choose: rename chose to choose"),
+        (Selfless, "Selfless.choose can't be called with a turn: write def choose(self, turn)"),
+        (Waiting, "Waiting.choose is async, and nobody awaits it: write def choose(self, turn)"),
         (Silent, "Silent has no method choose: write def choose(self, turn), which returns a move"),
     ],
 )
 def test_a_bot_without_choose_is_told_before_it_plays(cls: type[Bot], says: str) -> None:
     with pytest.raises(UsageFault, match=says.replace("(", r"\(").replace(")", r"\)")):
         cls("mine")
+
+
+def test_a_static_choose_is_one() -> None:
+    assert play([Static, "random"], "nim").result.reason == "win"
 
 
 def test_the_version_of_the_class_is_that_of_its_bots_unless_they_say_another() -> None:
