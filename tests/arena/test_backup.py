@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import sqlite3
 import stat
@@ -11,12 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.asyncio.client import connect
+from websockets.typing import Subprotocol
 
+from arena.operations.connections import Connections, Who
+from arena.operator.client import connected_to
 from arena.operator.credentials import token_of
 from arena.store.backup import back_up as back_up_file
 from arena.store.store import Store
 from commands import Done, call
-from processes import run, serving
+from patience import WITHIN
+from processes import Served, serving
 from seasons import finish, result, season
 
 
@@ -87,22 +93,30 @@ def test_a_damaged_database_is_not_taken_for_a_backup(tmp_path: Path, damaged: s
 
 
 async def test_an_arena_is_restored_from_a_copy_made_while_it_ran_and_knows_its_bots(tmp_path: Path) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    house = ("--house", "random")
-    words = ("arena-bot", "run", "greedy", "--game", "nim", "--matches", "1", "--token", "t" * 20)
-    async with serving(first, *house) as served:
-        code, _, err = await run(*words, "--url", served.url, folder=tmp_path)
-        assert (code, err) == (0, "")
+    first, second = filled(tmp_path / "first"), tmp_path / "second"
+    async with serving(first, "--house", "random") as served:
+        assert await hello(served, "mine", "t" * 20) == "welcome"
         (second / "house").mkdir(parents=True)
         await asyncio.to_thread(back_up_file, first / "arena.db", second / "arena.db")
     shutil.copy(first / "house" / "tokens.json", second / "house")
     shutil.copy(first / "operator.json", second)
-    async with serving(second, *house) as served:
-        code, _, err = await run(*words, "--url", served.url, folder=tmp_path)
-        assert (code, err) == (0, "")
+    async with serving(second, "--house", "random") as served, connected_to(second) as operator:
+        assert await hello(served, "mine", "x" * 20) == "auth_failed"
+        assert await hello(served, "mine", "t" * 20) == "welcome"
+        async with asyncio.timeout(WITHIN):
+            while "random" not in [bot.bot for bot in (await operator.ask(Who(), Connections)).bots]:
+                pass
     assert token_of(second) == token_of(first)
     with closing(Store.open(second / "arena.db")) as store:
-        assert (len(store.matches()), store.check()) == (2, [])
+        assert (len(store.matches()), store.check()) == (30, [])
+
+
+async def hello(served: Served, bot: str, token: str) -> str:
+    """What a bot that says hello is answered: that it is welcome, or the code of an error."""
+    async with connect(served.url, subprotocols=[Subprotocol("arena.v1.json")]) as wire:
+        await wire.send(json.dumps({"type": "hello", "bot": bot, "token": token}))
+        told = json.loads(await asyncio.wait_for(wire.recv(), WITHIN))
+    return str(told.get("code", told["type"]))
 
 
 async def test_a_match_under_way_goes_on_where_the_whole_folder_was_moved_to(serve: Any, tmp_path: Path) -> None:
