@@ -217,7 +217,7 @@ class Conversation:
         return [Say(report.waiting(self._bot.name, game, self._settings.opponent, listing))]
 
     def _erred(self, error: messages.Error) -> list[Effect]:
-        line = Say(report.error(self._bot.name, error), trouble=True)
+        line = Say(report.error(self._bot.name, error, welcome=self.connected), trouble=True)
         if error.fatal:
             self._parting = error.message
             return [line, Stop(1)] if error.code in HOPELESS else []

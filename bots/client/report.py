@@ -120,8 +120,10 @@ def rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
     return f"{bot}: {moved} rejected at ply {rejected.ply} of {rejected.match}: {rejected.message}{strikes}"
 
 
-def error(bot: str, problem: Error) -> str:
-    """An `error` of the arena, in its own words, with what the author can do about it."""
+def error(bot: str, problem: Error, *, welcome: bool) -> str:
+    """An `error` of the arena, in its own words; where the bot was not let in, with what the author can do about it."""
+    if welcome:
+        return f"{bot}: {problem.message} ({problem.code})"
     advice = {
         error_codes.NAME_TAKEN: "; --name gives another name, --token its token",
         error_codes.AUTH_FAILED: "; if the bot is another's, choose another name with --name; "
