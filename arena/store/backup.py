@@ -8,19 +8,20 @@ import sqlite3
 from pathlib import Path
 
 from arena.store import database
-from arena.store.database import StoreFailed
+from arena.store.database import NoDatabase, StoreFailed
 from arena.store.private import FILE
 from machine.writing import in_place_of
 from protocol.errors import ArenaFault, UsageFault
 
 
 def back_up(source: Path, to: Path) -> int:
-    """Copy an arena's database to a new file, for its owner's eyes only; how many matches are in the copy.
+    """Copy an arena's database, of any schema, to a new file, for its owner alone; how many matches are in the copy.
 
     Raises `UsageFault` where there is a file already, else `NoDatabase`, `ForeignDatabase`, `WrongSchema`,
     `StoreFailed` or `ArenaFault`.
     """
-    database.check_current(source, database.reading)
+    if database.revision_of(source, database.reading) is None:
+        raise NoDatabase(f"no arena data in {source}: start `arena serve` or `arena tournament` first")
     if to.exists():
         raise UsageFault(f"{to} is there already, and nothing is written over: choose another name")
     try:

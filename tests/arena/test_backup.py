@@ -19,6 +19,7 @@ from arena.operations.connections import Connections, Who
 from arena.operator.client import connected_to
 from arena.operator.credentials import token_of
 from arena.store.backup import back_up as back_up_file
+from arena.store.database import revision_of
 from arena.store.store import Store
 from commands import Done, call
 from patience import WITHIN
@@ -52,6 +53,14 @@ def test_a_copy_is_a_file_of_its_own_for_its_owner_alone(tmp_path: Path) -> None
         assert len(copy.matches()) == 30
         assert copy.leaderboard("tictactoe/classic") == board
         assert copy.check() == []
+
+
+def test_a_database_of_an_earlier_schema_can_be_kept_before_it_is_upgraded(tmp_path: Path) -> None:
+    data = filled(tmp_path)
+    with closing(sqlite3.connect(data / "arena.db")) as earlier, earlier:
+        earlier.execute("UPDATE alembic_version SET version_num = '0004'")
+    assert back_up(data, tmp_path / "copy.db").code == 0
+    assert revision_of(tmp_path / "copy.db") == "0004"
 
 
 def test_what_is_there_is_not_written_over_and_nothing_half_is_left(tmp_path: Path) -> None:
