@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import TypeVar
@@ -31,6 +33,9 @@ SIMS = 2000
 """Simulations a move where nobody says."""
 LIMIT = 20
 """Matches of a bot where nobody says."""
+
+TELL_AFTER, TELL_AGAIN = 5.0, 30.0
+"""Seconds."""
 
 
 def grade(target: str, database: str, *, to_json: bool, value: str | None = None, sims: int | None = None) -> None:
@@ -76,11 +81,23 @@ def _record(store: Store, match: str) -> Record:
 
 
 def _tracked(things: Iterator[T], count: int, what: str) -> Iterable[T]:
-    """The same, with a bar and the time that is left at a terminal."""
+    """The same, with how far it is and the time that is left on standard error: a bar at a terminal, else lines."""
     console = Console(stderr=True)
-    if not console.is_terminal:
-        return things
-    return track(things, f"grading {what}", total=count, console=console, transient=True)
+    if console.is_terminal:
+        return track(things, f"grading {what}", total=count, console=console, transient=True)
+    return _told_now_and_then(things, count, what)
+
+
+def _told_now_and_then(things: Iterator[T], count: int, what: str) -> Iterator[T]:
+    began = time.monotonic()
+    due = began + TELL_AFTER
+    for done, thing in enumerate(things):
+        yield thing
+        now = time.monotonic()
+        if now >= due:
+            left = (now - began) / (done + 1) * (count - done - 1)
+            print(f"arena: grading {what}: {done + 1} of {count}, some {left:.0f} s left", file=sys.stderr, flush=True)
+            due = now + TELL_AGAIN
 
 
 def _print_costs(bot: str, report: list[Costs]) -> None:

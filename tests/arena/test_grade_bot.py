@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.commands import grade
 from arena.store.finishing import Finished
 from arena.store.store import Store
 from bots import play
@@ -72,6 +73,16 @@ def test_games_stand_apart_and_what_is_estimated_is_said(data: Path) -> None:
     assert duel[1].startswith("20 of them estimated: uct, 80 simulations a move; a single loss under 0.")
     assert {line.split()[0] for line in duel[3:]} == {"phase", "standing", "time"}
     assert graded(data, "--sims", "80") == done
+
+
+def test_what_takes_long_says_how_long_it_takes(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grade, "TELL_AFTER", 0.0)
+    monkeypatch.setattr(grade, "TELL_AGAIN", 0.0)
+    lines = graded(data, "--game", "nim").err.splitlines()
+    assert [line.partition(", some ")[0] for line in lines] == [
+        f"arena: grading the matches of Random: {done} of 4" for done in (1, 2, 3, 4)
+    ]
+    assert lines[-1].endswith(", some 0 s left")
 
 
 def test_what_nobody_can_grade_is_said_and_what_does_not_go_together_refused(data: Path) -> None:
