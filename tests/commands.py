@@ -12,7 +12,9 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +26,7 @@ from patience import WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
 FAULTY = Path(__file__).with_name("faulty_bots.py")
+_MOVES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 MODULES = {"arena": "arena", "arena-bot": "bots"}
 MAINS: dict[str, Callable[[], None]] = {"arena": arena.cli.main, "arena-bot": bots.cli.main}
 
@@ -93,8 +96,26 @@ def at_terminal(*command: str, **environ: str) -> tuple[subprocess.CompletedProc
             while select.select([screen], [], [], WITHIN)[0]:
                 shown += screen.read(65536)
         out, _ = process.communicate(timeout=WITHIN)
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
-    return subprocess.CompletedProcess(command, process.returncode, out), plain
+    return subprocess.CompletedProcess(command, process.returncode, out), _MOVES.sub("", shown.decode())
+
+
+def on_terminal(prints: Callable[[], object], columns: int = 80) -> str:
+    """What a call shows, in this process, where standard output is a terminal, without what moves and colours it."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    with open(ours, "rb", buffering=0) as screen, ThreadPoolExecutor(1) as beside:
+        shown = beside.submit(_all_of, screen)
+        with open(theirs, "w") as terminal, contextlib.redirect_stdout(terminal):
+            prints()
+        return _MOVES.sub("", shown.result().decode()).replace("\r\n", "\n")
+
+
+def _all_of(screen: io.FileIO) -> bytes:
+    shown = b""
+    with contextlib.suppress(OSError):  # there is nobody left to write
+        while part := screen.read(65536):
+            shown += part
+    return shown
 
 
 @contextlib.contextmanager

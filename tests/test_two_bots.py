@@ -60,8 +60,8 @@ def conclusion(shown: str) -> str:
 # One test
 
 
-def test_a_test_ends_in_a_sentence_and_shows_its_numbers_on_80_columns(duel: Finished) -> None:
-    lines = duel.shown.splitlines()
+def test_a_test_ends_in_a_sentence_that_is_a_line_and_shows_its_numbers_on_80_columns(duel: Finished) -> None:
+    *lines, _ = duel.shown.splitlines()
     assert max(map(len, lines)) <= 80
     decided = re.fullmatch(DECIDED, conclusion(duel.shown))
     assert decided is not None

@@ -127,7 +127,7 @@ def said_of(estimate: str | None, noise: float | None) -> str:
 
 
 def print_grades(report: Grades) -> None:
-    """Print them within 80 columns, unless a terminal is wider."""
+    """Print them, within the columns of a terminal where there is one."""
 
     def said(text: str) -> Text:
         return Text(printable(text))

@@ -1,4 +1,4 @@
-"""The tables of a tournament as they are printed, within 80 columns: where bots stand, how one does against another."""
+"""The tables of a tournament as they are printed, within a terminal: where bots stand, how one does against another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.table import Table
 
-from arena.commands.tables import WIDTH
+from arena.commands.tables import columns
 from arena.ratings.fared import HeadToHead, Row
 from measuring.elo import Comparison
 from measuring.telling import better, elo_interval, elo_of, games, interval, points
@@ -93,7 +93,7 @@ def shares_table(names: Sequence[str], shares: Mapping[str, Mapping[str, float |
 
 def _matrix(names: Sequence[str], cells: Mapping[str, Mapping[str, str]]) -> Table:
     """Columns are headed by names, or by the numbers of the rows where names are too long for that."""
-    width = min(_WIDEST_CELL, (WIDTH - max(map(len, names))) // len(names) - _GAP)
+    width = min(_WIDEST_CELL, (columns() - max(map(len, names))) // len(names) - _GAP)
     named = all(len(name) <= width for name in names)
     table = Table(box=None, pad_edge=False)
     table.add_column("", overflow="fold")

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from arena.commands.documents import write_document
-from arena.commands.tables import WIDTH, counted
+from arena.commands.tables import columns, counted
 from arena.commands.tournament_report import print_unbeaten
 from arena.testing.evidence import Evidence, Findings, Question
 from arena.testing.telling import amount, conclusion, warnings
@@ -96,7 +96,7 @@ class Conclusion:
 
     def show(self, data: Path) -> None:
         """Print the findings, whose words in the data folder are worth reading, and what came of it."""
-        console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+        console = Console(width=columns(), highlight=False)
         console.print(shown(self._plan, self._evidence.question, self._findings))
         console.print(f"seed {self._plan.seed}, id {self._plan.id}")
         print_unbeaten(console, self._plan, [sample.result for sample in self._evidence.matches], data)

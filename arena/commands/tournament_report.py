@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from arena.commands.standing_tables import (
     shares_table,
     standing_table,
 )
-from arena.commands.tables import WIDTH, counted
+from arena.commands.tables import columns, counted
 from arena.ratings.fared import Met, duels, rows
 from arena.ratings.standings import head_to_head, unbeaten
 from arena.tournament.plan import Plan, place_of
@@ -66,7 +65,7 @@ class Report:
     def show(self, data: Path) -> None:
         """Print the tables, and whose words in the data folder are worth reading."""
         plan, results = self._plan, self._results
-        console = Console(width=None if sys.stdout.isatty() else WIDTH)
+        console = Console(width=columns())
         reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
         played = counted(len(results), "match", "matches")
         console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")

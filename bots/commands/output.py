@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import typer
 
+ENDLESS = 100_000
+"""Columns where nothing is folded: what reads a pipe takes a row for a line."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header: bool = True) -> None:
-    """One line a row; the columns of a table with a `header` are numbers but for the first."""
+    """One line a row, unless a terminal is too narrow; the columns of a table with a `header` are numbers but for the
+    first.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -21,4 +26,4 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header
         table.add_column(column, justify="right" if header and i else "left")
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else ENDLESS).print(table)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import pty
 import subprocess
 import sys
-import termios
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -23,7 +20,7 @@ from arena.store.lock import lock
 from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token
-from commands import Done, call
+from commands import Done, call, on_terminal
 from referee.result import Result, SeatResult
 
 Arena = Callable[..., Done]
@@ -123,13 +120,8 @@ def test_matches_are_listed_newest_first_a_line_each(arena: Arena, played: Path)
 
 
 def test_at_a_terminal_matches_keep_to_its_columns(played: Path) -> None:
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 80))
-    with open(ours, "rb", buffering=0) as screen, open(theirs, "w") as terminal:
-        with contextlib.redirect_stdout(terminal):
-            matches(str(played / "arena.db"), Selection(), 2, to_json=False, to_csv=False)
-            terminal.flush()
-        lines = screen.read(4096).decode().splitlines()
+    shown = partial(matches, str(played / "arena.db"), Selection(), 2, to_json=False, to_csv=False)
+    lines = on_terminal(shown).splitlines()
     assert len(lines) == 4
     assert max(map(len, lines)) <= 80
     assert lines[3].strip() == "a-name-of-thirty-two-characters-"

@@ -1,9 +1,10 @@
-"""What a tournament tells in the end: tables within 80 columns, and a file that is whole or the one that was there."""
+"""What a tournament tells in the end: tables within a terminal's columns, a file that is whole or the one before."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from arena.commands.tournament_report import Report
 from arena.tournament.plan import Plan
+from commands import on_terminal
 from measuring.units import LEAST_UNITS
 from plans import plan
 from protocol.errors import ArenaFault
@@ -53,13 +55,10 @@ LONG = [f"the-{number}-bot-of-thirty-two-letters"[:32] for number in range(8)]
 
 @pytest.mark.parametrize("names", [SHORT[:2], SHORT, LONG[:2], LONG[:3], LONG])
 @pytest.mark.parametrize("form", ["round-robin", "gauntlet"])
-def test_tables_with_luck_keep_to_80_columns_and_cut_no_number(
-    names: list[str], form: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_with_luck_keep_to_80_columns_and_cut_no_number(names: list[str], form: str) -> None:
     entered = pairs("risk-duel", names, LEAST_UNITS, form)
     results, luck = played(entered)
-    Report(entered, results, luck, "exact").show(Path("data"))
-    out = capsys.readouterr().out
+    out = on_terminal(lambda: Report(entered, results, luck, "exact").show(Path("data")))
     assert max(map(len, out.splitlines())) <= 80
     assert "…" not in out
     assert "\nless luck, by exact; worth" in out
@@ -95,14 +94,22 @@ def test_where_nothing_is_thrown_nothing_is_said_of_luck(capsys: pytest.CaptureF
     assert "one against another" in out
 
 
-def test_of_six_seats_the_places_are_shown_within_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_into_a_pipe_names_are_written_in_one_line_however_long(capsys: pytest.CaptureFixture[str]) -> None:
+    entered = pairs("risk-duel", LONG, LEAST_UNITS)
+    results, luck = played(entered)
+    Report(entered, results, luck, "exact").show(Path("data"))
+    out = capsys.readouterr().out
+    for name in entered.names:
+        assert any(re.match(rf" ?\d  {name}  ", line) for line in out.splitlines())
+
+
+def test_of_six_seats_the_places_are_shown_within_80_columns() -> None:
     entered = plan(LONG[:6], "risk-campaign", rules=load("risk-campaign", {"players": 6}), paired=True)
     results = [
         result(f"t1-{match.place:05d}", match.seats, [1 + entered.names.index(bot) for bot in match.seats])
         for match in entered.schedule(())
     ]
-    Report(entered, results).show(Path("data"))
-    out = capsys.readouterr().out
+    out = on_terminal(lambda: Report(entered, results).show(Path("data")))
     assert max(map(len, out.splitlines())) <= 80
     assert "\nplaces, 1 to 6\n" in out
     first = out.partition("places, 1 to 6")[2].splitlines()[2].split()

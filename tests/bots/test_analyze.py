@@ -6,6 +6,7 @@ import json
 import resource
 import subprocess
 import sys
+from functools import partial
 from statistics import mean, stdev
 from typing import Any
 
@@ -15,7 +16,8 @@ from bots.analysis.heaps import position_facts
 from bots.analysis.searches import SearchComparison, SearchRun, measure_extent
 from bots.analysis.strategies import ABOUT, Contest, TooLarge
 from bots.commands import analyze
-from commands import call
+from bots.commands.output import print_table
+from commands import call, on_terminal
 from machine.compiled import FAST
 from machine.exact.duel import solve
 from protocol.dice import Dice
@@ -81,9 +83,8 @@ def test_analyze_grundy_knows_that_seven_is_lost() -> None:
 
 
 def test_the_table_of_a_position_fits_eighty_columns() -> None:
-    for args in (("3,5,7",), ("10,20,30", "--take", "1,2,3"), ("5", "--misere"), ("1000,1000",)):
-        code, out, _ = call("arena-bot", "analyze", "nim", *args)
-        assert code == 0
+    for heaps, more in (("3,5,7", {}), ("10,20,30", {"take": "1,2,3"}), ("5", {"misere": True}), ("1000,1000", {})):
+        out = on_terminal(partial(analyze.nim, heaps, **more))
         assert "Grundy value" in out
         assert max(map(len, out.splitlines())) <= 80
 
@@ -326,3 +327,11 @@ def test_analyze_duel_says_in_one_line_what_it_cannot_solve(words: list[str], sa
     code, out, err = call("arena-bot", "analyze", "duel", *words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert said in err
+
+
+def test_a_table_keeps_to_a_terminal_and_is_whole_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [("a long name " * 10, "1"), ("b", "2")]
+    shown = partial(print_table, ("what", "value"), rows)
+    assert max(map(len, on_terminal(shown).splitlines())) <= 80
+    shown()
+    assert f"{rows[0][0].strip()} " in capsys.readouterr().out
