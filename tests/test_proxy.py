@@ -16,6 +16,9 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from arena.operations.connections import Connections, Who
+from arena.operator.client import connected
+from arena.operator.credentials import token_of
 from certificates import Pair, make
 from conftest import free_port
 from patience import WITHIN
@@ -74,7 +77,9 @@ async def proxy(folder: Path, pair: Pair, to: str, page: str) -> AsyncIterator[i
         await process.wait()
 
 
-async def test_bots_play_through_nginx_as_the_manual_sets_it_up(tmp_path: Path) -> None:
+async def test_bots_play_through_nginx_as_the_manual_sets_it_up_and_an_operator_gets_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pair = make(tmp_path, "localhost")
     async with (
         serving(tmp_path, "--web-port", "0", "--trusted-proxy", "127.0.0.1", "--max-per-address", "2") as served,
@@ -110,6 +115,10 @@ async def test_bots_play_through_nginx_as_the_manual_sets_it_up(tmp_path: Path) 
             pass
         page = await asyncio.to_thread(urlopen, f"https://localhost:{port}/", context=trust)
         assert b"Bot Arena" in page.read()
+
+        monkeypatch.setenv("SSL_CERT_FILE", str(pair.certificate))
+        async with connected(f"wss://localhost:{port}/socket", token_of(served.data)) as operator:
+            assert await operator.ask(Who(), Connections) == Connections(bots=[])
 
         held: list[object] = []
         for address in ("127.0.0.2", "127.0.0.2", "127.0.0.3"):
