@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection
 
+# SQLite drops no column that a view names, and renames no table under one: a migration that does drops the views first.
+
 _MATCH_RESULTS = """
 SELECT matches.number, matches.id AS match, matches.game, matches.config, matches.pool,
     matches.pool IS NOT NULL AS rated, matches.annulled,

@@ -100,9 +100,10 @@ def test_a_strike_is_counted_with_the_next_event_of_its_seat(tmp_path: Path) -> 
         connection.execute("UPDATE records SET data = ?", (table.packed(),))
         connection.commit()
     assert call("arena", "export", "--to", str(tmp_path / "out"), ARENA_DB=str(tmp_path / "arena.db")).code == 0
-    first, second, _ = read(tmp_path / "out", "plies")
+    first, second, third = read(tmp_path / "out", "plies")
     assert (first["strikes"], first["value"], json.loads(first["info"])) == ("1", "0.5", {"value": 0.5, "note": "so"})
     assert (second["strikes"], second["value"], second["info"]) == ("0", "", "")
+    assert (third["seat"], third["strikes"]) == (first["seat"], "0")
 
 
 def test_a_selection_is_that_of_arena_matches(arena: Arena, tmp_path: Path) -> None:

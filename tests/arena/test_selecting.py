@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.store import reader
 from arena.store.exporting import LADDER, MATCHES
 from arena.store.store import Store
 from commands import Done, call
@@ -66,6 +68,12 @@ def test_matches_are_those_that_meet_all_that_is_said(arena: Arena, words: tuple
     assert [row["match"] for row in listed(arena("matches", "--csv", *words))] == found
     lines = arena("matches", *words).out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == found if found else lines == ["no match fits"]
+
+
+def test_pages_of_the_store_follow_each_other_up_to_the_limit(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "MOST_ROWS", 2)
+    for words, found in (((), ["other", "drawn", "lost", "won"]), (("--limit", "3"), ["other", "drawn", "lost"])):
+        assert [one["match"] for one in json.loads(arena("matches", "--json", *words).out)] == found
 
 
 def test_a_tournament_is_chosen_by_its_id(arena: Arena) -> None:

@@ -1,0 +1,145 @@
+"""What commands that look at all matches take, by how many there are: seconds, times what half as many take, peak MiB.
+
+The matches are played: thirty bots at random, in four pools, rated, with records that verify.
+Usage: python benchmarks/season.py [--matches 100000] [--data DIR] [--only WORD]
+The largest database is of `--matches`, others of half and a quarter of it. With `--data` they are kept there and used
+again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from arena.store.backup import back_up
+from arena.store.finishing import Finished
+from arena.store.store import Store
+from bots.playing.players import Players
+from machine.times import utc
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.launch import spec_of
+from protocol.messages import Clock
+from referee.closing import Closed
+from referee.record import RecordedSeat, header_of
+
+SEED = 20_261_123
+BOTS = [f"student-{number:02}" for number in range(30)]
+POOLS = (("nim", "classic"), ("nim", "sticks"), ("tictactoe", "classic"), ("risk-duel", "south-america"))
+CLOCK = Clock(bank_ms=60_000, increment_ms=500)
+BATCH = 500
+MIB = 1024
+COMMANDS = (
+    "matches",
+    "matches --bot student-07 --lost --csv",
+    "matches --json",
+    "leaderboard",
+    "export --no-plies --to OUT",
+    "export --to OUT",
+    "export --format parquet --to OUT",
+    "db check --quick",
+    "db check",
+    "db rebuild-ratings",
+)
+
+
+class Cost(NamedTuple):
+    """What a process took: seconds by the clock and of processors, KiB at most."""
+
+    wall: float
+    busy: float
+    peak: int
+
+
+def played(count: int) -> Iterator[Closed]:
+    """Matches as they end, the same for the same count but for their times."""
+    chance = Random(SEED)
+    games: list[tuple[Game[Any, Any], str]] = []
+    for game, preset in POOLS:
+        games.append((load(game, {"preset": preset}), f"{game}/{preset}"))
+    players = {
+        pool: Players([spec_of(f"{bot}=random", "1") for bot in BOTS], rules, lambda name, said: None)
+        for rules, pool in games
+    }
+    for number in range(count):
+        rules, pool = chance.choice(games)
+        seed = chance.randbytes(32)
+        seats = [RecordedSeat(bot=bot) for bot in chance.sample(BOTS, rules.seats)]
+        match = f"260901-{number // 3600:06}-{number:08x}"
+        header = header_of(match=match, game=rules, seats=seats, seed=seed, pool=pool, clock=CLOCK, started=utc())
+        yield players[pool].play(header, seed)
+
+
+def make(folder: Path, sizes: list[int]) -> None:
+    """Databases of so many matches, the smaller ones as the larger one was."""
+    (folder / str(sizes[-1])).mkdir(parents=True)
+    file = folder / str(sizes[-1]) / "arena.db"
+    batch: list[Finished] = []
+    with closing(Store.open(file)) as store:
+        for number, closed in enumerate(played(sizes[-1]), 1):
+            batch.append(Finished(closed.result, closed.record))
+            if len(batch) == BATCH or number in sizes:
+                store.finish(batch)
+                batch = []
+            if number in sizes[:-1]:
+                (folder / str(number)).mkdir()
+                back_up(file, folder / str(number) / "arena.db")
+
+
+def cost(words: str, folder: Path) -> Cost:
+    """What a command takes on a data folder. Raises `SystemExit` where it fails."""
+    out = folder / "out"
+    command = [sys.executable, "-m", "arena", *words.replace("OUT", str(out)).split(), "--data", str(folder)]
+    began = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"arena {words} failed")
+    shutil.rmtree(out, ignore_errors=True)
+    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+
+
+def measure(folder: Path, sizes: list[int], only: str) -> None:
+    """A line a command and size."""
+    print(f"{'arena':40}{'matches':>9}{'s':>9}{'busy s':>9}{'ratio':>7}{'MiB':>7}")
+    for words in COMMANDS:
+        if only not in words:
+            continue
+        before = None
+        for size in sizes:
+            found = cost(words, folder / str(size))
+            ratio = "" if before is None else f"{found.busy / before:.2f}"
+            print(f"{words:40}{size:9}{found.wall:9.2f}{found.busy:9.2f}{ratio:>7}{found.peak / MIB:7.0f}", flush=True)
+            before = found.busy
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--matches", type=int, default=100_000)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--only", default="", help="commands with this in them")
+    options = parser.parse_args()
+    if options.matches < 4:
+        parser.error(f"--matches is {options.matches}: 4 or more")
+    sizes = [options.matches // 4, options.matches // 2, options.matches]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.data or Path(scratch)
+        if not (folder / str(sizes[-1]) / "arena.db").exists():
+            make(folder, sizes)
+        measure(folder, sizes, options.only)
+
+
+if __name__ == "__main__":
+    main()
