@@ -125,23 +125,25 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A seek in force, in a listing. `preset` is there where its config is one."""
+    """A seek in force, in a listing. `preset` is there where its config is one; `unknown` were never here."""
 
     game: str
     preset: str | None = None
     rated: bool = False
     open: bool = False
     opponents: list[str] = []
+    unknown: list[str] = []
 
 
 class ListedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who is here, in a listing: in how many matches it plays and what it seeks."""
+    """Who is here, in a listing: in how many matches it plays, what it seeks, how long the ladder's pace holds that."""
 
     bot: str
     version: str = ""
     client: str = ""
     playing: int = 0
     seeks: list[ListedSeek] = []
+    pace_s: int = 0
 
 
 class ListedMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, cast
 
 from arena.ratings.ladder import INITIAL
+from arena.server.meetings import Meetings
 from arena.server.seeking import Seeks
 from arena.server.session import Session
 from arena.server.waiting import Sought, agreed
@@ -37,7 +38,8 @@ class Hall:
         self.seeks = Seeks(
             self.begin,
             lambda bot, pool: INITIAL,
-            lambda: 2,
+            Meetings(),
+            lambda bot: False,
             most=lambda bot: bot not in self.busy,
             chance=Random(1),
             sated=lambda bot, other: (bot, other) in self.sated,

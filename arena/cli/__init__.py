@@ -68,6 +68,9 @@ def serve(
     durability: Annotated[str | None, typer.Option(help="What moves survive: process or machine.")] = None,
     rated: Annotated[str | None, typer.Option(help="all, or approved: only matches between approved bots.")] = None,
     rated_per_pair: Annotated[int | None, typer.Option(help="Rated matches of a pair in a day; 0: all.")] = None,
+    pace: Annotated[
+        int | None, typer.Option(metavar="MATCHES", help="Of the ladder that a bot plays in an hour; 0: any number.")
+    ] = None,
     web: Annotated[bool | None, typer.Option("--web/--no-web", help="A page for browsers beside it, or none.")] = None,
     web_port: Annotated[int | None, typer.Option(help="The page's port; 0: any free one.")] = None,
     web_host: Annotated[str | None, typer.Option(help="The page's address, else that of --host.")] = None,

@@ -44,6 +44,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     durability: str = "process"
     rated: str = "all"
     rated_per_pair: int = 50
+    pace: int = 600
     web: bool = True
     web_port: int = 8080
     web_host: str | None = None
@@ -67,6 +68,7 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "max_per_address": (int, "a number from 1"),
     "rated": (str, '"all" or "approved"'),
     "rated_per_pair": (int, "a number from 0"),
+    "pace": (int, "matches an hour, or 0 for any number"),
     "trusted_proxy": (str, "addresses and networks, like 127.0.0.1,10.0.0.0/8"),
     "allow_origin": (str, "origins of web pages, like https://example.org,http://localhost:8000"),
     "tls_cert": (str, "a certificate in PEM"),
@@ -86,6 +88,7 @@ _LEAST = {
     "max_connections": 1,
     "max_per_address": 1,
     "rated_per_pair": 0,
+    "pace": 0,
 }
 _PARSED = {"trusted_proxy": networks, "allow_origin": origins}
 

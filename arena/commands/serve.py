@@ -31,6 +31,7 @@ from arena.server.arena import Arena
 from arena.server.eligibility import Eligibility
 from arena.server.identity import Registration, StoreDoor
 from arena.server.journal import Journal
+from arena.server.pace import Pace
 from arena.store.archive import Archive
 from arena.store.database import file_of
 from arena.store.store import Store
@@ -96,6 +97,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             feed=feed,
             access=_access(settings, files, ports.page, token),
             encryption=encryption,
+            pace=Pace(settings.pace),
             eligibility=Eligibility(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
             operations=operations,
         )

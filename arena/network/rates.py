@@ -20,14 +20,18 @@ class Rate:
         self._per_second = per_second
         self._full_at: dict[Hashable, float] = {}
 
+    def wait(self, key: Hashable, now: float) -> float:
+        """Seconds until there is one to take; 0 now."""
+        return max(0.0, self._full_at.get(key, now) - now - (self._burst - 1) / self._per_second)
+
     def take(self, key: Hashable, now: float) -> float:
         """Take one: 0. If there is none, nothing is taken: the seconds until there is."""
+        wait = self.wait(key, now)
         full_at = max(self._full_at.pop(key, now), now)
-        wait = (full_at - now) - (self._burst - 1) / self._per_second
         self._full_at[key] = full_at if wait > 0 else full_at + 1 / self._per_second
         if len(self._full_at) > MOST_KEYS:
             del self._full_at[next(iter(self._full_at))]
-        return max(wait, 0.0)
+        return wait
 
 
 class Patience:

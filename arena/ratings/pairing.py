@@ -1,28 +1,21 @@
-"""Who plays whom: round robin, gauntlet and swiss for tournaments, and the ladder's groups for the lobby. Pure.
+"""Who plays whom in a tournament: round robin, gauntlet and swiss. Pure.
 
-Chance comes in as a `random.Random`, time as an argument; equal arguments give equal schedules.
+Chance comes in as a `random.Random`; equal arguments give equal schedules.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from random import Random
-from typing import Any
 
-from arena.ratings.ladder import Rating, closeness, quality
 from protocol.errors import UsageFault
 
 TEST = "test"
 """The format of two bots in pairs of matches, as many as it takes to tell them apart; unrated."""
-PATIENCE = 2.0
-"""Seconds after which a seeker takes whoever is there."""
-_LEAST_CLOSENESS = 0.5
-_NEIGHBOURS = 16
-_LEAST_LIKELY = 0.02
 _SWISS_WINDOW = 12
 _REMATCH = 1_000_000
 _CHEAPEST = 1 << 40
@@ -39,25 +32,6 @@ class Pairing:
     round: int
     seats: tuple[str, ...]
     start: int
-
-
-@dataclass(frozen=True, slots=True)
-class Seeker:
-    """A seek on the ladder, with the bot's rating. `since` and `now` are seconds of one clock.
-
-    `pool` is what all sides must agree on, `seats` and `patience` included; `key` is the caller's own. `spent` are bots
-    that this one meets only for want of others.
-    """
-
-    bot: str
-    mu: float
-    sigma: float
-    since: float
-    key: Any
-    pool: Hashable = None
-    seats: int = 2
-    patience: float = PATIENCE
-    spent: Collection[str] = ()
 
 
 def count(form: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = False) -> int:
@@ -132,36 +106,6 @@ def byes(bots: Sequence[str], played: Iterable[Pairing]) -> Counter[str]:
     return Counter(bot for present in rounds.values() for bot in bots if bot not in present)
 
 
-def ladder_groups(seekers: Sequence[Seeker], now: float) -> list[tuple[Seeker, ...]]:
-    """Groups of as many different bots within a pool as a match has seats.
-
-    The longest-waiting is served first, with the best match it can get. What counts as close enough widens with
-    waiting, and after its `patience` in seconds anyone will do, even who is `spent`: nobody starves. Bots of unsure
-    rating are close to more others. About n log n for n seekers.
-    """
-    pools: dict[Hashable, list[Seeker]] = defaultdict(list)
-    for seeker in sorted(seekers, key=lambda seeker: (seeker.since, -seeker.sigma, seeker.bot)):
-        pools[seeker.pool].append(seeker)
-    return [group for pool in pools.values() for group in _pool_groups(pool, now)]
-
-
-def drawn(seeker: Seeker, others: Sequence[Seeker], count: int, chance: Random) -> list[Seeker]:
-    """So many of `others` for a seeker that anybody will do for, or all there are: the closer, the likelier.
-
-    Those whom it has `spent` come last.
-    """
-    mine = Rating(seeker.mu, seeker.sigma)
-    found: list[Seeker] = []
-    for spent in (False, True):
-        left = [other for other in others if (other.bot in seeker.spent) == spent]
-        weights = [_LEAST_LIKELY + quality(mine, Rating(other.mu, other.sigma)) for other in left]
-        while left and len(found) < count:
-            (at,) = chance.choices(range(len(left)), weights)
-            found.append(left.pop(at))
-            del weights[at]
-    return found
-
-
 def _check_enough(bots: Sequence[str], seats: int, what: str) -> None:
     if len(bots) < seats:
         raise UsageFault(f"{what} with {seats} seats a match needs {seats} bots: {len(bots)} given")
@@ -222,74 +166,3 @@ def _cheapest_matching(edges: Mapping[tuple[int, int], int]) -> list[tuple[int, 
     for (i, j), cost in edges.items():
         graph.add_edge(i, j, weight=_CHEAPEST - cost)
     return sorted((min(pair), max(pair)) for pair in networkx.max_weight_matching(graph, maxcardinality=True))
-
-
-def _pool_groups(waiting: Sequence[Seeker], now: float) -> Iterator[tuple[Seeker, ...]]:
-    """Bots stand in a row by mu, each with its seeks in a queue; a bot whose queue is empty leaves the row."""
-    queues: dict[str, deque[Seeker]] = defaultdict(deque)
-    for seeker in waiting:
-        queues[seeker.bot].append(seeker)
-    row = _LinkedList(sorted(queues, key=lambda bot: (queues[bot][0].mu, bot)))
-    for seeker in waiting:
-        queue = queues[seeker.bot]
-        if not queue or queue[0] is not seeker:
-            continue
-        fresh = (bot for bot in row.around(seeker.bot) if bot not in seeker.spent)
-        group = (seeker, *_best_for(seeker, [queues[bot][0] for bot in itertools.islice(fresh, _NEIGHBOURS)], now))
-        if len(group) < seeker.seats and _waited(seeker, now) >= 1:
-            near = [queues[bot][0] for bot in itertools.islice(row.around(seeker.bot), _NEIGHBOURS)]
-            group = (seeker, *_best_for(seeker, near, now, anyone=True))
-        for served in group:
-            queues[served.bot].popleft()
-            if not queues[served.bot]:
-                row.leave(served.bot)
-        if len(group) == seeker.seats:
-            yield group
-
-
-def _best_for(seeker: Seeker, others: Iterable[Seeker], now: float, *, anyone: bool = False) -> list[Seeker]:
-    """The best matches among `others`, one for each of the other seats; nobody where there are too few.
-
-    Unless `anyone` will do, no two of them are spent.
-    """
-    mine = Rating(seeker.mu, seeker.sigma)
-    least = _LEAST_CLOSENESS * max(0.0, 1 - _waited(seeker, now))
-    near = [other for other in others if closeness(mine, Rating(other.mu, other.sigma)) >= least]
-    near.sort(key=lambda other: (-quality(mine, Rating(other.mu, other.sigma)), other.since))
-    best: list[Seeker] = []
-    for other in near:
-        if anyone or not any(one.bot in other.spent for one in best):
-            best.append(other)
-            if len(best) == seeker.seats - 1:
-                return best
-    return []
-
-
-def _waited(seeker: Seeker, now: float) -> float:
-    """The share of its patience that a seeker has used."""
-    return (now - seeker.since) / seeker.patience if seeker.patience else 1.0
-
-
-class _LinkedList:
-    """Bots, doubly linked, each of which leaves in constant time. Both ends are one more place, the last."""
-
-    def __init__(self, bots: Sequence[str]) -> None:
-        self._bots = bots
-        self._at = {bot: i for i, bot in enumerate(bots)}
-        self._left = [*range(-1, len(bots) - 1), len(bots) - 1]
-        self._right = [*range(1, len(bots) + 1), 0]
-        self._left[:1] = [len(bots)] if bots else [0]
-
-    def leave(self, bot: str) -> None:
-        i = self._at[bot]
-        self._right[self._left[i]], self._left[self._right[i]] = self._right[i], self._left[i]
-
-    def around(self, bot: str) -> Iterator[str]:
-        """The others still there, taken from the left and the right in turn."""
-        end = len(self._bots)
-        left = right = self._at[bot]
-        while left != end or right != end:
-            if left != end and (left := self._left[left]) != end:
-                yield self._bots[left]
-            if right != end and (right := self._right[right]) != end:
-                yield self._bots[right]

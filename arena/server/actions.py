@@ -79,7 +79,7 @@ def _seek(lobby: Lobby, session: Session, message: Seek) -> None:
         raise Unavailable(paused(pause))
     if message.open:
         _check_open(message)
-    lobby.seeks.add(session, message, None if message.open else _rules(bot, message))
+    lobby.seek(session, message, None if message.open else _rules(bot, message))
 
 
 def _check_open(message: Seek) -> None:

@@ -27,12 +27,15 @@ from arena.server.identity import Door
 from arena.server.incidents import Incidents, Write
 from arena.server.journal import Journal, JournalFault, MatchJournal
 from arena.server.lobby import Lobby
+from arena.server.meetings import Meetings
+from arena.server.pace import Pace
 from arena.server.ratings import KnownRatings
 from arena.server.reporting import Reporter
 from arena.server.restoring import restored
 from arena.server.runner import TRY_AGAIN, Runner
 from arena.server.session import Action
 from arena.server.settling import Settle, Settling, StoreFirst
+from arena.server.strangers import Strangers
 from arena.server.waiting import Sought, agreed
 from arena.store.archive import Archive
 from machine.times import utc
@@ -77,6 +80,7 @@ class Arena:
         access: Access | None = None,
         encryption: Encryption | None = None,
         eligibility: Eligibility | None = None,
+        pace: Pace | None = None,
         note: Write | None = None,
         operations: Callable[[Arena], Mapping[str, Handler]] = lambda arena: {},
     ) -> None:
@@ -88,16 +92,20 @@ class Arena:
         self._freed = freed
         self._eligibility = eligibility or Eligibility(archive)
         self._incidents = Incidents(note or partial(archive.ask, archive.store.note))
-        self._ratings = KnownRatings(archive, self._eligibility)
+        meetings = Meetings()
+        self._ratings = KnownRatings(archive, self._eligibility, meetings)
         self.health = Health()
         archive.troubled = lambda reason: self.health.tell("store", reason)
         self.lobby = Lobby(
             self._begin_sought,
             self._ratings.of,
+            meetings,
             lambda: self.health.reason is not None,
             self._eligibility.spent,
             self._eligibility.bot,
             self._incidents.missed,
+            pace,
+            Strangers(archive),
         )
         self._reporter = None if feed is None else Reporter(feed, archive)
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby), self._incidents)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
+from math import ceil
 
 from arena.server.runner import Runner
+from arena.server.seeking import Seeks
 from arena.server.session import Session
 from arena.server.waiting import Sought
 from protocol.messages import ListedBot, ListedSeek, Listing
@@ -20,10 +22,14 @@ MOST_SEEKS = 8
 def listing(
     sessions: Collection[Session],
     playing: Mapping[str, Collection[str]],
-    sought_by: Callable[[str], Iterable[Sought]],
+    seeks: Seeks,
     runners: dict[str, Runner],
+    unknown: Callable[[Iterable[str]], list[str]],
 ) -> Listing:
-    """These clients with their matches and seeks, by the keys of their bots, and the matches that are under way."""
+    """These clients with their matches and seeks, by the keys of their bots, and the matches that are under way.
+
+    `unknown` says of names which were never here.
+    """
     return Listing(
         bots=[
             ListedBot(
@@ -31,7 +37,8 @@ def listing(
                 version=session.version,
                 client=session.client,
                 playing=len(playing.get(session.key, ())),
-                seeks=_seeks(sought_by(session.key)),
+                seeks=_listed(seeks.of(session.key), unknown),
+                pace_s=ceil(seeks.paced(session.key)),
             )
             for session in islice(sessions, MOST_BOTS)
         ],
@@ -41,12 +48,19 @@ def listing(
     )
 
 
-def _seeks(found: Iterable[Sought]) -> list[ListedSeek]:
+def _listed(found: Iterable[Sought], unknown: Callable[[Iterable[str]], list[str]]) -> list[ListedSeek]:
     """Seeks of a bot, those that look the same once."""
     alike = dict.fromkeys(
         (kind.game, kind.preset, kind.rated, kind.open, sought.opponents) for sought in found for kind in (sought.kind,)
     )
     return [
-        ListedSeek(game=game, preset=preset, rated=rated, open=is_open, opponents=sorted(opponents))
+        ListedSeek(
+            game=game,
+            preset=preset,
+            rated=rated,
+            open=is_open,
+            opponents=sorted(opponents),
+            unknown=unknown(opponents),
+        )
         for game, preset, rated, is_open, opponents in islice(alike, MOST_SEEKS)
     ]

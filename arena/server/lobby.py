@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from arena.server.attendance import Attendance, paused
 from arena.server.listing import KEPT, listing
+from arena.server.meetings import Meetings
+from arena.server.pace import Pace
 from arena.server.peer import Shown
 from arena.server.runner import Runner
-from arena.server.seeking import Begin, RatingOf, Seeks, SpentOf
+from arena.server.seeking import Begin, RatingOf, Seeks, SpentOf, named
 from arena.server.session import Session
+from arena.server.strangers import Strangers
 from protocol.close_codes import NOT_AUTHENTICATED, SUPERSEDED
 from protocol.error_codes import AUTH_FAILED, UNAVAILABLE
-from protocol.messages import Error
+from protocol.games.base import Game
+from protocol.messages import Error, Seek
 from protocol.names import folded
 from referee.effects import Delayed
 
@@ -33,16 +38,29 @@ class Lobby:
         self,
         begin: Begin,
         rating_of: RatingOf,
+        met: Meetings,
         held: Callable[[], bool] = lambda: False,
         spent: SpentOf = lambda pool, bot: (),
         may_be_rated: Callable[[str], bool] = lambda bot: True,
         missed: Callable[[str, str, float], None] = lambda bot, match, pause: None,
+        pace: Pace | None = None,
+        strangers: Strangers | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._told_missed = missed
+        self._strangers = strangers
         self._attendance = Attendance(self._loop.time)
         self.seeks = Seeks(
-            begin, rating_of, lambda: len(self._sessions), held, self._most, spent, may_be_rated, sated=self._sated
+            begin,
+            rating_of,
+            met,
+            lambda bot: bot in self._playing,
+            held,
+            self._most,
+            spent,
+            may_be_rated,
+            sated=self._sated,
+            pace=pace,
         )
         """The seeks in force."""
         self._sessions: dict[str, Session] = {}
@@ -65,6 +83,8 @@ class Lobby:
         self._sessions[session.key] = session
         session.when_late(functools.partial(self._late, session))
         self._known.add(session.key)
+        if self._strangers is not None:
+            self._strangers.met(session.key)
         return list(self._playing.get(session.key, ()))
 
     def resume(self, session: Session) -> None:
@@ -138,6 +158,12 @@ class Lobby:
             self._attendance.played(bot)
         if self._attendance.end(bot):
             self.seeks.again()
+
+    def seek(self, session: Session, message: Seek, game: Game[Any, Any] | None) -> None:
+        """Put a bot's seek in force; without the game's rules one that is open."""
+        self.seeks.add(session, message, game)
+        if self._strangers is not None:
+            self._strangers.ask(set(map(folded, named(message))) - self._known)
 
     def ready(self, bot: str) -> None:
         """A bot came to its match."""
@@ -228,7 +254,8 @@ class Lobby:
         """Who is here and what is played, as of now or a moment ago: however many ask, it is made once in a while."""
         now = self._loop.time()
         if self._listed is None or now - self._listed >= KEPT:
-            made = listing(self._sessions.values(), self._playing, self.seeks.of, self._runners)
+            unknown = (lambda names: []) if self._strangers is None else self._strangers.of
+            made = listing(self._sessions.values(), self._playing, self.seeks, self._runners, unknown)
             self._listing, self._listed = Shown([made]), now
         return self._listing
 

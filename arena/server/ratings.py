@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from arena.ratings.ladder import INITIAL
 from arena.server.eligibility import Eligibility
+from arena.server.meetings import Meetings
 from arena.store.archive import Archive
 from protocol.messages import Player
 from protocol.names import folded
@@ -15,9 +16,10 @@ from referee.rules import rules_of
 class KnownRatings:
     """What the store says of bots that were looked up, kept up to date by the results since."""
 
-    def __init__(self, archive: Archive, eligibility: Eligibility) -> None:
+    def __init__(self, archive: Archive, eligibility: Eligibility, meetings: Meetings) -> None:
         self._archive = archive
         self._eligibility = eligibility
+        self._meetings = meetings
         self._known: dict[tuple[str, str], tuple[float, float]] = {}
 
     def of(self, bot: str, pool: str | None) -> tuple[float, float]:
@@ -38,6 +40,9 @@ class KnownRatings:
         for pool, standing in (await self._archive.ask(self._archive.store.standings, bot)).items():
             self._put(bot, pool, standing.mu, standing.sigma)
         await self._eligibility.look_up(bot)
+        name = folded(bot)
+        if not self._meetings.known(name):
+            self._meetings.learn(name, await self._archive.ask(self._archive.store.met, bot))
 
     async def renew(self) -> None:
         """Read all ratings again that are known, as the store computed them anew. Raises `StoreFailed`."""

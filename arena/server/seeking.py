@@ -11,9 +11,12 @@ from itertools import islice
 from random import Random, SystemRandom
 from typing import Any
 
-from arena.ratings import pairing
+from arena.ratings import meeting
+from arena.server.meetings import Meetings
+from arena.server.pace import Pace
+from arena.server.regulars import Regulars
 from arena.server.session import Session
-from arena.server.waiting import InTurn, Kind, Sought, Waiting, kind_of, open_kind
+from arena.server.waiting import InTurn, Kind, Sought, Waiting, agreed, kind_of, open_kind
 from protocol.games.base import Game
 from protocol.messages import MAX_SLOTS, Seek
 from protocol.names import folded
@@ -23,7 +26,7 @@ GATHER = 0.02
 LOOK_AGAIN = 1.0
 ALONE = 1.0
 """Seconds for which a seek that names nobody waits for others like it, before it takes open ones."""
-NOT_ALONE = pairing.PATIENCE + LOOK_AGAIN
+NOT_ALONE = meeting.PATIENCE + LOOK_AGAIN
 """The same where there are enough others like it: by then they have met, if they may."""
 FILL_EVERY = 0.25
 """Seconds between two looks at who wants open seeks, or somebody that it names."""
@@ -45,7 +48,8 @@ def named(seek: Seek) -> list[str]:
 class Seeks:
     """The seeks in force, looked at now and then until `close`.
 
-    `begin` starts a match of seeks that fit; `rating_of(bot, pool)`: mu, sigma; `present`: how many bots are here.
+    `begin` starts a match of seeks that fit; `rating_of(bot, pool)`: mu, sigma; `met`: who met whom how often;
+    `plays(bot)`: whether it is in a match. No bot begins more matches of the ladder than its `pace` allows.
     While `held` says so, all of them wait. `most(bot)`: how many matches may begin for a bot that seeks; when it is not
     0 any more, `again` is called. `spent(pool, bot)` is that of `Seeker`. `chance` draws among open seeks;
     `sated(bot, other)`: whether a bot plays as much with another one as it may take of its open seeks.
@@ -55,17 +59,20 @@ class Seeks:
         self,
         begin: Begin,
         rating_of: RatingOf,
-        present: Callable[[], int],
+        met: Meetings,
+        plays: Callable[[str], bool],
         held: Callable[[], bool] = lambda: False,
         most: Callable[[str], int] = lambda bot: MAX_SLOTS,
         spent: SpentOf = lambda pool, bot: (),
         may_be_rated: Callable[[str], bool] = lambda bot: True,
         chance: Random | None = None,
         sated: Callable[[str, str], bool] = lambda bot, other: False,
+        pace: Pace | None = None,
     ) -> None:
         self._begin = begin
         self._rating_of = rating_of
-        self._present = present
+        self._met = met
+        self._pace = pace or Pace()
         self._held = held
         self._most = most
         self._spent = spent
@@ -73,6 +80,7 @@ class Seeks:
         self._chance = chance or SystemRandom()
         self._sated = sated
         self._waiting = Waiting()
+        self._regulars = Regulars(plays, self._chance)
         self._new = InTurn()
         """Those that were not looked at yet. No two of the others name each other and might begin."""
         self._put_off: dict[Sought, None] = {}
@@ -102,6 +110,8 @@ class Seeks:
         sought = Sought(session, session.bot, message.id, kind, opponents, self._loop.time(), message.slow)
         self._waiting.add(sought)
         self._new.add(sought)
+        if sought.of_the_ladder:
+            self._regulars.note(sought.key, kind)
         self._look_in(GATHER)
 
     def of(self, bot: str) -> Collection[Sought]:
@@ -129,7 +139,12 @@ class Seeks:
         left = list(self._waiting.of(bot))
         for sought in left:
             self._take(sought)
+        self._regulars.leave(bot)
         return left
+
+    def paced(self, bot: str) -> float:
+        """Seconds for which the pace of the ladder holds a bot's seeks."""
+        return self._pace.wait(bot) if any(sought.of_the_ladder for sought in self.of(bot)) else 0.0
 
     def again(self) -> None:
         """Look again, as matches may begin that could not before."""
@@ -241,7 +256,11 @@ class Seeks:
     def _has_waited(self, sought: Sought) -> bool:
         """Whether a match may begin for a seek, and there is no more to be hoped from others like it."""
         still = sought.kind in self._waiting.ripe and self._loop.time() - sought.since < NOT_ALONE
-        return bool(self._most(sought.key)) and not still
+        return self._may_begin(sought.key) and not still
+
+    def _may_begin(self, bot: str) -> bool:
+        """Whether a match of the ladder may begin for a bot."""
+        return bool(self._most(bot)) and not self._pace.wait(bot)
 
     def _look_at(self, sought: Sought) -> bool:
         """Begin the match of a new seek with one that it names, or that names it; whether there is one."""
@@ -274,6 +293,11 @@ class Seeks:
         for sought in group:
             self._take(sought)
         self._began = True
+        self._met.begin(_pool(agreed(group)), [sought.key for sought in group])
+        if not any(sought.opponents for sought in group):
+            for sought in group:
+                if sought.of_the_ladder:
+                    self._pace.begin(sought.key)
         self._begin(group)
         return True
 
@@ -298,30 +322,36 @@ class Seeks:
         there = {sought.key for sought in group}
         first = {bot: next(iter(seeks[bot].values())) for bot in looked_at if bot not in there and self._most(bot)}
         free = [self._seeker(bot, kind) for bot, other in first.items() if self._may_take(group[0], other)]
-        drawn = pairing.drawn(self._seeker(group[0].key, kind), free, seats, self._chance)
+        drawn = meeting.drawn(self._seeker(group[0].key, kind), free, seats, self._chance)
         return [first[seeker.bot] for seeker in drawn]
 
-    def _seeker(self, bot: str, kind: Kind) -> pairing.Seeker:
+    def _seeker(self, bot: str, kind: Kind) -> meeting.Seeker:
         mu, sigma = self._rating_of(bot, kind.pool)
+        met = self._met.of(bot, _pool(kind))
         spent = self._spent(kind.pool, bot) if kind.rated else ()
-        return pairing.Seeker(bot, mu, sigma, 0.0, None, kind, kind.seats, spent=spent)
+        return meeting.Seeker(bot, mu, sigma, met=met, played=sum(met.values()), spent=spent)
 
     def _near(self, kind: Kind) -> Iterator[list[str]]:
         """The bots with seeks of a kind that name nobody, by rating, in parts small enough to be compared at once."""
-        free = (bot for bot in self._waiting.unnamed(kind) if self._most(bot))
+        free = (bot for bot in self._waiting.unnamed(kind) if self._may_begin(bot))
         bots = sorted(free, key=lambda bot: self._rating_of(bot, kind.pool))
         parts = -(-len(bots) // AT_ONCE)
         return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
 
     def _ladder_groups(self, kind: Kind, bots: Sequence[str]) -> list[tuple[Sought, ...]]:
-        waits = kind.seats < self._present()  # all there are have nobody better to wait for
-        patience = pairing.PATIENCE if waits else 0.0
-        seekers = []
         waiting = self._waiting.unnamed(kind)
-        for bot in bots:
-            seeker = self._seeker(bot, kind)
-            seekers += [
-                replace(seeker, since=sought.since, key=sought, patience=patience)
-                for sought in islice(waiting.get(bot, {}).values(), min(self._most(bot), AT_ONCE // len(bots)))
-            ]
-        return [tuple(seeker.key for seeker in group) for group in pairing.ladder_groups(seekers, self._loop.time())]
+        seekers = [
+            replace(seeker, since=sought.since, key=sought)
+            for seeker in (self._seeker(bot, kind) for bot in bots)
+            for sought in islice(
+                waiting.get(seeker.bot, {}).values(), min(self._most(seeker.bot), AT_ONCE // len(bots))
+            )
+        ]
+        playing = [self._seeker(bot, kind) for bot in self._regulars.playing(kind)]
+        groups = meeting.ladder_groups(seekers, self._loop.time(), seats=kind.seats, playing=playing)
+        return [tuple(seeker.key for seeker in group) for group in groups]
+
+
+def _pool(kind: Kind) -> str:
+    """Where meetings in matches of a kind are counted, as the store does."""
+    return kind.pool if kind.rated and kind.pool is not None else f"{kind.game}/unrated"

@@ -83,6 +83,11 @@ class Sought:
         """Its bot, as bots are looked up."""
         return self.session.key
 
+    @property
+    def of_the_ladder(self) -> bool:
+        """Whether the arena chooses its opponents, among all that seek the same."""
+        return not self.opponents and not self.kind.open
+
 
 ByBot = dict[str, dict[str, Sought]]
 """Seeks by bot (its folded name) and id, each bot's in the order in which they came."""

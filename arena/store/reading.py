@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, func, select
 
 from arena.ratings import ladder
 from arena.store.database import StoreFailed
-from arena.store.schema import bots, failures, matches, ratings, seats
+from arena.store.schema import bots, failures, matches, opponents, ratings, seats
 from protocol.names import folded
 from referee.result import Ratings, Result, SeatRating, SeatResult
 
@@ -115,6 +115,18 @@ def meetings(connection: Connection, bot: str, since: str) -> list[tuple[str, st
         .where(matches.c.pool.is_not(None), matches.c.tournament.is_(None), matches.c.finished >= since)
     )
     return [(row.id, row.pool, row.key, row.finished) for row in connection.execute(query)]
+
+
+def met(connection: Connection, bot: str) -> list[tuple[str, str, int]]:
+    """How often a bot met others: pool (or GAME/unrated), another bot's folded name, matches."""
+    others, them = opponents, bots.alias()
+    query = (
+        select(others.c.pool, them.c.key, others.c.wins + others.c.draws + others.c.losses)
+        .join(bots, bots.c.id == others.c.bot)
+        .join(them, them.c.id == others.c.opponent)
+        .where(bots.c.key == folded(bot), others.c.tournament == "")
+    )
+    return [(pool, key, count) for pool, key, count in connection.execute(query)]
 
 
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:

@@ -202,6 +202,11 @@ class Store:
         with self._reading() as connection:
             return reading.meetings(connection, bot, utc(days_ago=1))
 
+    def met(self, bot: str) -> list[tuple[str, str, int]]:
+        """How often a bot met others: pool (or GAME/unrated), another bot's name in lower case, matches."""
+        with self._reading() as connection:
+            return reading.met(connection, bot)
+
     def leaderboard(self, pool: str) -> list[LeaderboardRow]:
         """The bots of a pool, by mu − 3 sigma."""
         with self._reading() as connection:

@@ -30,8 +30,9 @@ PASSING = (UNAVAILABLE, NO_SLOTS)
 """Answers to a seek that may be another one in a while."""
 SEEK_AGAIN, SEEK_AGAIN_AT_LAST = 2.0, 60.0
 """Seconds until the next try, twice as long each time, until a match begins."""
-LOOK_AFTER = 5.0
-"""Seconds of a first seek after which the author is told whom it waits for."""
+LOOK_AFTER, LOOK_AT_LAST = 3.0, 600.0
+"""Seconds of waiting after which the author is told whom it waits for, each time `LOOK_LATER` times as long."""
+LOOK_LATER = 5
 HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
 """Fatal errors after which coming back would not help."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
@@ -65,8 +66,13 @@ class Conversation:
         self._seeks_made = 0
         self._holding = False
         self._next_try = SEEK_AGAIN
-        self._alone = True
-        """Whether nobody was met yet, and the author was not told so."""
+        self._next_look = LOOK_AFTER
+        self._looking = False
+        """Whether a `LookLater` is due."""
+        self._met = False
+        """Whether a match began since the last."""
+        self._asked = False
+        """Whether a listing comes that is to be told."""
         self._parting = ""
         """Why the arena is about to close the connection."""
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
@@ -124,8 +130,22 @@ class Conversation:
         return self._go_on()
 
     def look(self) -> list[Effect]:
-        """The time of a `LookLater` has come: ask who is here, if nobody was met."""
-        return [messages.List()] if self._alone and self._seeks else []
+        """The time of a `LookLater` has come: ask who is here, if nobody was met meanwhile."""
+        self._looking = False
+        if not self._seeks:
+            return []
+        if self._met:
+            return self._look_later()
+        self._asked = True
+        self._next_look = min(self._next_look * LOOK_LATER, LOOK_AT_LAST)
+        return [messages.List(), *self._look_later()]
+
+    def _look_later(self) -> list[Effect]:
+        """Look whom the seeks wait for, later, if that is not to be done already."""
+        if self._looking:
+            return []
+        self._looking, self._met = True, False
+        return [LookLater(self._next_look)]
 
     def warmed(self, game: str, fault: str | None) -> list[Effect]:
         """What a `WarmUp` came to: the game can be played, or not, for this reason."""
@@ -176,7 +196,7 @@ class Conversation:
     def _started(self, start: messages.Start) -> list[Effect]:
         self._awaited.discard(start.match)
         self._next_try = SEEK_AGAIN
-        self._alone = False
+        self._next_look, self._met, self._asked = LOOK_AFTER, True, False
         if start.seek is not None:
             self._forget(start.seek)
         known = self._seats.get(start.match)
@@ -209,10 +229,10 @@ class Conversation:
         return seat.rejected(rejected, now)
 
     def _listed(self, listing: messages.Listing) -> list[Effect]:
-        """Say what the first match waits for, once."""
-        if not (self._alone and self._seeks):
+        """Say what the next match waits for."""
+        if not (self._asked and self._seeks):
             return []
-        self._alone = False
+        self._asked = False
         game = next(iter(self._seeks.values()))
         return [Say(report.waiting(self._bot.name, game, self._settings.opponent, listing))]
 
@@ -261,7 +281,7 @@ class Conversation:
         config, rated, opponent = dict(self._settings.config), self._settings.rated, self._settings.opponent
         names = [self._new_seek(games[0]) for _ in range(count)]
         seeks = [messages.Seek(id=name, game=games[0], config=config, rated=rated, opponent=opponent) for name in names]
-        return [*seeks, LookLater(LOOK_AFTER)] if self._alone else [*seeks]
+        return [*seeks, *self._look_later()]
 
     def _withdraw(self) -> list[Effect]:
         """Take all seeks back: there is enough to play."""

@@ -43,11 +43,15 @@ def ended(url: str, code: int, said: str) -> str:
 
 def waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
     """`mine: waiting for bob at nim, who is not here`: what a seek waits for, as far as a listing tells."""
+    own = next((one for one in listing.bots if folded(one.bot) == folded(bot)), ListedBot(bot=bot))
     others = {folded(other.bot): other for other in listing.bots if folded(other.bot) != folded(bot)}
     if opponent is not None:
         found = others.get(folded(opponent))
-        absent = "" if listing.more_bots else ", who is not here"
+        stranger = any(folded(opponent) in seek.unknown for seek in own.seeks)
+        absent = "" if listing.more_bots else ", who was never here" if stranger else ", who is not here"
         return f"{bot}: waiting for {opponent} at {game}{_doing(found, game) if found else absent}"
+    if own.pace_s:
+        return f"{bot}: waiting {own.pace_s} s: this arena begins so many matches an hour for a bot, and no more"
     told = [f"{other.bot} seeks it {ways}" for other in others.values() if (ways := _ways(other, game))]
     more = [f"so do {len(told) - MOST_NAMED} more"] if len(told) > MOST_NAMED else []
     nobody = [] if told or listing.more_bots else ["nobody else seeks it"]
@@ -59,7 +63,7 @@ def _doing(other: ListedBot, game: str) -> str:
     """What somebody does who is named as an opponent."""
     seeks = [seek for seek in other.seeks if seek.game == game]
     if not seeks:
-        return ", who is playing now" if other.playing else ", who is here but does not seek it"
+        return ", who is playing now" if other.playing else ", who is here but does not seek it now"
     if all(seek.rated for seek in seeks):
         return ", who seeks it rated: whoever names an opponent seeks unrated"
     return f", who seeks it {_ways(other, game)}"

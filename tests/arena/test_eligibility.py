@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arena.ratings.pairing import Seeker, ladder_groups
+from arena.ratings.meeting import Seeker, ladder_groups
 from arena.server.eligibility import DAY, Eligibility
 from arena.store.archive import Archive
 from arena.store.finishing import Finished
@@ -119,27 +119,29 @@ async def test_only_approved_bots_are_rated_where_the_operator_wants_it_so(archi
 # Pairing
 
 
-def seeker(bot: str, mu: float = 25.0, since: float = 0.0, *, seats: int = 2, spent: Sequence[str] = ()) -> Seeker:
-    return Seeker(bot, mu, 1.0, since, bot, None, seats, 2.0, spent)
+def seeker(bot: str, mu: float = 25.0, *, spent: Sequence[str] = ()) -> Seeker:
+    return Seeker(bot, mu, 1.0, key=bot, spent=spent)
 
 
-def met(*seekers: Seeker, now: float = 0.0) -> list[set[str]]:
-    return [{one.bot for one in group} for group in ladder_groups(seekers, now)]
+def met(*seekers: Seeker, now: float = 0.0, seats: int = 2, playing: Sequence[Seeker] = ()) -> list[set[str]]:
+    groups = ladder_groups(seekers, now, seats=seats, playing=playing)
+    return [{one.bot for one in group} for group in groups]
 
 
 def test_others_are_met_before_those_whose_matches_are_spent() -> None:
     ann, bob, cid = seeker("ann", spent=["bob"]), seeker("bob", spent=["ann"]), seeker("cid", 29.0)
-    assert met(ann, bob, now=0.0) == []
-    assert met(ann, bob, now=1.9) == []
-    assert met(ann, bob, now=2.0) == [{"ann", "bob"}]
+    assert met(ann, bob, playing=[cid]) == []
+    assert met(ann, bob, now=1.9, playing=[cid]) == []
+    assert met(ann, bob, now=2.0, playing=[cid]) == [{"ann", "bob"}]
     assert met(ann, bob, cid) == [{"ann", "cid"}]
 
 
 def test_a_match_of_three_has_no_two_whose_matches_are_spent_if_others_are_there() -> None:
-    three = [seeker("ann", seats=3), seeker("bob", seats=3, spent=["cid"]), seeker("cid", seats=3, spent=["bob"])]
-    assert met(*three) == []
-    assert met(*three, now=2.0) == [{"ann", "bob", "cid"}]
-    assert met(*three, seeker("dan", 28.0, seats=3)) in ([{"ann", "bob", "dan"}], [{"ann", "cid", "dan"}])
+    three = [seeker("ann"), seeker("bob", spent=["cid"]), seeker("cid", spent=["bob"])]
+    dan = seeker("dan", 28.0)
+    assert met(*three, seats=3, playing=[dan]) == []
+    assert met(*three, seats=3, now=2.0, playing=[dan]) == [{"ann", "bob", "cid"}]
+    assert met(*three, dan, seats=3) in ([{"ann", "bob", "dan"}], [{"ann", "cid", "dan"}])
 
 
 # Over sockets

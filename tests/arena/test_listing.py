@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
 import pytest
 
 from arena.server import listing
+from arena.server.pace import Pace
 from machine.times import utc
+from patience import WITHIN
 from protocol.codec import JSON
 from protocol.messages import MAX_SERVER_FRAME, ListedBot, ListedMatch, ListedSeek, Listing
 
@@ -38,7 +41,7 @@ async def test_a_watcher_without_a_name_is_told_who_is_here_what_they_seek_and_w
     await house.send(type="seek", id="1", game="grundy", open=True)
     for number in range(3):
         await house.send(type="seek", id=f"alike {number}", game="nim", config={"heaps": [1]})
-    await house.send(type="seek", id="5", game="nim", config={"preset": "classic"}, opponent="Zoe")
+    await house.send(type="seek", id="5", game="nim", config={"preset": "classic"}, opponent="Ann")
     await house.send(type="seek", id="6", game="risk-duel")
     await house.send(type="unseek", id="none")
     await house.expect("unseeked")
@@ -52,7 +55,7 @@ async def test_a_watcher_without_a_name_is_told_who_is_here_what_they_seek_and_w
         "seeks": [
             {"game": "grundy", "open": True},
             {"game": "nim"},
-            {"game": "nim", "preset": "classic", "opponents": ["zoe"]},
+            {"game": "nim", "preset": "classic", "opponents": ["ann"]},
             {"game": "risk-duel", "preset": "south-america", "rated": True},
         ],
     }
@@ -121,3 +124,39 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
         more_matches=10**6,
     )
     assert len(JSON.encode(told)) < MAX_SERVER_FRAME
+
+
+async def test_of_opponents_those_are_told_who_were_never_here(serve: Any) -> None:
+    served = await serve()
+    ben = await served.enter("ben")
+    await ben.wire.close()
+    ann = await served.enter("ann", slots=2)
+    for number, opponent in enumerate(("Ben", "Nobody")):
+        await ann.send(type="seek", id=str(number), game="nim", opponent=opponent)
+    async with asyncio.timeout(WITHIN):
+        while True:
+            seeks = (await listed(ann))["bots"][-1]["seeks"]
+            if any("unknown" in seek for seek in seeks):
+                break
+    assert [(seek["opponents"], seek.get("unknown")) for seek in seeks] == [(["ben"], None), (["nobody"], ["nobody"])]
+
+
+async def test_a_bot_whose_pace_is_used_up_waits_and_is_told_how_long(serve: Any) -> None:
+    served = await serve(pace=Pace(2))
+    clients = [await served.enter("ann"), await served.enter("bob")]
+    for match in range(2):
+        for client in clients:
+            await client.send(type="seek", id=f"s{match}", game="nim")
+        start = await clients[0].expect("start")
+        await clients[0].send(type="resign", match=start["match"])
+        for client in clients:
+            await client.expect("end")
+    for client in clients:
+        await client.send(type="seek", id="paced", game="nim")
+    for client in clients:
+        told = (await listed(client))["bots"]
+    assert all(1700 < bot["pace_s"] <= 1800 for bot in told)
+    for client, other in zip(clients, ("bob", "ann"), strict=True):
+        await client.send(type="unseek", id="paced")
+        await client.send(type="seek", id="named", game="nim", rated=False, opponent=other)
+    assert (await clients[0].expect("start"))["seek"] == "named", "who is named plays on"

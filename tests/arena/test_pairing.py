@@ -1,23 +1,18 @@
-"""Who plays whom: schedules of tournaments, and the ladder's pairs."""
+"""Who plays whom: schedules of tournaments."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import replace
 from random import Random
 
 import pytest
 
 from arena.ratings.pairing import (
-    PATIENCE,
     Pairing,
-    Seeker,
     byes,
     count,
-    drawn,
     gauntlet,
-    ladder_groups,
     round_robin,
     swiss,
 )
@@ -168,92 +163,8 @@ def test_paired_swiss_matches_share_a_start() -> None:
     assert Counter(pairing.start for pairing in played) == Counter(dict.fromkeys(range(4), 2))
 
 
-def seeker(bot: str, mu: float = 25.0, sigma: float = 1.0, since: float = 0.0, pool: str = "nim") -> Seeker:
-    return Seeker(bot, mu, sigma, since, f"{bot}/{since}", pool)
-
-
-def bots_of(pairs: list[tuple[Seeker, Seeker]]) -> list[tuple[str, str]]:
-    return [(a.bot, b.bot) for a, b in pairs]
-
-
-def test_close_ratings_are_paired() -> None:
-    seekers = [seeker("ann", 10), seeker("bob", 30), seeker("cid", 11), seeker("dan", 31)]
-    assert {frozenset(pair) for pair in bots_of(ladder_groups(seekers, now=0.1))} == {
-        frozenset(("ann", "cid")),
-        frozenset(("bob", "dan")),
-    }
-
-
-def test_a_bot_never_meets_itself() -> None:
-    assert ladder_groups([seeker("ann", since=0), seeker("ann", since=1)], now=99) == []
-
-
-def test_seeks_of_different_pools_are_not_paired() -> None:
-    assert ladder_groups([seeker("ann", pool="nim"), seeker("bob", pool="grundy")], now=99) == []
-
-
-def test_ratings_far_apart_wait_a_little_and_then_meet() -> None:
-    seekers = [seeker("ann", 5), seeker("bob", 45)]
-    assert ladder_groups(seekers, now=0.1) == []
-    assert bots_of(ladder_groups(seekers, now=PATIENCE)) == [("ann", "bob")]
-
-
-def test_newcomers_of_unsure_rating_need_not_wait() -> None:
-    assert len(ladder_groups([seeker("ann", 22, 8), seeker("bob", 28, 8)], now=0.0)) == 1
-
-
-def test_a_match_of_three_seats_takes_the_two_that_are_closest() -> None:
-    ratings = {"ann": 25, "bob": 26, "cid": 40, "dan": 24}
-    seekers = [replace(seeker(bot, mu, since=i), seats=3) for i, (bot, mu) in enumerate(ratings.items())]
-    assert [{side.bot for side in group} for group in ladder_groups(seekers, now=99)] == [{"ann", "bob", "dan"}]
-
-
-def test_a_match_of_three_seats_waits_for_a_third_bot() -> None:
-    seekers = [replace(seeker(bot, since=i), seats=3) for i, bot in enumerate(("ann", "bob", "ann", "bob"))]
-    assert ladder_groups(seekers, now=99) == []
-
-
-def test_the_longest_waiting_is_served_first() -> None:
-    seekers = [seeker("new", 25, since=9.0), seeker("mid", 25, since=5.0), seeker("old", 25.1, since=1.0)]
-    assert bots_of(ladder_groups(seekers, now=9.5)) == [("old", "mid")]
-
-
-def test_a_bot_with_many_seeks_does_not_hide_the_others() -> None:
-    seekers = [seeker("ann", since=i) for i in range(64)] + [seeker(f"b{i}", 40 + i, since=70) for i in range(3)]
-    assert len(ladder_groups(seekers, now=100)) == 3
-
-
-def test_a_thousand_seekers_all_find_a_match_and_each_seek_only_one() -> None:
-    chance = Random(4)
-    seekers = [seeker(f"b{i % 300}", chance.uniform(0, 50), chance.uniform(1, 8), i / 100) for i in range(1000)]
-    pairs = ladder_groups(seekers, now=100)
-    used = [side.key for pair in pairs for side in pair]
-    assert len(used) == len(set(used)) == 1000
-    assert all(a.bot != b.bot for a, b in pairs)
-
-
 @pytest.mark.parametrize(("seats", "paired"), [(2, False), (2, True), (3, False), (4, True)])
 def test_the_number_of_matches_is_known_before_the_schedule(seats: int, paired: bool) -> None:
     for form, everyone in (("round-robin", round_robin), ("gauntlet", gauntlet)):
         schedule = everyone(BOTS, 3, Random(1), seats=seats, paired=paired)
         assert count(form, len(BOTS), 3, seats=seats, paired=paired) == len(schedule)
-
-
-# Open seeks
-
-
-def test_of_open_bots_the_near_ones_are_drawn_more_often_and_all_now_and_then() -> None:
-    others = [seeker("near", 26.0), seeker("far", 35.0), seeker("farthest", 60.0)]
-    chance = Random(1)
-    found = Counter(drawn(seeker("ann"), others, 1, chance)[0].bot for _ in range(2000))
-    assert found["near"] > 2 * found["far"] > 2 * found["farthest"] > 0
-
-
-def test_as_many_open_bots_are_drawn_as_are_lacking_each_once_and_spent_ones_last() -> None:
-    others = [seeker(bot) for bot in ("a", "b", "c", "d")]
-    ann = replace(seeker("ann"), spent=("a", "b"))
-    for number in range(20):
-        names = [one.bot for one in drawn(ann, others, 3, Random(number))]
-        assert sorted(names[:2]) == ["c", "d"]
-        assert names[2] in ("a", "b")
-    assert len(drawn(ann, others, 9, Random(1))) == 4

@@ -467,7 +467,8 @@ def test_messages_of_types_unknown_to_this_version_are_ignored(talk: Talk) -> No
 
 
 def listing(*bots: messages.ListedBot, more: int = 0) -> messages.Listing:
-    return messages.Listing(bots=[messages.ListedBot(bot="MINE"), *bots], matches=[], more_bots=more)
+    own = [] if bots and bots[0].bot == "mine" else [messages.ListedBot(bot="MINE")]
+    return messages.Listing(bots=[*own, *bots], matches=[], more_bots=more)
 
 
 def bob(*seeks: messages.ListedSeek, playing: int = 0) -> messages.ListedBot:
@@ -477,6 +478,9 @@ def bob(*seeks: messages.ListedSeek, playing: int = 0) -> messages.ListedBot:
 RATED = messages.ListedSeek(game="nim", preset="classic", rated=True)
 UNRATED = messages.ListedSeek(game="nim")
 OTHER_GAME = messages.ListedSeek(game="grundy", open=True)
+
+
+HELD = "6 s: this arena begins so many matches an hour for a bot, and no more"
 
 
 @pytest.mark.parametrize(
@@ -496,9 +500,15 @@ OTHER_GAME = messages.ListedSeek(game="grundy", open=True)
             "an opponent at nim: b0 seeks it rated (classic); b1 seeks it rated (classic); b2 seeks it rated (classic)"
             "; so do 2 more",
         ),
+        (None, listing(messages.ListedBot(bot="mine", seeks=[RATED], pace_s=6)), HELD),
         ("bob", listing(), "bob at nim, who is not here"),
+        (
+            "Bob",
+            listing(messages.ListedBot(bot="mine", seeks=[messages.ListedSeek(game="nim", unknown=["bob"])])),
+            "Bob at nim, who was never here",
+        ),
         ("bob", listing(more=1), "bob at nim"),
-        ("bob", listing(bob(OTHER_GAME)), "bob at nim, who is here but does not seek it"),
+        ("bob", listing(bob(OTHER_GAME)), "bob at nim, who is here but does not seek it now"),
         ("bob", listing(bob(OTHER_GAME, playing=1)), "bob at nim, who is playing now"),
         ("bob", listing(bob(RATED)), "bob at nim, who seeks it rated: whoever names an opponent seeks unrated"),
         (
@@ -508,26 +518,32 @@ OTHER_GAME = messages.ListedSeek(game="grundy", open=True)
         ),
     ],
 )
-def test_an_author_is_told_once_whom_the_first_match_waits_for(
+def test_an_author_is_told_whom_a_match_waits_for(
     script: Any, opponent: str | None, told: messages.Listing, says: str
 ) -> None:
     talk = Talk(First("mine"), game="nim", opponent=opponent)
-    assert of(LookLater, talk.hears(script.welcome())) == [LookLater(5.0)]
-    assert talk.conversation.look() == [messages.List()]
-    assert talk.hears(told) == [Say(f"mine: waiting for {says}")]
-    assert talk.hears(told) == talk.conversation.look() == []
-    talk.conversation.lost(1006)
-    assert of(LookLater, talk.hears(script.welcome())) == []
+    assert of(LookLater, talk.hears(script.welcome())) == [LookLater(3.0)]
+    assert talk.conversation.look() == [messages.List(), LookLater(15.0)]
+    assert talk.hears(told) == [Say(f"mine: waiting {says if says == HELD else f'for {says}'}")]
+    assert talk.hears(told) == []
 
 
-def test_nothing_is_said_of_waiting_once_somebody_was_met(script: Any) -> None:
+def test_who_goes_on_waiting_is_told_again_now_and_then(script: Any) -> None:
+    talk = Talk(First("mine"), game="nim")
+    talk.hears(script.welcome())
+    later = [of(LookLater, talk.conversation.look())[0].seconds for _ in range(5)]
+    assert later == [15.0, 75.0, 375.0, 600.0, 600.0]
+
+
+def test_a_wait_after_a_match_is_told_as_the_first_was(script: Any) -> None:
     talk = Talk(First("mine"), game="nim")
     talk.hears(script.welcome())
     talk.conversation.look()
     talk.hears(script.start(seek="s1"))
-    assert talk.hears(listing()) == []
-    assert of(LookLater, talk.hears(script.end())) == []
-    assert talk.conversation.look() == []
+    assert talk.hears(listing()) == [], "what was asked before the match"
+    assert of(LookLater, talk.hears(script.end())) == [], "one is due"
+    assert talk.conversation.look() == [LookLater(3.0)], "a match began meanwhile"
+    assert talk.conversation.look()[0] == messages.List()
 
 
 def test_who_waits_is_looked_up_again_after_a_connection_was_lost(script: Any) -> None:
@@ -535,8 +551,8 @@ def test_who_waits_is_looked_up_again_after_a_connection_was_lost(script: Any) -
     talk.hears(script.welcome())
     talk.conversation.lost(1006)
     assert talk.conversation.look() == []
-    assert of(LookLater, talk.hears(script.welcome())) == [LookLater(5.0)]
-    assert talk.conversation.look() == [messages.List()]
+    assert of(LookLater, talk.hears(script.welcome())) == [LookLater(3.0)]
+    assert talk.conversation.look()[0] == messages.List()
 
 
 @pytest.mark.parametrize("settings", [{"open": True}, {"assigned": True}])

@@ -1,0 +1,261 @@
+"""How soon a ladder knows who is better: bots of known strength, paired at random, as before, as now, and at best.
+
+Seconds are simulated: some bots take long for a match, some come and go. Printed is Kendall's tau between rating and
+strength after so many matches a bot, the share of the possible pairs that met, and the matches of the bot that had the
+fewest, as a share of the mean; all of them means over as many ladders as are played.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import itertools
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from arena.ratings.ladder import BETA, MU, SIGMA, Rating, Standing, closeness, quality, rate
+from arena.ratings.meeting import Seeker, ladder_groups, teaching
+
+POOL = "nim/classic"
+AFTER = (5, 10, 20, 50, 100)
+GATHER, LOOK_AGAIN = 0.02, 1.0
+QUICK, SLOW = 0.2, 6.0
+"""Seconds that a match takes with such bots."""
+HERE, AWAY = 60.0, 60.0
+"""Seconds for which those that come and go stay, and stay away."""
+BEFORE_PATIENCE, BEFORE_NEIGHBOURS = 2.0, 16
+
+Pair = tuple[Seeker, Seeker]
+
+
+@dataclass
+class Entrant:
+    """A bot with its strength, as far as the ladder knows it, and how long it takes."""
+
+    name: str
+    strength: float
+    seconds: float
+    comes_and_goes: bool
+    standing: Standing = field(default_factory=Standing)
+    met: Counter[str] = field(default_factory=Counter)
+
+    def seeker(self, since: float = 0.0) -> Seeker:
+        return Seeker(self.name, self.standing.mu, self.standing.sigma, since, None, self.met, self.met.total())
+
+
+Pairing = Callable[[Sequence[Seeker], float, Sequence[Seeker], Random], Sequence[Sequence[Seeker]]]
+
+
+def at_random(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], chance: Random) -> list[Pair]:
+    """Whoever is there, at once."""
+    mixed = chance.sample(waiting, len(waiting))
+    return list(zip(mixed[::2], mixed[1::2], strict=False))
+
+
+def as_before(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], chance: Random) -> list[Pair]:
+    """The best match quality, of those near enough by rating, whom a wait of two seconds brings all near."""
+    left, pairs = sorted(waiting, key=lambda one: (one.since, -one.sigma, one.bot)), []
+    while left:
+        first, mine = left[0], Rating(left[0].mu, left[0].sigma)
+        least = 0.5 * max(0.0, 1 - (now - first.since) / BEFORE_PATIENCE)
+        near = sorted(left[1:], key=lambda one: abs(one.mu - mine.mu))[:BEFORE_NEIGHBOURS]
+        fit = [one for one in near if closeness(mine, Rating(one.mu, one.sigma)) >= least]
+        if fit:
+            best = max(fit, key=lambda one: quality(mine, Rating(one.mu, one.sigma)))
+            pairs.append((first, best))
+            left.remove(best)
+        left.remove(first)
+    return pairs
+
+
+def as_now(
+    waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], chance: Random
+) -> Sequence[Sequence[Seeker]]:
+    """As the arena does."""
+    return ladder_groups(waiting, now, playing=playing)
+
+
+ARRANGED: Mapping[str, Pairing] = {"random": at_random, "before": as_before, "now": as_now}
+BEST = "best"
+"""Those from whom most is learnt of all, in rounds for which everybody is there."""
+
+
+class Ladder:
+    """Bots that play, and what is noted of them when they have had so many matches a bot."""
+
+    def __init__(self, count: int, chance: Random) -> None:
+        self.chance = chance
+        self.bots = {
+            name: Entrant(
+                name,
+                chance.gauss(MU, SIGMA),
+                SLOW if number % 4 == 3 else QUICK,
+                number % 5 == 4,
+            )
+            for number, name in enumerate(f"b{number}" for number in range(count))
+        }
+        self.matches = 0
+        self.noted: dict[int, dict[str, float]] = {}
+
+    @property
+    def over(self) -> bool:
+        return len(self.noted) == len(AFTER)
+
+    def play(self, first: str, second: str) -> None:
+        """Play a match, rate it, and note what is to be noted."""
+        one, other = self.bots[first], self.bots[second]
+        apart = (one.strength - other.strength) / (math.sqrt(2) * BETA)
+        won = self.chance.random() < (1 + math.erf(apart / math.sqrt(2))) / 2
+        rated = rate(POOL, [one.standing, other.standing], ["", ""], [1, 2] if won else [2, 1]).seats
+        for bot, rating in ((one, rated[0]), (other, rated[1])):
+            bot.standing = Standing(rating.mu_after, rating.sigma_after, bot.standing.matches + 1)
+        self.matches += 1
+        if self.matches == self._due():
+            self.noted[AFTER[len(self.noted)]] = self._state()
+
+    def _due(self) -> int:
+        return AFTER[len(self.noted)] * len(self.bots) // 2 if not self.over else 0
+
+    def _state(self) -> dict[str, float]:
+        bots = list(self.bots.values())
+        counts = [bot.standing.matches for bot in bots]
+        return {
+            "tau": tau([bot.strength for bot in bots], [bot.standing.mu for bot in bots]),
+            "met": sum(len(bot.met) for bot in bots) / (len(bots) * (len(bots) - 1)),
+            "least": min(counts) / statistics.mean(counts),
+        }
+
+
+def tau(strengths: Sequence[float], ratings: Sequence[float]) -> float:
+    """Kendall's rank correlation; no two are equal."""
+    pairs = list(itertools.combinations(zip(strengths, ratings, strict=True), 2))
+    return sum(1 if (a - c) * (b - d) > 0 else -1 for (a, b), (c, d) in pairs) / len(pairs)
+
+
+def in_time(ladder: Ladder, pairing: Pairing) -> None:
+    """Play by the clock: whoever is free seeks, a match lasts as long as the slower of the two takes."""
+    order = itertools.count()
+    waiting: dict[str, float] = {}
+    playing: set[str] = set()
+    events: list[tuple[float, int, tuple[str, ...]]] = [(0.0, next(order), (name,)) for name in ladder.bots]
+    looks = math.inf
+    while not ladder.over:
+        if not events or looks <= events[0][0]:
+            now, looks = looks, math.inf
+            seekers = [ladder.bots[name].seeker(since) for name, since in waiting.items()]
+            busy = [ladder.bots[name].seeker() for name in playing if is_here(ladder.bots[name], now)]
+            for one, other in pairing(seekers, now, busy, ladder.chance):
+                for bot, opponent in ((one.bot, other.bot), (other.bot, one.bot)):
+                    del waiting[bot]
+                    playing.add(bot)
+                    ladder.bots[bot].met[opponent] += 1
+                lasts = max(ladder.bots[one.bot].seconds, ladder.bots[other.bot].seconds)
+                ends = now + ladder.chance.uniform(0.5, 1.5) * lasts
+                heapq.heappush(events, (ends, next(order), (one.bot, other.bot)))
+            if len(waiting) > 1:
+                looks = now + LOOK_AGAIN
+            continue
+        now, _, names = heapq.heappop(events)
+        if len(names) > 1:  # a match ends; of one, it comes
+            playing.difference_update(names)
+            ladder.play(names[0], names[1])
+        for name in names:
+            if is_here(ladder.bots[name], now):
+                waiting[name] = now
+                looks = min(looks, now + GATHER)
+            else:
+                heapq.heappush(events, (now + AWAY, next(order), (name,)))
+
+
+def is_here(bot: Entrant, now: float) -> bool:
+    """Whether it is there, and will seek again when its match is over."""
+    return not bot.comes_and_goes or now % (HERE + AWAY) < HERE
+
+
+def at_best(ladder: Ladder) -> None:
+    """In every round the pairs that teach most, everybody once."""
+    while not ladder.over:
+        pairs = sorted(
+            itertools.combinations([bot.seeker() for bot in ladder.bots.values()], 2), key=lambda pair: -teaching(*pair)
+        )
+        free = set(ladder.bots)
+        for one, other in pairs:
+            if one.bot in free and other.bot in free and not ladder.over:
+                free -= {one.bot, other.bot}
+                ladder.bots[one.bot].met[other.bot] += 1
+                ladder.bots[other.bot].met[one.bot] += 1
+                ladder.play(one.bot, other.bot)
+
+
+def played(count: int, kind: str, seed: int) -> Ladder:
+    """A ladder of so many bots, paired in such a way."""
+    ladder = Ladder(count, Random(f"{count}/{seed}"))
+    if kind == BEST:
+        at_best(ladder)
+    else:
+        in_time(ladder, ARRANGED[kind])
+    return ladder
+
+
+def measured(count: int, kind: str, ladders: int) -> list[dict[str, float]]:
+    """The means of what is noted, by `AFTER`."""
+    ended = [played(count, kind, seed) for seed in range(ladders)]
+    return [
+        {what: statistics.mean(ladder.noted[after][what] for ladder in ended) for what in ("tau", "met", "least")}
+        for after in AFTER
+    ]
+
+
+def draw(found: Mapping[int, Mapping[str, Sequence[Mapping[str, float]]]], path: Path) -> None:
+    """Kendall's tau over matches a bot: a picture for each number of bots."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.6, 3.2), layout="constrained")
+    for axes, (count, rows) in zip(
+        figure.subplots(1, len(found), sharey=True, squeeze=False)[0], found.items(), strict=True
+    ):
+        for (kind, row), mark in zip(rows.items(), "^so*", strict=True):
+            axes.plot(
+                AFTER,
+                [one["tau"] for one in row],
+                marker=mark,
+                markersize=4,
+                label=kind if count == min(found) else None,
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(AFTER, [str(after) for after in AFTER])
+        axes.set_title(f"{count} bots")
+        axes.set_xlabel("matches a bot")
+        axes.grid(axis="y", color="0.9")
+    figure.supylabel("Kendall's tau")
+    figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    with rc_context({"svg.hashsalt": ""}):
+        figure.savefig(path, metadata={"Date": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bots", type=int, nargs="+", default=[8, 30, 300])
+    parser.add_argument("--of-each", type=int, default=1200, help="bots of all ladders of a size: 150 ladders of 8")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg")
+    arguments = parser.parse_args()
+    found: dict[int, dict[str, list[dict[str, float]]]] = {}
+    for count in arguments.bots:
+        print(f"\n{f'{count} bots':8}" + "".join(f"{f'{after} matches':>19}" for after in AFTER))
+        print(" " * 8 + f"{'tau   met  least':>19}" * len(AFTER))
+        found[count] = {}
+        for kind in (*ARRANGED, BEST):
+            row = found[count][kind] = measured(count, kind, max(1, arguments.of_each // count))
+            print(f"{kind:8}" + "".join(f"{r['tau']:8.2f} {r['met']:5.2f} {r['least']:4.2f}" for r in row), flush=True)
+    if arguments.plot:
+        draw(found, arguments.plot)
+
+
+if __name__ == "__main__":
+    main()
