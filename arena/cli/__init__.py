@@ -82,6 +82,8 @@ def serve(
         typer.Option(metavar="BOT,…", help="Bots that play whoever comes: random,ga:nodes=9000."),
     ] = None,
     demo: Annotated[bool | None, typer.Option("--demo", help="The whole show: bots, and matches that go on.")] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+    log: Annotated[str | None, typer.Option(help="text, or json: an object a line.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None,
 ) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""

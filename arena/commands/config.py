@@ -13,9 +13,11 @@ from msgspec import Struct
 
 from arena.network.addresses import networks
 from arena.network.origins import origins
+from arena.processes.logs import FORMS, LEVELS
 from protocol.errors import UsageFault
 from protocol.launch import PORT
 from protocol.messages import MOST_CLOCK_MS, Clock
+from protocol.shown import among
 
 DEFAULT_DATA = "arena-data"
 DEMO = {"data": "arena-demo", "rated_per_pair": 0}
@@ -51,6 +53,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     socket_url: str | None = None
     house: str = ""
     demo: bool = False
+    log_level: str = "info"
+    log: str = "text"
 
 
 _CHECKS: dict[str, tuple[type, str]] = {
@@ -79,6 +83,8 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "web_host": (str, "a host name or address"),
     "house": (str, "bots like random,greedy,alphabeta:nodes=20000"),
     "demo": (bool, "true or false"),
+    "log_level": (str, among(LEVELS)),
+    "log": (str, among(FORMS)),
     "socket_url": (str, "where browsers find the arena, like wss://arena.example.org/socket"),
 }
 
@@ -120,6 +126,9 @@ def settings(
         raise UsageFault(f"durability is {made.durability!r}: it is process or machine")
     if made.rated not in ("all", "approved"):
         raise UsageFault(f"rated is {made.rated!r}: it is all or approved")
+    for key, choices in (("log_level", LEVELS), ("log", FORMS)):
+        if getattr(made, key) not in choices:
+            raise UsageFault(f"{key} is {getattr(made, key)!r}: it is {among(choices)}")
     for key in ("port", "web_port"):
         if not 0 <= getattr(made, key) <= 65535:
             raise UsageFault(f"{key} is {getattr(made, key)}: it is {_CHECKS[key][1]}")

@@ -102,6 +102,8 @@ async def shown(
         certificate=settings.tls_cert,
         key=settings.tls_key,
         proxies=settings.trusted_proxy,
+        log_level=settings.log_level,
+        log=settings.log,
     )
     page = PageProcess(order)
     keeping = asyncio.create_task(page.keep())

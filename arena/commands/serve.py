@@ -27,6 +27,7 @@ from arena.network.origins import OwnPage, origins
 from arena.network.places import Bounds
 from arena.operations.table import operations
 from arena.operator import credentials
+from arena.processes.logs import write_log
 from arena.server.arena import Arena
 from arena.server.eligibility import Eligibility
 from arena.server.identity import Registration, StoreDoor
@@ -46,8 +47,7 @@ log = logging.getLogger("arena")
 
 def run(settings: ServerSettings) -> None:
     """Serve until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
-    logging.basicConfig(level=logging.INFO, format="arena: %(message)s")
-    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
+    write_log(settings.log_level, settings.log)
     data = Path(settings.data)
     bots = housed(settings)
     with listening(settings) as ports, held(data, settings.db):
@@ -88,10 +88,11 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         others: list[Callable[[], None]] = []  # who read the certificate again with the arena
         encryption = _encryption(settings, others)
+        door = StoreDoor(archive, _registration(settings))
         arena = Arena(
             archive,
             journal,
-            StoreDoor(archive, _registration(settings)),
+            door,
             clock(settings.clock),
             slow_clock=clock(settings.slow_clock),
             feed=feed,
@@ -101,6 +102,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             eligibility=Eligibility(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
             operations=operations,
         )
+        door.registered = arena.events.registered
         stack.push_async_callback(arena.close)
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
             load(game)

@@ -77,9 +77,10 @@ class Refusal(Struct, frozen=True):
 
 
 class Gate:
-    """Lets connections in."""
+    """Lets connections in; `refused` is told whom it does not, and why."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, refused: Callable[[str, str], None] = lambda address, why: None) -> None:
+        self._refused = refused
         self.places = Places(access.bounds)
         self._arrivals = Rate(ARRIVALS_AT_ONCE + 2 * access.bounds.per_address, ARRIVALS_PER_SECOND)
         self._proxies = Proxies(access.proxies)
@@ -109,9 +110,11 @@ class Gate:
         shared = self._proxies.trusts(asked.peer)
         address = asked.address or self._proxies.origin(asked.peer, asked.header(FORWARDED_FOR))
         refusal = self._stranger(asked, shared) or self._usurper(asked, address)
-        if refusal is not None or asked.operators:  # whom the crowd of all others does not keep out
-            return refusal
-        return self._crowded(asked, address, place, shared)
+        if refusal is None and not asked.operators:  # whom the crowd of all others does not keep out
+            refusal = self._crowded(asked, address, place, shared)
+        if refusal is not None:
+            self._refused(address, refusal.text)
+        return refusal
 
     def _what_this_is(self, asked: Asked) -> str:
         """For who comes with a browser."""

@@ -21,10 +21,11 @@ from arena.operator.requests import Handler
 from arena.server.actions import everything
 from arena.server.audience import Rounds
 from arena.server.eligibility import Eligibility
+from arena.server.events import Events
 from arena.server.handshake import Handshake
 from arena.server.health import Health
 from arena.server.identity import Door
-from arena.server.incidents import Incidents, Write
+from arena.server.incidents import Incidents, Write, ending, parting
 from arena.server.journal import Journal, JournalFault, MatchJournal
 from arena.server.lobby import Lobby
 from arena.server.meetings import Meetings
@@ -33,7 +34,7 @@ from arena.server.ratings import KnownRatings
 from arena.server.reporting import Reporter
 from arena.server.restoring import restored
 from arena.server.runner import TRY_AGAIN, Runner
-from arena.server.session import Action
+from arena.server.session import Action, Session
 from arena.server.settling import Settle, Settling, StoreFirst
 from arena.server.strangers import Strangers
 from arena.server.waiting import Sought, agreed
@@ -95,6 +96,8 @@ class Arena:
         meetings = Meetings()
         self._ratings = KnownRatings(archive, self._eligibility, meetings)
         self.health = Health()
+        self.events = Events()
+        """What happens here."""
         archive.troubled = lambda reason: self.health.tell("store", reason)
         self.lobby = Lobby(
             self._begin_sought,
@@ -103,16 +106,20 @@ class Arena:
             lambda: self.health.reason is not None,
             self._eligibility.spent,
             self._eligibility.bot,
-            self._incidents.missed,
+            self._missed,
             pace,
             Strangers(archive),
         )
         self._reporter = None if feed is None else Reporter(feed, archive)
-        self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby), self._incidents)
-        self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated)
+        self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby), self._incidents, self.events)
+        self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated, self.events.ended)
         self._channel = Channel(operations(self))
         self._listener = Listener(
-            self._serve, Gate(access or Access()), encryption, lambda: self.health.reason, self._channel.serve
+            self._serve,
+            Gate(access or Access(), self.events.refused),
+            encryption,
+            lambda: self.health.reason,
+            self._channel.serve,
         )
         self._rounds = Rounds()
         self._restoring: asyncio.Task[int] | None = None
@@ -180,6 +187,7 @@ class Arena:
             with contextlib.suppress(JournalFault):
                 self._journal.forget(match.id)
             raise
+        self.events.begun(header)
 
     def header(
         self,
@@ -216,6 +224,7 @@ class Arena:
         await self._door.close()
         await self._incidents.wait()
         await self._settling.wait()
+        self.events.close()
         if self._reporter is not None:
             await self._reporter.close()
 
@@ -232,7 +241,18 @@ class Arena:
             self.lobby.leave(session)
             if session.bot is not None:
                 self._door.left(session.bot)
-                self._incidents.parted(session.bot, wire.ended, session.fault, self.lobby.playing(session))
+                self._parted(session.bot, session, wire)
+
+    def _parted(self, bot: str, session: Session, wire: Wire) -> None:
+        """Note how the connection of a bot ended."""
+        playing = self.lobby.playing(session)
+        self._incidents.parted(bot, wire.ended, session.fault, playing)
+        trouble = parting(wire.ended, session.fault, playing)
+        self.events.left(bot, wire.address, trouble or ending(wire.ended), failed=trouble is not None)
+
+    def _missed(self, bot: str, match: str, pause: float) -> None:
+        self._incidents.missed(bot, match, pause)
+        self.events.missed(bot, match, pause)
 
     async def _restore(self) -> int:
         matches = await restored(self._journal, self._archive, self._ratings)

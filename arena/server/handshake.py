@@ -7,6 +7,7 @@ import logging
 
 from arena.network.wire import Wire
 from arena.server.actions import Unavailable
+from arena.server.events import Events
 from arena.server.identity import Door, Revoked, TooOften
 from arena.server.incidents import Incidents
 from arena.server.lobby import Lobby
@@ -27,12 +28,15 @@ log = logging.getLogger("arena.server.handshake")
 class Handshake:
     """Lets clients in whom `door` knows; `act` is what their messages do."""
 
-    def __init__(self, door: Door, lobby: Lobby, ratings: KnownRatings, act: Action, incidents: Incidents) -> None:
+    def __init__(
+        self, door: Door, lobby: Lobby, ratings: KnownRatings, act: Action, incidents: Incidents, events: Events
+    ) -> None:
         self._door = door
         self._lobby = lobby
         self._ratings = ratings
         self._act = act
         self._incidents = incidents
+        self._events = events
         self._opened = asyncio.Event()
         self._opened.set()
         self._changes = 0
@@ -56,6 +60,7 @@ class Handshake:
             async with asyncio.timeout(HELLO_WITHIN):
                 frame = await wire.first()
         except TimeoutError:
+            self._events.refused(wire.address, "no hello in time")
             wire.drop(NO_HELLO, "no hello in time")
             return None
         wire.place.enter()
@@ -63,13 +68,15 @@ class Handshake:
             await self._held(wire)
             if wire.gone:  # it may be back on another connection, which this one must not replace
                 return None
+        hello = None
         try:
             hello = _hello(codec, frame)
             bot, token = await self._identify(hello, wire.address)
-        except TooOften as fault:
-            _refuse(wire, codec, fault, TOO_MANY)
-            return None
         except BotFault as fault:
+            self._events.refused(wire.address, str(fault), None if hello is None else hello.bot)
+            if isinstance(fault, TooOften):
+                _refuse(wire, codec, fault, TOO_MANY)
+                return None
             _refuse(wire, codec, fault, NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED)
             return None
         except ArenaFault as fault:
@@ -81,6 +88,7 @@ class Handshake:
         limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
         session.send(Welcome(bot=bot, token=token, games=list(NAMES), limits=limits, resumed=resumed))
         if bot is not None:
+            self._events.came(bot, hello.version, hello.client, wire.address)
             self._lobby.resume(session)
         return session
 

@@ -92,6 +92,8 @@ class StoreDoor:
         self._registrations = Rate(registration.per_hour, registration.per_hour / 3600)
         self._failures = Patience(FREE_FAILURES, LONGEST_WAIT)
         self._sightings = Sightings(archive)
+        self.registered: Callable[[str, str], None] = lambda bot, address: None
+        """Told of every name that was registered, and from where."""
 
     async def identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
         if hello.bot is None:
@@ -144,6 +146,7 @@ class StoreDoor:
             await self._archive.ask(self._archive.store.register, bot, hash_token(made), unused_since)
         except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
             return None
+        self.registered(bot, address)
         return bot, None if token else made
 
 

@@ -77,6 +77,13 @@ class Incidents:
             log.warning("an incident of %s can't be noted: %s", bot, fault)
 
 
+def ending(ended: Parted) -> str:
+    """How a connection ended with which nothing went wrong."""
+    if ended.here:
+        return f"the arena closed the connection ({ended.code}): {ended.reason or 'without a word'}"
+    return f"the bot closed the connection ({ended.code})"
+
+
 def parting(ended: Parted, last_fault: str, playing: int) -> str | None:
     """What went wrong where a connection ended so; None if nothing did."""
     left = f", with {playing} {'match' if playing == 1 else 'matches'} under way" if playing else ""

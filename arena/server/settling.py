@@ -96,9 +96,17 @@ class StoreFirst:
 
 
 class Settling:
-    """The matches that are over and not yet settled. `rated` is told of each result that has ratings."""
+    """The matches that are over and not yet settled. `rated` is told of each result that has ratings, `over` of all."""
 
-    def __init__(self, journal: Journal, settle: Settle, tell: Tell, rated: Rated) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        settle: Settle,
+        tell: Tell,
+        rated: Rated,
+        over: Callable[[Result], None] = lambda result: None,
+    ) -> None:
+        self._over = over
         self._journal = journal
         self._settle = settle
         self._tell = tell
@@ -119,6 +127,7 @@ class Settling:
     async def _conclude(self, runner: Runner) -> None:
         ended = Ended(runner, self._journal, self._tell, self._rated)
         runner.stop()
+        self._over(ended.result)
         try:
             await self._settle(ended)
         except Fault as fault:  # the arena is closing: the match is told when it is stored, after the next start

@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 from arena.network.addresses import networks
 from arena.network.encryption import CertificateFault, Encryption
+from arena.processes.logs import write_log
 from arena.store.reader import Reader
 from arena.web.orders import RELOAD, PageOrder, read_order
 from arena.web.site import Site
@@ -32,15 +33,16 @@ log = logging.getLogger("arena.web")
 
 def main() -> None:
     """Obey the order on standard input."""
-    logging.basicConfig(level=logging.INFO, format="arena: %(message)s")
     die_with_parent()
     with contextlib.suppress(OSError):
         os.nice(NICE)
     with open(sys.stdin.fileno(), "rb", buffering=0) as arena:
         line = arena.readline()
         if line:  # else the arena has gone
+            order = read_order(line)
+            write_log(order.log_level, order.log)
             try:
-                serve(read_order(line), arena)
+                serve(order, arena)
             except Fault as fault:
                 log.error("the page can't be served: %s", fault)
                 raise SystemExit(1) from None

@@ -18,6 +18,8 @@ class PageOrder(msgspec.Struct, frozen=True, kw_only=True):
     certificate: str | None = None
     key: str | None = None
     proxies: str = ""
+    log_level: str = "info"
+    log: str = "text"
 
     def line(self) -> bytes:
         """The order as it is sent."""

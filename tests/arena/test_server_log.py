@@ -1,0 +1,132 @@
+"""What a server writes about what goes on: who came and left, matches, refusals; and how a flood of them is borne."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Subprotocol
+
+from arena.processes.logs import JsonLines, TextLines
+from arena.server import events
+from arena.server.events import Events
+from commands import call
+from processes import serving
+
+
+@pytest.fixture
+def written(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.DEBUG, "arena.events")
+    return caplog
+
+
+def of(caplog: pytest.LogCaptureFixture, event: str) -> list[logging.LogRecord]:
+    return [record for record in caplog.records if getattr(record, "event", "") == event]
+
+
+async def test_who_comes_is_told_with_its_version_client_and_address(serve: Any, written: Any) -> None:
+    served = await serve()
+    await served.enter("ann", version="1.2", client="mine/0")
+    [came] = of(written, "came")
+    assert came.levelname == "INFO"
+    assert came.getMessage() == "ann 1.2 (mine/0) came from 127.0.0.1"
+    assert came.fields == {"bot": "ann", "version": "1.2", "client": "mine/0", "address": "127.0.0.1"}
+
+
+async def test_a_match_is_told_as_it_begins_at_debug_and_as_it_ends_at_info(serve: Any, written: Any) -> None:
+    served = await serve()
+    first, second, start = await served.begun(config={"heaps": [1]})
+    await asyncio.gather(first.play(), second.play())
+    [begun], [ended] = of(written, "begun"), of(written, "ended")
+    assert (begun.levelname, ended.levelname) == ("DEBUG", "INFO")
+    winner, loser = (player["bot"] for player in start["seats"])
+    assert ended.getMessage() == f"{start['match']} ended: nim, 1. {winner}, 2. {loser}, win after 1 plies"
+    assert ended.fields["ranks"] == [1, 2]
+    assert served.arena.events.matches_within(60) == 1
+
+
+async def test_who_leaves_is_told_with_the_reason_and_whose_fault_it_was(serve: Any, written: Any) -> None:
+    served = await serve()
+    well, badly = await served.enter("ann"), await served.enter("bob")
+    await well.wire.close()
+    badly.wire.transport.abort()
+    await asyncio.gather(*(session._wire.wait_closed() for session in served.arena.lobby.sessions()))
+    await served.arena.close()
+    left = {record.fields["bot"]: record for record in of(written, "left")}
+    assert left["ann"].getMessage() == "ann left: the bot closed the connection (1000)"
+    assert left["bob"].getMessage() == "bob left: the connection broke off without a close"
+    assert [left[bot].fields["failed"] for bot in ("ann", "bob")] == [False, True]
+    assert [failure.who for failure in served.arena.events.failures] == ["bob"]
+
+
+async def test_who_is_refused_is_told_with_the_reason(serve: Any, written: Any) -> None:
+    served = await serve()
+    await served.enter("ann")
+    client = await served.connect()
+    await client.send(type="hello", bot="ann", token="*" * 20)
+    await client.closed()
+    with pytest.raises(InvalidStatus):
+        await connect(f"ws://127.0.0.1:{served.port}", origin="http://evil.example")
+    wrong, page = of(written, "refused")
+    assert wrong.getMessage() == "ann from 127.0.0.1 was not let in: that is not the token of ann"
+    assert "pages of 'http://evil.example' may not connect" in page.getMessage()
+
+
+async def test_a_flood_of_refusals_is_written_in_part_and_then_counted(
+    written: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "SUM_UP_AFTER", 0.0)
+    told = Events(lambda: 0.0)
+    for _ in range(1000):
+        told.refused("10.0.0.1", "it connects too often")
+    told.came("ann", "", "", "10.0.0.2")
+    await asyncio.sleep(0.01)
+    assert (len(of(written, "refused")), len(of(written, "came"))) == (events.OF_ADDRESS, 1)
+    [left_out] = of(written, "left_out")
+    assert left_out.fields == {"refused": 1000 - events.OF_ADDRESS}
+    assert len(told.failures) == events.KEPT_FAILURES
+
+
+def test_nothing_that_strangers_wrote_moves_a_cursor_or_begins_a_line() -> None:
+    try:
+        raise ValueError("\x1b]0;boo\x07")
+    except ValueError:
+        trouble = sys.exc_info()
+    record = logging.LogRecord("arena", logging.INFO, "", 0, "%s", ("a\x1b[2Jb\nc\u202ed",), trouble)
+    assert TextLines().format(record).startswith(r"arena: a\x1b[2Jb\nc\u202ed")
+    assert not set("\x1b\x07\u202e") & set(TextLines().format(record))
+    line = JsonLines().format(record)
+    assert line.isprintable()
+    assert json.loads(line)["message"] == r"a\x1b[2Jb\nc\u202ed"
+
+
+async def test_the_log_of_a_server_may_be_an_object_a_line_from_a_level_on(tmp_path: Path) -> None:
+    async with (
+        serving(tmp_path, "--log", "json", "--web-port", "0", "--registration", "closed") as served,
+        connect(served.url, subprotocols=[Subprotocol("arena.v1.json")]) as wire,
+    ):
+        await wire.send('{"type":"hello","bot":"ann"}')
+        await served.says("ann is not registered")
+    lines = [json.loads(line) for line in served.said]
+    assert all(set(line) == {"time", "level", "event", "fields", "message"} for line in lines)
+    assert [line["fields"]["bot"] for line in lines if line["event"] == "refused"][-1] == "ann"
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("--log-level=loud", "log_level is 'loud': it is one of debug, info, warning, error"),
+        ("--log=xml", "log is 'xml': it is one of text, json"),
+    ],
+)
+def test_a_log_that_there_is_none_of_is_refused(option: str, text: str) -> None:
+    done = call("arena", "serve", option)
+    assert (done.code, done.out) == (2, "")
+    assert text in done.err
