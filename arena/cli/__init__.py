@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.operating import GROUPS
+from arena.cli.operating import GROUPS, run_status
 from arena.cli.playing import run_test, run_tournament
 from arena.cli.taking_out import run_export, run_matches
 from arena.cli.words import Csv, Data, Database, Json, database_of, group
@@ -143,6 +143,7 @@ def leaderboard(
     command.leaderboard(database_of(db, data), game, season, to_json=to_json, to_csv=to_csv)
 
 
+app.command("status")(run_status)
 app.command("matches")(run_matches)
 app.command("export")(run_export)
 

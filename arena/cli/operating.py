@@ -19,6 +19,18 @@ BotName = Annotated[str, typer.Argument(metavar="NAME")]
 BotNames = Annotated[list[str], typer.Argument(metavar="NAME...")]
 
 
+def run_status(
+    watch: Annotated[bool, typer.Option("--watch", help="Redraw it every second, until Ctrl-C.")] = False,
+    to_json: Json = False,
+    data: Data = None,
+) -> None:
+    """What goes on at the running server: bots and their seeks, matches and clocks, what failed lately."""
+    from arena.commands.config import data_folder
+    from arena.commands.status import status
+
+    status(data_folder(data), watch=watch, to_json=to_json)
+
+
 @bot_app.command("add")
 def bot_add(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,

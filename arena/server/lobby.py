@@ -240,6 +240,10 @@ class Lobby:
         for match, seat in list(self._playing.get(folded(bot), {}).items()):
             self._runners[match].forfeit(seat)
 
+    def runners(self) -> list[Runner]:
+        """The matches under way, the newest last."""
+        return list(self._runners.values())
+
     def runner(self, match: str) -> Runner | None:
         """A match under way."""
         return self._runners.get(match)

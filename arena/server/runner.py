@@ -196,6 +196,11 @@ class Runner:
         """Where the match stands and how many watch it, for a listing."""
         return self._match.listed(self._audience.watching)
 
+    def clocks(self) -> tuple[list[int], int | None]:
+        """The milliseconds that each seat has left now, and whose clock runs, if one does."""
+        clock = self._match.standing.clock
+        return clock.milliseconds(self._loop.time()), clock.running
+
     def farewell(self, ratings: Ratings | None) -> None:
         """Tell everyone the end who was not told before."""
         self._ratings = ratings

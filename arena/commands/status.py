@@ -1,0 +1,135 @@
+"""`arena status`: what goes on at a running server, printed once or redrawn every second."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from arena.commands.documents import print_document
+from arena.commands.tables import columns, counted, table
+from arena.operations.present import Here, Present, UnderWay, Waited, WhatGoesOn
+from arena.operator.client import asked, connected_to
+from arena.server.events import Failure
+from protocol.errors import UsageFault
+from protocol.shown import printable
+
+MOST = 20
+"""Rows of each table that are printed."""
+MOST_FAILURES = 5
+ALL = 1_000_000
+WIDE = 100
+"""Columns from which on addresses are shown."""
+EVERY = 1.0
+"""Seconds between two drawings."""
+AROUND = 14 + MOST_FAILURES
+"""Lines of a drawing beside the rows of bots and matches."""
+
+
+def status(data: Path, *, watch: bool, to_json: bool) -> None:
+    """Print what goes on at the server that runs on a data folder. Raises `Fault`."""
+    if watch and (to_json or not sys.stdout.isatty()):
+        raise UsageFault("--watch redraws a terminal, and goes without --json and pipes: ask again instead")
+    if to_json:
+        print_document(asked(data, WhatGoesOn(most=ALL), Present))
+    elif watch:
+        asyncio.run(_watch(data))
+    else:
+        print("\n".join(told(asked(data, WhatGoesOn(most=MOST), Present), MOST, columns())))
+
+
+async def _watch(data: Path) -> None:
+    async with connected_to(data) as operator:
+        while True:
+            width, height = os.get_terminal_size(sys.stdout.fileno())
+            most = max(1, (height - AROUND) // 2)
+            lines = told(await operator.ask(WhatGoesOn(most=MOST), Present), most, width or 80)
+            if height and len(lines) >= height:
+                lines = [*lines[: height - 2], "…"]
+            sys.stdout.write("\x1b[H\x1b[2J" + "\n".join([*lines, "Ctrl-C ends this"]))
+            sys.stdout.flush()
+            await asyncio.sleep(EVERY)
+
+
+def told(present: Present, most: int, width: int) -> list[str]:
+    """The lines of what goes on, with so many rows of bots and of matches at most."""
+    now = datetime.fromisoformat(present.at)
+    here = counted(present.connected, "bot", "bots")
+    matches = counted(present.under_way, "match", "matches")
+    finished = f"matches finished: {present.last_minute} in the last minute, {present.last_hour} in the last hour"
+    lines = [f"{here} on line, {matches} under way", finished]
+    if present.held is not None:
+        lines += [printable(f"play is held: {present.held}")]
+    if present.bots:
+        lines += ["", *_bots(present.bots[:most], now, width), *_more(present.connected, most)]
+    if present.matches:
+        lines += ["", *_matches(present.matches[:most], width), *_more(present.under_way, most)]
+    if present.failures:
+        lines += ["", *_failures(present.failures[:MOST_FAILURES], now, width)]
+    return lines
+
+
+def _bots(bots: Sequence[Here], now: datetime, width: int) -> list[str]:
+    rows = [
+        (bot.bot, bot.version, _age(now, bot.since), bot.address, bot.playing, _seeks(bot.seeks) or "-") for bot in bots
+    ]
+    headers = ("bot", "version", "on line", "address", "plays", "seeks")
+    used = [at for at in range(len(headers)) if headers[at] != "address" or width >= WIDE]
+    cut = [[row[at] for at in used] for row in rows]
+    return table([headers[at] for at in used], cut, elastic=len(used) - 1, left=(0, 1), width=width).split("\n")
+
+
+def _matches(matches: Sequence[UnderWay], width: int) -> list[str]:
+    rows = [(match.match, match.game, match.ply, _clocks(match)) for match in matches]
+    headers = ("match", "game", "ply", "s left, * moves")
+    return table(headers, rows, elastic=3, left=(0, 1), width=width).split("\n")
+
+
+def _failures(failures: Sequence[Failure], now: datetime, width: int) -> list[str]:
+    rows = [(f"{_age(now, failure.at)} ago", failure.who, failure.text) for failure in failures]
+    return table(("failed", "who", "how"), rows, elastic=2, left=(1,), width=width).split("\n")
+
+
+def _seeks(seeks: Sequence[Waited]) -> str:
+    """`nim rated (classic) 12 s; risk-duel openly 3 min`: those alike once, with the longest wait."""
+    alike: dict[str, float] = {}
+    for seek in seeks:
+        alike[_way(seek)] = max(alike.get(_way(seek), 0.0), seek.seconds)
+    counts = Counter(map(_way, seeks))
+    return "; ".join(
+        f"{counts[way]}× {way} {_time(s)}" if counts[way] > 1 else f"{way} {_time(s)}" for way, s in alike.items()
+    )
+
+
+def _way(seek: Waited) -> str:
+    if seek.open:
+        return f"{seek.game} openly"
+    named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
+    return f"{seek.game} {'rated' if seek.rated else 'unrated'}{named} ({seek.preset or 'own config'})"
+
+
+def _clocks(match: UnderWay) -> str:
+    return ", ".join(
+        f"{'*' if seat == match.to_move else ''}{bot} {ms / 1000:.1f}"
+        for seat, (bot, ms) in enumerate(zip(match.seats, match.clock_ms, strict=True))
+    )
+
+
+def _more(there: int, most: int) -> list[str]:
+    return [f"… and {there - most} more"] if there > most else []
+
+
+def _age(now: datetime, then: str) -> str:
+    return _time((now.astimezone(UTC) - datetime.fromisoformat(then).astimezone(UTC)).total_seconds())
+
+
+def _time(seconds: float) -> str:
+    """`12 s`, `3 min`, `5 h` or `2 d`."""
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length:.0f} {unit}"
+    return f"{max(0.0, seconds):.0f} s"

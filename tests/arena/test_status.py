@@ -1,0 +1,118 @@
+"""`arena status`: what goes on at a running server, in words and as data."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.typing import Subprotocol
+
+from arena.commands.status import told
+from arena.operations.present import Here, Present, UnderWay, Waited, WhatGoesOn
+from arena.operations.table import operations
+from arena.server.events import Failure
+from commands import call, run
+from processes import serving
+
+NOW = "2026-11-23T12:00:00Z"
+
+
+def ask(seconds: float, **more: Any) -> Waited:
+    seek = {"game": "nim", "preset": "classic", "rated": True, "open": False, "opponents": []}
+    return Waited(**{**seek, **more}, seconds=seconds)
+
+
+def here(bot: str, *seeks: Waited) -> Here:
+    return Here(bot=bot, version="1.0", address="10.0.0.7", since="2026-11-23T11:57:00Z", playing=1, seeks=list(seeks))
+
+
+def match(number: int) -> UnderWay:
+    return UnderWay(
+        match=f"261123-120000-{number:08x}",
+        game="risk-duel",
+        preset="classic",
+        seats=["ann", "bob"],
+        ply=12,
+        started=NOW,
+        rated=True,
+        clock_ms=[58_234, 9_100],
+        to_move=1,
+    )
+
+
+def present(**parts: Any) -> Present:
+    nothing = {"held": None, "connected": 0, "bots": [], "under_way": 0, "matches": [], "failures": []}
+    return Present(at=NOW, **{**nothing, **parts}, last_minute=3, last_hour=40)
+
+
+def test_it_says_who_seeks_what_and_since_when_and_the_clocks_of_matches() -> None:
+    bots = [here("ann", ask(12.3), ask(7.0), ask(200.0, rated=False, opponents=["bob"]), ask(1.0, open=True))]
+    failed = [Failure(at="2026-11-23T11:59:30Z", who="bob", text="timeout in m-1")]
+    lines = told(present(connected=1, bots=bots, under_way=1, matches=[match(1)], failures=failed), 20, 200)
+    assert lines[0] == "1 bot on line, 1 match under way"
+    assert lines[1] == "matches finished: 3 in the last minute, 40 in the last hour"
+    text = "\n".join(lines)
+    assert "2× nim rated (classic) 12 s; nim unrated against bob (classic) 3 min; nim openly 1 s" in text
+    assert "ann 58.2, *bob 9.1" in text
+    assert "30 s ago  bob  timeout in m-1" in text
+
+
+def test_three_hundred_bots_and_two_hundred_matches_stay_readable_in_eighty_columns() -> None:
+    bots = [here(f"a-name-of-a-bot-{number}", ask(61.0, rated=False, opponents=["bob"])) for number in range(20)]
+    matches = [match(number) for number in range(20)]
+    lines = told(present(connected=300, bots=bots, under_way=200, matches=matches, held="\x1b[2J"), 20, 80)
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 120
+    assert [line for line in lines if line.startswith("…")] == ["… and 280 more", "… and 180 more"]
+    assert r"play is held: \x1b[2J" in lines
+
+
+async def test_a_server_tells_its_bots_seeks_matches_and_failures(serve: Any) -> None:
+    served = await serve()
+    await served.begun()
+    cid = await served.enter("cid", version="2", slots=2)
+    await cid.send(type="seek", id="s1", game="grundy", opponent="dan")
+    await cid.send(type="seek", id="s2", game="nim", open=True)
+    await cid.send(type="list")
+    await cid.expect("listing")
+    served.arena.events.refused("10.0.0.9", "it connects too often")
+    handler = operations(served.arena)["status"]
+    state = await handler.perform(WhatGoesOn(most=2), lambda event: None)
+    assert (state.connected, [bot.bot for bot in state.bots], state.under_way) == (3, ["ann", "bob"], 1)
+    assert (state.matches[0].to_move, state.matches[0].clock_ms[1]) == (0, 60_000)
+    assert [(failure.who, failure.text) for failure in state.failures] == [
+        ("10.0.0.9", "not let in: it connects too often")
+    ]
+    state = await handler.perform(WhatGoesOn(), lambda event: None)
+    assert [(seek.game, seek.open, seek.opponents) for seek in state.bots[2].seeks] == [
+        ("grundy", False, ["dan"]),
+        ("nim", True, []),
+    ]
+
+
+async def test_the_command_asks_the_server_of_the_data_folder(tmp_path: Path) -> None:
+    async with (
+        serving(tmp_path) as served,
+        connect(served.url, subprotocols=[Subprotocol("arena.v1.json")]) as wire,
+    ):
+        await wire.send('{"type":"hello","bot":"ann","version":"7"}')
+        await wire.recv()
+        done = await asyncio.to_thread(run, "arena", "status", "--data", str(tmp_path))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "1 bot on line, 0 matches under way" in done.stdout
+        data = await asyncio.to_thread(run, "arena", "status", "--json", "--data", str(tmp_path))
+        assert json.loads(data.stdout)["bots"][0]["version"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "text"),
+    [([], 1, "no server runs on"), (["--watch"], 2, "--watch redraws a terminal")],
+)
+def test_without_a_server_or_a_terminal_it_says_so(tmp_path: Path, options: list[str], code: int, text: str) -> None:
+    done = call("arena", "status", *options, "--data", str(tmp_path))
+    assert (done.code, done.out) == (code, "")
+    assert text in done.err
