@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from arena.ratings.ladder import INITIAL
 from arena.server.meetings import Meetings
+from arena.server.pace import Pace
 from arena.server.seeking import Seeks
 from arena.server.session import Session
 from arena.server.waiting import Sought, agreed
@@ -27,7 +28,7 @@ class Bot:
 class Hall:
     """Seeks whose matches are noted instead of played: who plays, in the order of the names, and what."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: Pace | None = None) -> None:
         self.begun: list[tuple[str, ...]] = []
         self.played: list[tuple[dict[str, Any], bool]] = []
         """The config of each match, and whether it is rated."""
@@ -43,6 +44,7 @@ class Hall:
             most=lambda bot: bot not in self.busy,
             chance=Random(1),
             sated=lambda bot, other: (bot, other) in self.sated,
+            pace=pace,
         )
         self.changed = asyncio.Event()
 

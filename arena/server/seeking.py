@@ -290,16 +290,22 @@ class Seeks:
         """Begin a match, unless a seek was taken back since the group was made, or its bot may begin none now."""
         if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
+        paced = self._paced_in(group)
+        if any(map(self._pace.wait, paced)):  # a bot of many slots may have used it up in this look
+            return False
         for sought in group:
             self._take(sought)
         self._began = True
         self._met.begin(_pool(agreed(group)), [sought.key for sought in group])
-        if not any(sought.opponents for sought in group):
-            for sought in group:
-                if sought.of_the_ladder:
-                    self._pace.begin(sought.key)
+        for bot in paced:
+            self._pace.begin(bot)
         self._begin(group)
         return True
+
+    @staticmethod
+    def _paced_in(group: Sequence[Sought]) -> list[str]:
+        """The bots to whose pace a match between these counts: where somebody is named, none."""
+        return [] if any(one.opponents for one in group) else [one.key for one in group if one.of_the_ladder]
 
     def _company(self, sought: Sought) -> list[Sought] | None:
         """A seek with those it names, those like it, and open ones for the other seats; None: they are too few."""
@@ -321,7 +327,11 @@ class Seeks:
         looked_at = seeks if len(seeks) <= AT_ONCE else self._chance.sample(list(seeks), AT_ONCE)
         there = {sought.key for sought in group}
         first = {bot: next(iter(seeks[bot].values())) for bot in looked_at if bot not in there and self._most(bot)}
-        free = [self._seeker(bot, kind) for bot, other in first.items() if self._may_take(group[0], other)]
+        free = [
+            self._seeker(bot, kind)
+            for bot, other in first.items()
+            if self._may_take(group[0], other) and not any(map(self._pace.wait, self._paced_in((*group, other))))
+        ]
         drawn = meeting.drawn(self._seeker(group[0].key, kind), free, seats, self._chance)
         return [first[seeker.bot] for seeker in drawn]
 

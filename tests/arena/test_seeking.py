@@ -12,6 +12,7 @@ from types import FrameType
 import pytest
 
 from arena.server import seeking
+from arena.server.pace import Pace
 from arena.server.waiting import Sought, kind_of
 from hall import Hall
 from patience import WITHIN
@@ -71,6 +72,36 @@ async def test_all_seeks_of_two_bots_are_paired_off(hall: Hall) -> None:
         hall.seek("ann", str(number))
         hall.seek("bob", str(number))
     assert await hall.until(64) == [("ann", "bob")] * 64
+
+
+async def test_a_bot_of_many_slots_begins_no_more_than_its_pace_allows() -> None:
+    hall = Hall(Pace(2))
+    hall.seeks._most = lambda bot: 32
+    for number in range(32):
+        hall.seek("ann", str(number))
+        hall.seek("bob", str(number))
+    await hall.until(2)
+    hall.seek("cid", opponent="dan")
+    hall.seek("dan", opponent="cid")
+    assert (await hall.until(3)) == [("ann", "bob"), ("ann", "bob"), ("cid", "dan")]
+
+
+async def test_who_has_to_wait_for_its_pace_takes_no_seat_beside_an_open_bot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seeking, "ALONE", 0.0)
+    monkeypatch.setattr(seeking, "FILL_EVERY", 0.0)
+    hall = Hall(Pace(1))
+    for bot in ("ann", "bob", "cid"):
+        hall.campaign(bot)
+    await hall.until(1)
+    hall.campaign("ann", ref="again")
+    hall.campaign("dan")
+    hall.open("house", game="risk-campaign")
+    for number in range(2, 4):
+        hall.seek("fay", str(number), opponent="gus")
+        hall.seek("gus", str(number), opponent="fay")
+        assert (await hall.until(number))[1:] == [("fay", "gus")] * (number - 1)
+    hall.campaign("eve")
+    assert (await hall.until(4))[3] == ("dan", "eve", "house")
 
 
 async def test_more_bots_than_are_compared_at_once_all_meet(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
