@@ -48,7 +48,7 @@ def small_or_asked(parser: argparse.ArgumentParser, **small: Any) -> argparse.Na
 
 
 class Server:
-    """`arena serve` with more options, on a free port and a folder of its own; `with` starts and stops it.
+    """`arena serve` with more options, at any pace, on a free port and a folder of its own; `with` starts and stops it.
 
     It may have so many `files` open, where that is given.
     `start` after `stop` or `kill` goes on with the same folder, on the same port.
@@ -82,6 +82,7 @@ class Server:
             sys.executable,
             *self.program,
             "serve",
+            *(() if "--pace" in self._options else ("--pace", "0")),
             *(() if "--web-port" in self._options else ("--no-web",)),
             "--port",
             str(self.port),
