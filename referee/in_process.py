@@ -4,6 +4,7 @@ estimates moves for it, in its own process.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from protocol.errors import UsageFault
@@ -13,8 +14,11 @@ from referee.record import Header
 
 class InProcess(Protocol):
     """Bots that play without processes of their own: what an entry point makes of their specs, the game, and a
-    `say(bot, line)` that is told what an author has to know.
+    `say(bot, line)` that is told what an author has to know; and whether to be `strict`.
     """
+
+    failing: Mapping[str, str]
+    """The bots that can't play, and why, where that is not strict: they do not come to their matches."""
 
     def play(self, header: Header, seed: bytes) -> Closed:
         """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment."""

@@ -214,7 +214,7 @@ def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
     fates = [seat.reason for result in results for seat in result.seats if seat.bot == "vanishingonce"]
     assert fates == ["disconnected", "win", "win"]
     assert len(noted) == 1
-    assert noted[0].startswith("vanishingonce said no hello within 4 s and was ended; its last words, in ")
+    assert noted[0].startswith("vanishingonce stayed away for 4 s and was ended; its last words, in ")
 
 
 # A server that is killed, or told to stop

@@ -35,6 +35,10 @@ def run_tournament(
     form: Annotated[str, typer.Option("--format", help="round-robin, gauntlet or swiss.")] = "round-robin",
     rounds: Annotated[int, typer.Option(help="How often everyone meets; of a swiss: the rounds.")] = 1,
     paired: Annotated[bool, typer.Option("--paired", help="Every start twice, with the seats swapped.")] = False,
+    strict: Annotated[
+        bool | None, typer.Option("--strict/--no-strict", help="Stop when a bot fails for good [of two bots only].")
+    ] = None,
+    hello_within: Annotated[float, typer.Option(metavar="SECONDS", help="In which a bot has to connect.")] = 180.0,
     clock: Seconds = "10+0.1",
     seed: Seed = None,
     jobs: Jobs = None,

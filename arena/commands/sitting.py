@@ -93,7 +93,9 @@ def sitting(options: Options, entry: Entered, value: str | None) -> Iterator[Sit
             surroundings=around,
             logs=plan.logs(options.data).absolute(),
             value=value,
+            hello_within=options.hello_within,
             in_process=options.in_process,
+            strict=entry.strict,
             sources=None if options.dask is None else digest_of_all(),
         )
         yield Sitting(terms, crew, store)

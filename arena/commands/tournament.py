@@ -25,10 +25,13 @@ def run(options: Options) -> None:
     """Play a tournament, or what is missing of it, and print its table. Raises `Fault`."""
     entry = read_options(options)
     value = names_of(entry.rules)[0] if entry.rules.seats == 2 else None
+    for bot, why in entry.failing.items():
+        print(f"arena: {bot} {why}; it forfeits its matches", file=sys.stderr)
     with sitting(options, entry, value) as seated:
         results = _play(seated)
         measured_by, luck = luck_by_match(seated.store, seated.plan, results)
-    report = Report(seated.plan, results, luck, measured_by)
+        failures = seated.store.tournament_failures(seated.plan.id)
+    report = Report(seated.plan, results, luck, measured_by, failures)
     if options.to_json is not None:
         report.write(options.to_json, entry.arguments)
     report.show(options.data)

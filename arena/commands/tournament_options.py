@@ -19,6 +19,7 @@ from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.guests import check
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, Sandbox, Surroundings, check_bubblewrap, free_users
+from arena.tournament.terms import HELLO_WITHIN
 from machine.arguments import read_value
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
@@ -33,6 +34,7 @@ LEAST_MEMORY_MIB = 64
 MOST_JOBS = 1024
 MOST_ON_A_MACHINE = 64
 """Threads of a cluster's workers there, for which a bot in a sandbox has processes enough."""
+LEAST_HELLO, MOST_HELLO = 1.0, 3600.0
 MOST_ROUNDS = 100_000
 MOST_MATCHES = 1_000_000
 """A schedule is held in memory."""
@@ -59,6 +61,8 @@ class Options(Struct, frozen=True, kw_only=True):
     memory: int = 2048
     dask: str | None = None
     in_process: bool = False
+    strict: bool | None = None
+    hello_within: float = HELLO_WITHIN
 
 
 class Entered(Struct, frozen=True, kw_only=True):
@@ -69,6 +73,9 @@ class Entered(Struct, frozen=True, kw_only=True):
     rules: Game[Any, Any]
     rounds: int
     clock: Clock
+    strict: bool = True
+    failing: Mapping[str, str] = {}
+    """Bots that can't play, and why: they forfeit their matches."""
 
     @property
     def key(self) -> str:
@@ -106,6 +113,8 @@ def entered(options: Options) -> Entered:
         raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
     if options.in_process and options.sandbox != NONE:
         raise UsageFault("--sandbox is for processes: with --in-process bots have none of their own")
+    if not LEAST_HELLO <= options.hello_within <= MOST_HELLO:
+        raise UsageFault(f"--hello-within is {options.hello_within:g}: it is {LEAST_HELLO:g} to {MOST_HELLO:g} seconds")
     game_config, bot_settings = _settings(options.game, options.sets)
     bots = tuple(contestants(options.bots, bot_settings, in_process=options.in_process))
     rules = load(options.game, game_config)
@@ -122,8 +131,17 @@ def entered(options: Options) -> Entered:
     }
     clock = config.clock(options.clock)
     _check_writable(options.to_json)
-    check(bots, rules)
-    return Entered(arguments=arguments, contestants=bots, rules=rules, rounds=options.rounds, clock=clock)
+    strict = len(bots) == 2 if options.strict is None else options.strict
+    failing = check(bots, rules, strict=strict)
+    return Entered(
+        arguments=arguments,
+        contestants=bots,
+        rules=rules,
+        rounds=options.rounds,
+        clock=clock,
+        strict=strict,
+        failing=failing,
+    )
 
 
 def jobs(options: Options) -> int:

@@ -31,12 +31,18 @@ WIDEST_CROSS_TABLE = 8
 
 class Report:
     """A tournament's results and the tables made of them; `luck` is what chance gave seat 0 of two, by match, as
-    measured by `value`.
+    measured by `value`; `failures` says by match and seat why programs failed.
     """
 
     def __init__(
-        self, plan: Plan, results: Sequence[Result], luck: Mapping[str, float] | None = None, value: str | None = None
+        self,
+        plan: Plan,
+        results: Sequence[Result],
+        luck: Mapping[str, float] | None = None,
+        value: str | None = None,
+        failures: Mapping[str, Mapping[int, str]] | None = None,
     ) -> None:
+        self._failures = failures_of(plan, results, failures or {})
         self._plan = plan
         self._results = results
         self._luck = luck or {}
@@ -56,6 +62,7 @@ class Report:
             "table": self._rows,
             "head_to_head": self._cross,
             "duels": self._duels,
+            "failures": {bot: why for bot, why in self._failures.items() if why},
             "value": self._value,
             "luck": self._luck,
             "matches": self._results,
@@ -81,7 +88,7 @@ class Report:
             console.print(f"\nless luck, by {self._value}{so_many}")
             console.print(less_luck_table(self._rows, worth=worth))
         self._show_duels(console)
-        print_unbeaten(console, plan, results, data)
+        print_unbeaten(console, plan, results, data, self._failures)
 
     def _show_duels(self, console: Console) -> None:
         names = [row.bot for row in self._rows]
@@ -104,12 +111,33 @@ class Report:
         return self._duels.get(bot, {})
 
 
-def print_unbeaten(console: Console, plan: Plan, results: Sequence[Result], data: Path) -> None:
-    """Print which bots lost matches without being beaten, and where in the data folder their words are."""
+def failures_of(
+    plan: Plan, results: Sequence[Result], failures: Mapping[str, Mapping[int, str]]
+) -> dict[str, Counter[str]]:
+    """Why each bot's program failed, and in how many matches; `failures` are by match and seat."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in plan.names}
+    for result in results:
+        for seat, why in failures.get(result.match, {}).items():
+            counts[result.seats[seat].bot][why] += 1
+    return counts
+
+
+def print_unbeaten(
+    console: Console,
+    plan: Plan,
+    results: Sequence[Result],
+    data: Path,
+    failures: Mapping[str, Counter[str]] | None = None,
+) -> None:
+    """Print which bots lost matches without being beaten, why, and where in the data folder their words are."""
     for bot, lost in unbeaten(plan.names, results).items():
-        if lost:
-            why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
-            many = counted(lost.total(), "match", "matches")
-            console.print(f"\n{bot}: {many} lost without being beaten ({why}); its words:")
-            for log in plan.words(data, bot):
-                console.print(f"  {log}", markup=False, soft_wrap=True)
+        failed = (failures or {}).get(bot)
+        if not lost and not failed:
+            continue
+        why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
+        many = counted(lost.total(), "match", "matches")
+        console.print(f"\n{bot}: {many} lost without being beaten{f' ({why})' if why else ''}; its words:")
+        for text, times in (failed or Counter()).most_common():
+            console.print(f"  {text} ({counted(times, 'match', 'matches')})", markup=False, soft_wrap=True)
+        for log in plan.words(data, bot):
+            console.print(f"  {log}", markup=False, soft_wrap=True)

@@ -16,8 +16,11 @@ from arena.processes.orders import FAILED, LISTENING, STARTED, TERMINATE, Order
 from arena.processes.own import hidden_in
 from machine.children import ending
 from protocol.errors import ArenaFault
+from protocol.shown import printable
 
 LAST_LINES = 8
+MOST_TOLD = 200
+"""Characters of why a process ended, in a line."""
 TERMINATE_WITHIN = 1.0
 KILL_WITHIN = 2.0
 _KEEPER = (sys.executable, "-P", "-m", "arena.processes.keeper")
@@ -27,6 +30,10 @@ class BotCrashed(ArenaFault):
     """A bot's process ended when it should have played."""
 
 
+class NoProgram(BotCrashed):
+    """A bot's program is not there, or can't be run."""
+
+
 class Crash(NamedTuple):
     """A bot's process that ended by itself: how, with which return code, and what its log says of it."""
 
@@ -34,6 +41,12 @@ class Crash(NamedTuple):
     how: str
     code: int
     last_words: str
+    last_line: str = ""
+
+    @property
+    def why(self) -> str:
+        """How it ended and its last line, in one line."""
+        return printable(f"{self.how}: {self.last_line}")[:MOST_TOLD] if self.last_line else self.how
 
     def __str__(self) -> str:
         return f"{self.bot} {self.how}; {self.last_words}"
@@ -78,7 +91,7 @@ class BotProcess:
         self._crashes = 0
 
     async def start(self) -> None:
-        """Run the program, unless told to stop. Raises `BotCrashed` if there is none, `ArenaFault` for its log."""
+        """Run the program, unless told to stop. Raises `NoProgram` if there is none, `ArenaFault` for its log."""
         if self._stopping:
             return
         try:
@@ -121,7 +134,7 @@ class BotProcess:
             await self._process.wait()
             self._hang_up()
             why = os.strerror(int(answer.partition(FAILED)[2]))
-            raise BotCrashed(f"{self.name} can't be started: {why}: {shlex.join(self._order.command)}")
+            raise NoProgram(f"{self.name} can't be started: {why}: {shlex.join(self._order.command)}")
         self._waiting = asyncio.create_task(self._wait(self._process))
 
     async def _wait(self, process: asyncio.subprocess.Process) -> None:
@@ -129,25 +142,34 @@ class BotProcess:
         self._hang_up()
         if not self._stopping:
             self._crashes += 1
-            how, self._ended_for = self._ended_for or ending(code), None
-            self._crashed(self, Crash(self.name, how, code, self._last_words()))
+            ended_for, self._ended_for = self._ended_for, None
+            lines = self._last_lines()
+            last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+            why = last if ended_for is None and code != 0 else ""
+            self._crashed(self, Crash(self.name, ended_for or ending(code), code, self._last_words(lines), why))
 
-    def _last_words(self) -> str:
-        """The end of what this run wrote to its standard output and error, and where the rest is."""
+    def _last_lines(self) -> list[str]:
+        """The end of what this run wrote to its standard output and error."""
         lines: list[str] = []
         with contextlib.suppress(OSError), self.log.open("rb") as file:  # the log may be gone
             size = file.seek(0, os.SEEK_END)
             file.seek(max(self._begins, size - 4000))
             lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
+        return lines
+
+    def _last_words(self, lines: list[str]) -> str:
+        """These lines, and where the rest is."""
         if hidden := hidden_in("\n".join(lines)):
-            lines.append(hidden)
+            lines = [*lines, hidden]
         return "\n  ".join([f"its last words, in {self.log}:", *(lines or ["(nothing)"])])
 
-    def end(self, why: str) -> None:
-        """End a run that leads nowhere, as a crash; `why` follows the bot's name."""
-        if self._process is not None and self._process.returncode is None:
-            self._ended_for = why
-            self._let_go()
+    def end(self, why: str) -> bool:
+        """End a run that leads nowhere, as a crash; `why` follows the bot's name. Whether there was one to end."""
+        if self._process is None or self._process.returncode is not None or self._ended_for is not None:
+            return False
+        self._ended_for = why
+        self._let_go()
+        return True
 
     async def stop(self, leave_within: float) -> None:
         """End the process: it has some seconds to leave by itself, then is told to, then killed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -18,9 +18,11 @@ from protocol.launch import PLAYERS, BotSpec
 from referee.in_process import InProcess
 
 
-def check(contestants: Sequence[Contestant], game: Game[Any, Any]) -> None:
-    """Make those bots that can be made here. Raises `UsageFault` for one that can't, or does not play the game."""
-    _players([one.spec for one in contestants if one.spec is not None], game)
+def check(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
+    """Make those bots that can be made here. Raises `UsageFault` for one that can't, or does not play the game; where
+    that is not `strict`, those are returned whose files are at fault, and why.
+    """
+    return {**_players([one.spec for one in contestants if one.spec is not None], game, strict=strict).failing}
 
 
 class Guests:
@@ -38,13 +40,15 @@ class Guests:
             if one.spec is not None
         ]
         self._words: list[tuple[str, bytes]] = []
-        self._players = _players(specs, plan.rules, self._say)
+        self._players = _players(specs, plan.rules, self._say, strict=terms.strict)
 
     def play(self, match: Pairing) -> MatchReport:
         """The match, played. Raises `Fault` when a bot can't go on."""
         closed = self._players.play(*self._terms.plan.header_of(match, utc(), lambda bot: ""))
         words, self._words = tuple(self._words), []
-        return MatchReport(closed, words=words)
+        failing = self._players.failing
+        failures = {seat: failing[bot] for seat, bot in enumerate(match.seats) if bot in failing}
+        return MatchReport(closed, failures=failures, words=words)
 
     def _say(self, bot: str, line: str) -> None:
         words = f"{line}\n".encode(errors="replace")
@@ -55,11 +59,15 @@ class Guests:
 
 
 def _players(
-    specs: Sequence[BotSpec], game: Game[Any, Any], say: Callable[[str, str], None] = lambda bot, line: None
+    specs: Sequence[BotSpec],
+    game: Game[Any, Any],
+    say: Callable[[str, str], None] = lambda bot, line: None,
+    *,
+    strict: bool,
 ) -> InProcess:
     """Raises `UsageFault`."""
     offers = entry_points(group=PLAYERS)
     if not offers:
         raise UsageFault(f"nobody offers to play bots in process: no package has an entry point in {PLAYERS}")
-    players: InProcess = next(iter(offers)).load()(specs, game, say)
+    players: InProcess = next(iter(offers)).load()(specs, game, say, strict=strict)
     return players

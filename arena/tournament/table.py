@@ -19,7 +19,7 @@ from arena.network.gate import Access
 from arena.network.places import Bounds
 from arena.processes.environment import passed
 from arena.processes.orders import Order
-from arena.processes.process import BotCrashed, BotProcess, Crash
+from arena.processes.process import BotCrashed, BotProcess, Crash, NoProgram
 from arena.ratings.pairing import Pairing
 from arena.server.arena import Arena
 from arena.server.journal import Journal
@@ -35,14 +35,18 @@ from machine.times import utc
 from protocol import launch
 from protocol.close_codes import GOING_AWAY
 from protocol.errors import ArenaFault, Fault
-from protocol.reasons import DISCONNECTED, NO_SHOW
+from protocol.reasons import DISCONNECTED, NO_SHOW, VOID
 from referee.closing import Closed
+from referee.effects import Absent, Voided
 
 HOST = "127.0.0.1"
 LEAVE_WITHIN = 2.0
 """Seconds that a bot has to leave by itself when there is nothing more to play."""
 MOST_CRASHES = 3
-"""After so many in a row, without a match finished in between, a bot is not started again."""
+"""After so many in a row, without a match in between that it came to (where that is strict: that it finished), a bot is
+not started again; nor after so many times that it was away although its process ran."""
+AWAY_WITHIN = 30.0
+"""Seconds in which a bot that has said hello comes back."""
 
 log = logging.getLogger("arena.tournament")
 
@@ -85,10 +89,24 @@ class Table:
             terms.plan.clock,
             settle=self._settle,
             actions=assigned,
-            freed=self._news.set,
+            freed=self._freed,
             access=_access(len(self._tokens)),
             note=self._note,
         )
+        self._out: dict[str, str] = {}
+        """The bots that can't go on, and why: they forfeit their matches."""
+        self._failing: dict[str, str] = {}
+        """Why the bots of the match under way failed, those that did."""
+        self._told_why: set[tuple[str, str]] = set()
+        self._started: dict[str, float] = {}
+        """When the bots were started that have not said hello since."""
+        self._first_seen = 0.0
+        """When a bot came in last that had never been here."""
+        self._seen: set[str] = set()
+        self._away: Counter[str] = Counter()
+        """How often each bot was ended because it was away."""
+        self._under_way = ""
+        """The match that was begun last."""
         self.played = 0
         """Matches."""
 
@@ -106,19 +124,42 @@ class Table:
         try:
             await self._gather(match.seats)
             self._over = asyncio.get_running_loop().create_future()
-            self._arena.begin(*self._terms.plan.header_of(match, utc(), self._arena.lobby.version))
+            self._begin(match)
             closed = await self._over
         except Fault as fault:
             self._failure = self._failure or fault
             return Halted(fault, self._words())
         self._over = None
         self.played += 1
+        missed = (DISCONNECTED, NO_SHOW) if self._terms.strict else (NO_SHOW,)
         for seat in closed.result.seats:
-            if seat.reason not in (DISCONNECTED, NO_SHOW):
+            if seat.reason not in missed:
                 self._bots[seat.bot].played()
         notes, self._notes = tuple(self._notes), []
         incidents, self._incidents = tuple(self._incidents), []
-        return MatchReport(closed, notes=notes, incidents=incidents, words=self._words())
+        return MatchReport(closed, None, self._failures(closed), notes, incidents, self._words())
+
+    def _begin(self, match: Pairing) -> None:
+        """Begin a match; the seats of bots that are out are lost."""
+        lobby, out = self._arena.lobby, [seat for seat, name in enumerate(match.seats) if name in self._out]
+        header, seed = self._terms.plan.header_of(
+            match, utc(), lambda name: lobby.version(name) if lobby.here(name) else ""
+        )
+        self._under_way = header.match
+        self._arena.begin(header, seed)
+        for event in [Voided()] if len(out) == len(match.seats) else map(Absent, out):
+            if runner := lobby.runner(header.match):
+                runner.receive(event)
+
+    def _failures(self, closed: Closed) -> dict[int, str]:
+        """By seat, why the programs of bots failed in a match that is over."""
+        failed = self._failing | self._out
+        self._failing = {}
+        return {
+            number: failed[seat.bot]
+            for number, seat in enumerate(closed.result.seats)
+            if seat.bot in failed and (seat.reason in (DISCONNECTED, NO_SHOW, VOID))
+        }
 
     async def close(self) -> list[BaseException]:
         """End the arena and every bot, and the match that is played, whatever goes wrong with one of them: what did."""
@@ -138,15 +179,32 @@ class Table:
             for number, contestant in enumerate(self._terms.plan.contestants):
                 self._check()  # closed in the meantime, it would end no bot that is started now
                 await self._start(number, contestant)
-        while any(self._arena.lobby.free_slots(name) < 1 for name in names):
+        since = asyncio.get_running_loop().time()
+        while missing := [name for name in names if name not in self._out and self._arena.lobby.free_slots(name) < 1]:
             self._check()
             self._news.clear()
             try:
-                async with asyncio.timeout(self._terms.hello_within):
+                async with asyncio.timeout_at(min(self._deadline(name, since) for name in missing)):
                     await self._news.wait()
             except TimeoutError:
-                self._end_absent()
+                self._end_absent(missing, since)
         self._check()
+
+    def _deadline(self, name: str, since: float) -> float:
+        """When a bot that is not here is given up, which is missed since some time."""
+        started = self._started.get(name)
+        if started is None:
+            return since + min(AWAY_WITHIN, self._terms.hello_within)
+        return max(started, self._first_seen) + self._terms.hello_within
+
+    def _freed(self) -> None:
+        """A bot came in, or dropped out of a match that goes on."""
+        for name in [name for name in self._started if self._arena.lobby.here(name)]:
+            del self._started[name]
+            if name not in self._seen:
+                self._seen.add(name)
+                self._first_seen = asyncio.get_running_loop().time()
+        self._news.set()
 
     def _check(self) -> None:
         if self._failure is not None:
@@ -159,7 +217,17 @@ class Table:
             name, order, self._folder / f"{name}.log", self._crashed, partial(self._arena.take, address=name)
         )
         self._bots[name] = bot
-        await bot.start()
+        await self._run(bot)
+
+    async def _run(self, bot: BotProcess) -> None:
+        """Start a bot. Raises `ArenaFault`; a program that is not there puts its bot out, unless that is strict."""
+        self._started[bot.name] = asyncio.get_running_loop().time()
+        try:
+            await bot.start()
+        except NoProgram as fault:
+            if self._terms.strict:
+                raise
+            self._put_out(bot.name, str(fault).removeprefix(f"{bot.name} "), str(fault))
 
     def _order(self, contestant: Contestant, number: int) -> Order:
         """How a bot is run: reference bots, which are the arena's own, outside the sandbox."""
@@ -182,11 +250,17 @@ class Table:
             return around.sandbox.order(contestant, number, environment, token)
         return Order(command=contestant.command, environment=environment, token=token)
 
-    def _end_absent(self) -> None:
-        """Nothing goes on: end the bots that are not here, although their processes run."""
-        for name, bot in self._bots.items():
-            if not self._arena.lobby.here(name):
-                bot.end(f"said no hello within {self._terms.hello_within:g} s and was ended")
+    def _end_absent(self, missing: Sequence[str], since: float) -> None:
+        """End the bots that nothing goes on for want of, although their processes run."""
+        now = asyncio.get_running_loop().time()
+        for name in missing:
+            if now < self._deadline(name, since):
+                continue
+            away = name not in self._started
+            within = self._terms.hello_within
+            why = f"stayed away for {min(AWAY_WITHIN, within):g} s" if away else f"said no hello within {within:g} s"
+            self._away[name] += self._bots[name].end(f"{why} and was ended")
+            self._started[name] = now  # it is another run that is missing next
 
     async def _settle(self, ended: Ended) -> None:
         """Tell everyone the end, without ratings, which may have to wait for other matches; and hand it on."""
@@ -205,14 +279,30 @@ class Table:
 
     def _crashed(self, bot: BotProcess, crash: Crash) -> None:
         """A process ended: its match is lost at once, and it is started again, but not for ever."""
-        if bot.crashes >= MOST_CRASHES or not self._arena.lobby.known(bot.name):
-            self._fail(BotCrashed(self._told(crash)))
+        told = self._told(crash)
+        self._failing[bot.name] = crash.why
+        if max(bot.crashes, self._away[bot.name]) >= MOST_CRASHES or not self._arena.lobby.known(bot.name):
+            if self._terms.strict:
+                self._fail(BotCrashed(told))
+            else:
+                self._put_out(bot.name, crash.why, told)
             return
-        self._notes.append(self._told(crash))
+        if self._terms.strict or (bot.name, crash.why) not in self._told_why:
+            self._told_why.add((bot.name, crash.why))
+            self._notes.append(told)
         self._arena.lobby.forfeit(bot.name)
         task = asyncio.create_task(self._restart(bot))
         self._restarts.add(task)
         task.add_done_callback(self._restarts.discard)
+
+    def _put_out(self, name: str, why: str, told: str) -> None:
+        """Have a bot forfeit its matches from now on, that under way included."""
+        self._out[name] = why
+        self._notes.append(f"{told}\n{name} forfeits its matches here from now on")
+        runner = self._arena.lobby.runner(self._under_way)
+        if runner is not None and name in runner.bots:
+            runner.receive(Absent(runner.bots.index(name)))
+        self._news.set()
 
     def _told(self, crash: Crash) -> str:
         """In words, with the log as the head has it."""
@@ -233,7 +323,7 @@ class Table:
 
     async def _restart(self, bot: BotProcess) -> None:
         try:
-            await bot.start()
+            await self._run(bot)
         except ArenaFault as fault:
             self._fail(fault)
 

@@ -35,8 +35,9 @@ class Terms(Struct, frozen=True, kw_only=True):
 
     `key` tells one sitting of the head from another: bots are kept running for it. `logs` is where what they write
     goes. `value` names what luck is measured by, None where it is not. `in_process`: bots have no processes of their
-    own. `sources` are given where workers may be on other machines, `machine.sources.digest_of_all` of the head: they
-    refuse to play by other ones, and hand in what bots wrote, as the head's folder of logs is not theirs.
+    own. When `strict`, a bot that can't go on ends the sitting; else it forfeits its matches. `sources` are given where
+    workers may be on other machines, `machine.sources.digest_of_all` of the head: they refuse to play by other ones,
+    and hand in what bots wrote, as the head's folder of logs is not theirs.
     """
 
     key: str
@@ -46,6 +47,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     value: str | None = None
     hello_within: float = HELLO_WITHIN
     in_process: bool = False
+    strict: bool = True
     sources: str | None = None
 
 

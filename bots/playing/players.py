@@ -5,7 +5,9 @@ It is the entry point of the group `bot_arena.players`, by which an arena plays 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,33 +33,65 @@ class Players(InProcess):
     """Bots that play one match after the other; they are warmed up for `game` before the first.
 
     `say` is told, with the bot's name, what an author has to know. Raises `UsageFault` where there is no such bot, it
-    cannot be made with its settings, or does not play the game.
+    cannot be made with its settings, or does not play the game; of a file that is there only if that is `strict`: else
+    the bot is among the `failing`, and does not come to its matches.
     """
 
-    def __init__(self, specs: Sequence[BotSpec], game: Game[Any, Any], say: Callable[[str, str], None]) -> None:
-        self._bots = [bot_of(spec) for spec in specs]
+    def __init__(
+        self, specs: Sequence[BotSpec], game: Game[Any, Any], say: Callable[[str, str], None], *, strict: bool = True
+    ) -> None:
+        self.failing: dict[str, str] = {}
+        self._strict = strict
         self._game = game
         self._rules = game
-        self._warm = False
+        self._cold: dict[str, Bot] = {}
+        """Those that have to warm up."""
         self._guests: dict[str, Guest] = {}
-        _check_defaults(specs, self._bots)
-        for spec, bot in zip(specs, self._bots, strict=True):
-            bot.check_game(game)
-            self._guests[spec.name] = Guest(bot, spec.name, spec.seed, game, partial(say, spec.name))
+        for spec in specs:
+            with self._excused(spec, "can't be imported"):
+                self._cold[spec.name] = bot_of(spec)
+        _check_defaults(specs, list(self._cold.values()))
+        for spec in specs:
+            if (bot := self._cold.get(spec.name)) is not None:
+                with self._excused(spec, "can't play"):
+                    bot.check_game(game)
+                    self._guests[spec.name] = Guest(bot, spec.name, spec.seed, game, partial(say, spec.name))
+        self._specs = {spec.name: spec for spec in specs}
 
     def play(self, header: Header, seed: bytes) -> Closed:
         """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment.
 
         In the main thread a bot that does not return is stopped when its time is up; elsewhere nobody can.
         """
-        if not self._warm:
-            for bot in self._bots:
+        cold, self._cold = self._cold, {}
+        for name, bot in cold.items():
+            if name in self.failing:
+                continue
+            with self._excused(self._specs[name], "can't play"):
                 warmed_up(bot, self._game)
-            self._warm = True
         self._rules = rules_of(header.game, header.config)  # held, so that the next match may find them
-        guests = [self._guests[seat.bot] for seat in header.seats]
-        seats = [RecordedSeat(bot=guest.name, version=guest.version) for guest in guests]
+        guests = [None if seat.bot in self.failing else self._guests[seat.bot] for seat in header.seats]
+        seats = [
+            RecordedSeat(bot=seat.bot, version="" if guest is None else guest.version)
+            for seat, guest in zip(header.seats, guests, strict=True)
+        ]
         return referee(replace(header, seats=seats), seed, guests)
+
+    @contextmanager
+    def _excused(self, spec: BotSpec, what: str) -> Iterator[None]:
+        """Let a bot of a file fail, where that is not strict."""
+        try:
+            yield
+        except UsageFault as fault:
+            if self._strict or not _is_there(spec):
+                raise
+            self.failing[spec.name] = f"{what}: {fault}"
+
+
+def _is_there(spec: BotSpec) -> bool:
+    """Whether a bot is of a file that can be read: what is wrong with it then is its author's business."""
+    file = spec.bot if spec.bot.endswith(".py") else spec.bot.rpartition(":")[0]
+    return file.endswith(".py") and os.access(file, os.R_OK)
 
 
 def bot_of(spec: BotSpec) -> Bot:

@@ -16,6 +16,7 @@ from machine.times import utc
 from protocol.messages import FromClient, FromServer, Move, Player, Ready
 from referee.closing import Closed
 from referee.effects import (
+    Absent,
     Deadline,
     Effect,
     Expired,
@@ -26,6 +27,7 @@ from referee.effects import (
     Release,
     Resigned,
     Tell,
+    Voided,
     Write,
 )
 from referee.match import Match
@@ -37,8 +39,9 @@ ENDED_WITHIN = 10.0
 """Seconds for what a bot does when the match is over."""
 
 
-def referee(header: Header, seed: bytes, guests: Sequence[Guest], *, timed: bool = True) -> Closed:
-    """Play the match of a header between guests in seat order; `seed` is that of its commitment.
+def referee(header: Header, seed: bytes, guests: Sequence[Guest | None], *, timed: bool = True) -> Closed:
+    """Play the match of a header between guests in seat order, None for one that does not come; `seed` is that of its
+    commitment.
 
     Unless it is `timed` nobody's thinking takes time.
     """
@@ -46,9 +49,9 @@ def referee(header: Header, seed: bytes, guests: Sequence[Guest], *, timed: bool
 
 
 class _Table:
-    def __init__(self, header: Header, seed: bytes, guests: Sequence[Guest], timed: bool) -> None:
+    def __init__(self, header: Header, seed: bytes, guests: Sequence[Guest | None], timed: bool) -> None:
         self._match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
-        self._guests = dict(enumerate(guests))
+        self._guests = {seat: guest for seat, guest in enumerate(guests) if guest is not None}
         """Those who are still to be told the end."""
         self._timed = timed
         self._now = 0.0
@@ -63,6 +66,9 @@ class _Table:
     def play(self) -> Closed:
         with self._alarm.wound() if self._timed else nullcontext():
             self._carry_out(self._match.open(self._now))
+            absent = [seat for seat in range(self._match.game.seats) if seat not in self._guests]
+            for missing in map(Absent, absent) if self._guests else [Voided()]:
+                self._carry_out(self._match.receive(missing, self._now))
             while not self._over:
                 event = self._next()
                 self._carry_out(self._match.receive(event, self._now))
@@ -93,11 +99,13 @@ class _Table:
             elif isinstance(effect, Tell):
                 self._tell(effect.seat, effect.message)
             elif isinstance(effect, Release):
-                del self._guests[effect.seat]
+                self._guests.pop(effect.seat, None)
             elif isinstance(effect, Finish):
                 self._over = True
 
     def _tell(self, seat: int, message: FromServer) -> None:
+        if seat not in self._guests:
+            return
         left = ENDED_WITHIN if self._deadline is None else self._deadline - self._now
         for seconds, said in self._guests[seat].hear(message, self._alarm, left + GRACE if self._timed else None):
             self._messages += 1
