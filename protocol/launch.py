@@ -72,6 +72,8 @@ def settings_in(text: str, name: str, bot: str) -> dict[str, str]:
         key, equals, value = setting.partition("=")
         if not (key and equals and value):
             raise UsageFault(f"{name}: {setting!r} is no setting: write KEY=VALUE, as in {name}={bot}:KEY=VALUE")
+        if key in settings:
+            raise UsageFault(f"{name}: {key} is set twice, to {settings[key]} and to {value}")
         settings[key] = value
     return settings
 

@@ -88,16 +88,16 @@ WRONG_USAGE = [
         'x: "cat \'open" is no command line: no closing quotation',
     ),
     (
-        ("tournament", "random", "alphabeta:depth=3", "--game", "nim"),
-        "'alphabeta:depth=3' needs a name of its own: alph",
+        ("tournament", "random", "alphabeta:depth=3,depth=4", "--game", "nim"),
+        "alphabeta: depth is set twice, to 3 and to 4; alphabeta has ",
     ),
     (
         ("tournament", "random:seed=4", "greedy", "--game", "nim"),
-        "random: random has no setting 'seed', nor any other: it plays as it is",
+        "random has no setting 'seed', nor any other: it plays as it is",
     ),
     (
         ("tournament", "random", "deep=alphabeta:depth=x", "--game", "nim"),
-        "deep: alphabeta: depth is 'x': an integer from 1 to 64",
+        "deep: depth is 'x': an integer from 1 to 64",
     ),
     (
         ("tournament", "random", "x=alphabeta:depth", "--game", "nim"),

@@ -86,7 +86,8 @@ def sitting(options: Options, entry: Entered, value: str | None) -> Iterator[Sit
         held(options.data, options.db) as where,
         closing(Store.open(where)) as store,
     ):
-        plan = entry.plan(*store.open_tournament(entry.key, options.seed))
+        tournament, seed = store.open_tournament(entry.key, options.seed, entry.chance)
+        plan = entry.plan(tournament, seed, *store.drawn_from(tournament))
         terms = Terms(
             key=secrets.token_hex(8),
             plan=plan,

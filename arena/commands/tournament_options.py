@@ -80,10 +80,16 @@ class Entered(Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """The arguments in canonical JSON."""
-        return json.dumps(self.arguments, sort_keys=True, separators=(",", ":"))
+        return _canonical(self.arguments)
 
-    def plan(self, tournament: str, seed: str) -> Plan:
-        """The plan under a tournament's id and seed."""
+    @property
+    def chance(self) -> str:
+        """What chance follows from beside the seed, in canonical JSON: who plays what, however they are started."""
+        played = {name: self.arguments[name] for name in ("game", "config", "format", "paired")}
+        return _canonical({**played, "names": [contestant.name for contestant in self.contestants]})
+
+    def plan(self, tournament: str, seed: str, stem: str | None = None, prefix: str | None = None) -> Plan:
+        """The plan under a tournament's id and seed, with what its chance follows from."""
         return Plan(
             id=tournament,
             seed=seed,
@@ -93,6 +99,8 @@ class Entered(Struct, frozen=True, kw_only=True):
             rounds=self.rounds,
             paired=self.arguments["paired"],
             clock=self.clock,
+            stem=stem,
+            prefix=prefix,
         )
 
 
@@ -188,6 +196,10 @@ def _check_size(options: Options, entered: int, seats: int) -> None:
     matches = count(options.form, entered, options.rounds, seats=seats, paired=options.paired)
     if matches > MOST_MATCHES:
         raise UsageFault(f"that makes {matches:,} matches: at most {MOST_MATCHES:,}, so fewer bots or --rounds")
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _settings(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:

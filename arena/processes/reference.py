@@ -52,7 +52,10 @@ def check_settings(commands: Mapping[str, Sequence[str]]) -> None:
     said = [(name, asking.communicate()[1].strip(), asking.returncode) for name, asking in asked]
     for name, words, code in said:
         if code:
-            raise UsageFault(f"{name}: {words.removeprefix('arena-bot: ') or f'exit code {code}'}")
+            why = words.removeprefix("arena-bot: ").removeprefix(f"{name}: ") or f"exit code {code}"
+            for bot in commands[name]:  # it may call itself by its own name
+                why = why.removeprefix(f"{bot}: ")
+            raise UsageFault(why if why.startswith(f"{name} ") else f"{name}: {why}")
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -247,10 +247,11 @@ class Store:
         with self._reading() as connection:
             return connection.execute(query.where(matches.c.id == match)).scalar_one_or_none()
 
-    def open_tournament(self, arguments: str, seed: str | None) -> tuple[str, str]:
+    def open_tournament(self, arguments: str, seed: str | None, chance: str | None = None) -> tuple[str, str]:
         """The id and seed of the tournament with these arguments (canonical JSON without the seed).
 
         With a seed: that one, finished or not. Without: the newest unfinished one, or a new one under a fresh seed.
+        What is drawn in a new one follows from `chance` (canonical JSON too) and the seed, else from its id.
         """
         with self._writing() as connection:
             if seed is None:
@@ -264,8 +265,19 @@ class Store:
                 seed = secrets.token_hex(16)
             name = tournament_id(arguments, seed)
             row = {"id": name, "arguments": arguments, "seed": seed, "started": utc()}
+            if chance is not None:
+                stem = tournament_id(chance, seed)
+                taken = connection.execute(select(tournaments.c.id).where(tournaments.c.prefix == stem)).first()
+                row |= {"stem": stem, "prefix": stem if taken is None else name}
             connection.execute(insert(tournaments).values(row).on_conflict_do_nothing())
         return name, seed
+
+    def drawn_from(self, tournament: str) -> tuple[str, str]:
+        """What chance in a tournament follows from beside its seed; and what the ids of its matches begin with."""
+        query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
+        with self._reading() as connection:
+            row = connection.execute(query).one()
+        return row.stem or tournament, row.prefix or tournament
 
     def finished_before(self, arguments: str) -> str | None:
         """The seed of the newest finished tournament with these arguments (canonical JSON without the seed)."""

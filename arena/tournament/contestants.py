@@ -48,9 +48,6 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
     if bot in known:
         spec = reference_spec(word, defaults)
         asked = reference_command(spec)
-        if given is None and text:
-            check_settings({name: asked})  # a name would not help a setting that is none
-            raise UsageFault(f"{word!r} needs a name of its own: {name}-2={word}")
         return Contestant(name, asked, reference=True, spec=spec)
     try:
         command = shlex.split(what)

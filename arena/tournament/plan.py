@@ -1,7 +1,7 @@
 """What a tournament plays: a schedule that follows from its seed.
 
-Everything random is derived from the seed and the tournament's id, so the same arguments give the same matches, and a
-tournament that was stopped goes on with what is missing.
+Everything random is derived from the seed and from what is played by which names, so the same arguments give the same
+matches, and a tournament that was stopped goes on with what is missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from referee.result import Result, points
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What is to be played. `id` and `seed` determine every match, seat, die and nonce."""
+    """What is to be played. `seed`, `stem` and `prefix` determine every match, seat, die and nonce; the latter two are
+    the `id` unless they are given, and the ids of matches begin with the `prefix`.
+    """
 
     id: str
     seed: str
@@ -36,10 +38,12 @@ class Plan(Struct, frozen=True, kw_only=True):
     rounds: int
     paired: bool
     clock: Clock
+    stem: str | None = None
+    prefix: str | None = None
 
     def derive(self, what: str) -> bytes:
-        """32 bytes that follow from the seed, the tournament and their purpose."""
-        return hashlib.sha256(f"{self.seed}/{self.id}/{what}".encode()).digest()
+        """32 bytes that follow from the seed, the stem and their purpose."""
+        return hashlib.sha256(f"{self.seed}/{self.stem or self.id}/{what}".encode()).digest()
 
     @property
     def names(self) -> list[str]:
@@ -95,7 +99,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         """The header of a pairing that starts now, with the bots' versions; and the seed of its dice."""
         seed = self.derive(f"dice/{match.place}")
         header = header_of(
-            match=f"{self.id}-{match.place:05d}",
+            match=f"{self.prefix or self.id}-{match.place:05d}",
             game=self.game_of(match),
             seats=[RecordedSeat(bot=bot, version=version(bot)) for bot in match.seats],
             seed=seed,

@@ -36,6 +36,13 @@ def test_settings_are_a_bots_own_and_defaults_are_for_those_that_know_them() -> 
     assert plain.command[7:] == ("greedy", "--default", "nodes=200")
 
 
+def test_settings_need_no_name_where_no_other_bot_has_it() -> None:
+    deep, _ = contestants(["alphabeta:depth=6", "x=alphabeta:depth=2"], {})
+    assert (deep.name, deep.command[-2:]) == ("alphabeta", ("--set", "depth=6"))
+    with pytest.raises(UsageFault, match="two bots are called 'alphabeta': give one another name"):
+        contestants(["alphabeta:depth=6", "alphabeta:depth=2"], {})
+
+
 def test_a_tournament_sets_whatever_the_reference_bots_let_one_set() -> None:
     bots = [point.load() for point in entry_points(group=REFERENCE_BOTS)]
     assert set(BOT_SETTINGS) == {key for bot in bots for key in bot.settings}

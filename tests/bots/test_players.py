@@ -90,12 +90,13 @@ def in_process(records: list[Record], specs: dict[str, tuple[str, dict[str, str]
     """The same matches, played by what an arena finds in the group of players."""
     (entry,) = entry_points(group=PLAYERS)
     first = records[0].header
+    stem, _, _ = first.match.rpartition("-")
     made = [
         BotSpec(
             name=name,
             bot=bot,
             settings=settings,
-            seed=hashlib.sha256(f"{SEED}/{first.tournament}/bot/{name}".encode()).hexdigest(),
+            seed=hashlib.sha256(f"{SEED}/{stem}/bot/{name}".encode()).hexdigest(),
         )
         for name, (bot, settings) in specs.items()
     ]

@@ -1,0 +1,84 @@
+"""Bots that fail for good in a tournament of more than two: they forfeit, the others play, and all is told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from commands import call, faulty, run
+from tournaments import tournament
+
+NIM = ["--game", "nim", "--seed", "5", "--jobs", "1"]
+
+
+def fates(content: dict[str, Any], bot: str) -> set[tuple[int, str]]:
+    """The ranks and reasons of a bot's seats."""
+    return {
+        (seat["rank"], seat["reason"]) for match in content["matches"] for seat in match["seats"] if seat["bot"] == bot
+    }
+
+
+def test_bots_that_fail_forfeit_and_the_rest_play_on_and_table_and_file_say_why(tmp_path: Path) -> None:
+    words = ["random", "perfect", faulty("crashing"), faulty("stillborn"), faulty("silent"), *NIM]
+    file = tmp_path / "out.json"
+    done = run(
+        "arena", "tournament", *words, "--hello-within", "3", "--data", str(tmp_path / "data"), "--json", str(file)
+    )
+    assert done.returncode == 0, done.stderr
+    content = tournament(tmp_path / "data", *words)
+    assert len(content["matches"]) == 10
+    assert fates(content, "crashing") <= {(2, "disconnected"), (1, "win")}
+    assert fates(content, "stillborn") == fates(content, "silent") == {(2, "no_show"), (1, "void")}
+    assert fates(content, "random") <= {(1, "win"), (2, "win")}
+    assert set(content["failures"]) == {"crashing", "stillborn", "silent"}
+    assert content["failures"]["stillborn"] == {"ended with exit code 1: RuntimeError: no brain found": 4}
+    assert content["failures"]["silent"] == {"said no hello within 3 s and was ended": 4}
+    log = tmp_path / "data" / "tournaments" / content["tournament"] / "stillborn.log"
+    assert done.stdout.split("\n\n")[-2].splitlines() == [
+        "stillborn: 3 matches lost without being beaten (no_show 3); its words:",
+        "  ended with exit code 1: RuntimeError: no brain found (4 matches)",
+        f"  {log}",
+    ]
+    assert "crashing: 2 matches lost without being beaten (disconnected 2); its words:\n" in done.stdout
+    assert re.search(r"^  ended with exit code 1: RuntimeError: no idea at ply \d \(\d match", done.stdout, re.M)
+    assert done.stderr.count("stillborn forfeits its matches here from now on") == 1
+    assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
+
+
+def test_a_strict_tournament_stops_with_the_first_bot_that_fails(tmp_path: Path) -> None:
+    done = run(
+        "arena", "tournament", "random", "perfect", faulty("stillborn"), *NIM, "--strict", "--data", str(tmp_path)
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "\narena: stillborn ended with exit code 1; its last words, in " in f"\n{done.stderr}"
+
+
+def test_of_two_bots_the_other_one_wins_by_forfeit_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    content = tournament(tmp_path / "data", "random", faulty("stillborn"), *NIM, "--no-strict", "--rounds", "3")
+    assert fates(content, "random") == {(1, "win")}
+
+
+def test_a_program_that_is_not_there_forfeits_too(tmp_path: Path) -> None:
+    script = tmp_path / "mine"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    content = tournament(tmp_path / "data", "random", "perfect", f"mine={script}", *NIM)
+    assert fates(content, "mine") == {(2, "no_show")}
+    assert list(content["failures"]["mine"]) == [f"can't be started: No such file or directory: {script}"]
+
+
+def test_in_process_a_file_that_can_not_be_imported_forfeits_and_one_that_is_not_there_is_refused(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.py").write_text("import bots\nnonsense\n")
+    words = ["random", "perfect", f"mine={tmp_path / 'mine.py'}", *NIM, "--in-process"]
+    content = tournament(tmp_path / "data", *words)
+    assert fates(content, "mine") == {(2, "no_show")}
+    (why,) = content["failures"]["mine"]
+    assert why.startswith(
+        f"can't be imported: {tmp_path}/mine.py: its code failed before it called run(bot), in line 2"
+    )
+    assert call("arena", "tournament", *words, "--strict", "--data", str(tmp_path / "strict")).code == 2
+    gone = ["random", "perfect", f"mine={tmp_path / 'gone.py'}", *NIM, "--in-process", "--data", str(tmp_path / "gone")]
+    assert call("arena", "tournament", *gone).code == 2
