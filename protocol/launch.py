@@ -67,7 +67,7 @@ def name_in(word: str) -> str:
 
 def settings_in(text: str, name: str, bot: str) -> dict[str, str]:
     """The settings in `KEY=VALUE,…` with which `bot` plays as `name`. Raises `UsageFault`."""
-    settings = {}
+    settings: dict[str, str] = {}
     for setting in _apart(text) if text else ():
         key, equals, value = setting.partition("=")
         if not (key and equals and value):
