@@ -1,0 +1,36 @@
+"""docs/course.md: its commands are commands that there are, with options that they have."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+import pytest
+import typer
+
+from arena.cli import app
+from processes import REPOSITORY
+
+TEXT = (REPOSITORY / "docs" / "course.md").read_text()
+BLOCKS = "".join(
+    block for form, block in re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE) if not form
+)
+TABLE = re.findall(r"`(arena [^`]+)`", "".join(line for line in TEXT.splitlines(keepends=True) if line.startswith("|")))
+LINES = [*BLOCKS.replace("\\\n", " ").splitlines(), *TABLE]
+FOUND = [re.match(r"(?:runuser .* -- )?(?:venv/bin/)?arena (.*)", line) for line in LINES]
+COMMANDS = [shlex.split(re.sub(r"\$\(.*?\)|[>#].*", "", found[1])) for found in FOUND if found]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_command_of_the_course_is_understood(words: list[str]) -> None:
+    command: Any = typer.main.get_command(app)
+    context = None
+    while hasattr(command, "commands"):
+        context = command.make_context(command.name, [], parent=context, resilient_parsing=True)
+        command, words = command.commands[words[0]], words[1:]
+    command.make_context(command.name, words, parent=context)
+
+
+def test_the_course_has_its_commands() -> None:
+    assert len(COMMANDS) > 25
