@@ -10,6 +10,8 @@ import pytest
 
 from arena.ratings.meeting import Seeker, ladder_groups
 from arena.server.eligibility import DAY, Eligibility
+from arena.server.meetings import Meetings
+from arena.server.ratings import KnownRatings
 from arena.store.archive import Archive
 from arena.store.finishing import Finished
 from arena.store.store import Store
@@ -142,6 +144,17 @@ def test_a_match_of_three_has_no_two_whose_matches_are_spent_if_others_are_there
     assert met(*three, seats=3, playing=[dan]) == []
     assert met(*three, seats=3, now=2.0, playing=[dan]) == [{"ann", "bob", "cid"}]
     assert met(*three, dan, seats=3) in ([{"ann", "bob", "dan"}], [{"ann", "cid", "dan"}])
+
+
+async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive: Archive) -> None:
+    await stored(archive, result("m1"), result("m2", ("bob", "ann")), result("m3", ("ann", "cid"), pool=None))
+    meetings = Meetings()
+    known = KnownRatings(archive, Eligibility(archive), meetings)
+    for bot in ("Ann", "bob", "ANN"):
+        await known.look_up(bot)
+    meetings.begin(POOL, ["ann", "bob"])
+    assert (meetings.of("ann", POOL), meetings.of("ann", "nim/unrated")) == ({"bob": 3}, {"cid": 1})
+    assert meetings.of("bob", POOL) == {"ann": 3}
 
 
 # Over sockets
