@@ -36,7 +36,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     """What a side made of its matches; `units` are starts, and matches that share theirs with no other.
 
     `score` is None without a match; `adjusted`, less luck, with fewer than two units or where luck isn't known of every
-    match: it may leave 0 to 1. `worth` is how many single games, luck left in, would be as certain as `adjusted`; None
+    match. `worth` is how many single games, luck left in, would be as certain as `adjusted`; None
     with fewer than `LEAST_UNITS` units, and where all came out alike.
     """
 
@@ -85,7 +85,8 @@ def _score(strata: Strata) -> Estimate:
 
 
 def _adjusted(strata: Strata) -> Estimate:
-    """The mean of adjusted points with Student's interval, of two units or more.
+    """The mean of adjusted points with Student's interval, of two units or more; a mean beyond 0 or 1 is taken
+    as that, which only brings it nearer to the true one.
 
     Where all are equal, some that are not may have been missed: less than 1 - 0.05^(1/n) of all, with 95 % confidence;
     each is taken to be a point off. Source: J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all
@@ -98,12 +99,16 @@ def _adjusted(strata: Strata) -> Estimate:
     if error < _EQUAL:
         error = (1 - 0.05 ** (1 / count)) / reach
     return Estimate(
-        mean=mean,
-        low=mean - reach * error,
-        high=mean + reach * error,
+        mean=_bounded(mean),
+        low=_bounded(_bounded(mean) - reach * error),
+        high=_bounded(_bounded(mean) + reach * error),
         error=error,
         superiority=student.cdf((mean - 0.5) / error, freedom),
     )
+
+
+def _bounded(share: float) -> float:
+    return min(1.0, max(0.0, share))
 
 
 def _mean(strata: Strata, column: str) -> float:

@@ -8,6 +8,9 @@ from typing import Protocol
 from measuring.elo import Comparison
 from measuring.saving import Factor
 
+MOST = 1200
+"""A difference of Elo that is told where even the near end of an interval has none."""
+
 
 class _Interval(Protocol):
     @property
@@ -39,17 +42,24 @@ def elo(found: Comparison) -> str:
 
 
 def elo_of(found: Comparison) -> str:
-    """`+108`; `+inf` where no difference is enough."""
-    return _elo(found.elo.elo, above=found.score > 0.5)
+    """`+108`; `> +58`, by the near end of the interval, where no difference is enough."""
+    if found.elo.elo is not None:
+        return _elo(found.elo.elo)
+    return f"> {_elo(found.elo.low or MOST)}" if found.score > 0.5 else f"< {_elo(found.elo.high or -MOST)}"
 
 
 def elo_interval(found: Comparison) -> str:
-    """`+58 to +158`; what has no end is `inf`."""
-    return f"{_elo(found.elo.low, above=found.low > 0.5)} to {_elo(found.elo.high, above=found.high > 0.5)}"
+    """`+58 to +158`; `+58 or more` where it has no end, `any` where it has none either way."""
+    low, high = found.elo.low, found.elo.high
+    if low is not None and high is not None:
+        return f"{_elo(low)} to {_elo(high)}"
+    if found.low <= 0 and found.high >= 1:
+        return "any"
+    return f"{_elo(low or MOST)} or more" if found.high >= 1 else f"{_elo(high or -MOST)} or less"
 
 
-def _elo(difference: float | None, *, above: bool) -> str:
-    return f"{difference:+z.0f}" if difference is not None else "+inf" if above else "-inf"
+def _elo(difference: float) -> str:
+    return f"{difference:+z.0f}"
 
 
 def better(found: Comparison) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct, structs
 
+from arena.ratings.ranking import Scored, ranks
 from arena.ratings.standings import TableRow, table
 from measuring.elo import Comparison, compared
 from measuring.scores import Estimate, Measured, measured
 from measuring.units import SideScore, side_score
 from protocol.reasons import VOID
-from referee.result import Result
+from referee.result import Result, points
 
 
 class Met(NamedTuple):
@@ -24,7 +26,7 @@ class Met(NamedTuple):
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """A share of points or matches with its 95 % interval, which less luck may leave 0 to 1."""
+    """A share of points or matches with its 95 % interval."""
 
     score: float
     low: float
@@ -63,17 +65,38 @@ class HeadToHead(Struct, frozen=True, kw_only=True):
 
 
 def rows(names: Sequence[str], met: Sequence[Met]) -> list[Row]:
-    """The bots by their share of points, best first. Void matches do not count."""
+    """The bots by their share of points, best first; those that these do not tell apart share a rank. Void matches do
+    not count.
+    """
     lines = []
-    for row in table(names, [one.result for one in met]):
+    listed = table(names, [one.result for one in met])
+    rank = ranks([row.bot for row in listed], _scored(met))
+    for row in listed:
         found = measured(_played(row.bot, met))
-        line = {**structs.asdict(row), "adjusted": None, "worth": found.worth}
+        line = {**structs.asdict(row), "rank": rank[row.bot], "adjusted": None, "worth": found.worth}
         if found.score is not None:
             line |= {"low": found.score.low, "high": found.score.high, **_places(row.bot, met, found.score)}
         if found.adjusted is not None:
             line["adjusted"] = _share(found.adjusted)
         lines.append(Row(**line))
     return lines
+
+
+def standing(listed: Sequence[TableRow], matches: Sequence[Scored]) -> list[TableRow]:
+    """The lines of a table with the ranks and the intervals over starts that the matches give them."""
+    rank = ranks([row.bot for row in listed], matches)
+    played: defaultdict[str, list[SideScore]] = defaultdict(list)
+    for match in matches:
+        for seat, bot in enumerate(match.seats):
+            against = tuple(sorted(match.seats[:seat] + match.seats[seat + 1 :]))
+            played[bot].append(SideScore(match.points[seat], None, match.start, against, seat))
+    return [_over_starts(row, rank[row.bot], measured(played[row.bot]).score) for row in listed]
+
+
+def _over_starts(row: TableRow, rank: int, score: Estimate | None) -> TableRow:
+    if score is None:
+        return structs.replace(row, rank=rank)
+    return structs.replace(row, rank=rank, low=score.low, high=score.high)
 
 
 def duels(names: Sequence[str], met: Iterable[Met]) -> dict[str, dict[str, HeadToHead]]:
@@ -123,6 +146,12 @@ def _firsts(bot: str, met: Iterable[Met]) -> Iterator[SideScore]:
 def _played(bot: str, met: Iterable[Met]) -> Iterator[SideScore]:
     for result, luck, start in _counted(bot, met):
         yield side_score(result, bot, luck, start)
+
+
+def _scored(met: Iterable[Met]) -> Iterator[Scored]:
+    for result, _, start in met:
+        if result.reason != VOID:
+            yield Scored(tuple(seat.bot for seat in result.seats), points(result), start)
 
 
 def _counted(bot: str, met: Iterable[Met]) -> Iterator[Met]:

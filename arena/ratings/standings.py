@@ -15,7 +15,9 @@ from referee.result import Result, points
 
 
 class TableRow(Struct, frozen=True, kw_only=True):
-    """One bot's line. `score` is the share of points won, `low` and `high` its 95 % Wilson interval."""
+    """One bot's line. `score` is the share of points won, `low` and `high` its 95 % interval: Wilson's, until it is
+    known which matches shared a start.
+    """
 
     rank: int
     bot: str

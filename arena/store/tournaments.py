@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from typing import Any
 
@@ -10,6 +11,8 @@ import msgspec
 from sqlalchemy import Connection, text
 
 from arena.ratings import pairing
+from arena.ratings.fared import standing
+from arena.ratings.ranking import Scored
 from arena.ratings.standings import Score, rows_of
 from arena.store.browsing import DRAWN, LOST, VOIDED, WON, Page, TournamentRow, TournamentTable
 from arena.store.cursors import paged, place_of
@@ -19,6 +22,7 @@ from protocol.games import load
 from protocol.launch import name_in
 from protocol.names import folded
 from protocol.reasons import FORFEITS
+from referee.result import points_of
 
 _LIST = """
 SELECT tournaments.*,
@@ -31,6 +35,11 @@ _ONE = text(_LIST.format(where="WHERE id = :id"))
 _FARED = text("""
 SELECT bots.name, outcome, reason, sum(matches) AS matches FROM tallies JOIN bots ON bots.id = tallies.bot
 WHERE tournament = :id GROUP BY bot, outcome, reason
+""")
+_SAT = text("""
+SELECT matches.number, matches.place, bots.name, seats.rank FROM matches
+JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
+WHERE matches.tournament = :id AND seats.outcome <> 'void' ORDER BY matches.number, seats.seat
 """)
 _MET = text("""
 SELECT one.name AS bot, other.name AS opponent, sum(wins) AS wins, sum(draws) AS draws, sum(losses) AS losses
@@ -84,7 +93,18 @@ def tournament(connection: Connection, name: str) -> TournamentTable | None:
         )
         for bot, count in counts.items()
     }
-    return TournamentTable(**fields, table=rows_of(scores), head_to_head=cross)
+    table = standing(rows_of(scores), _scored(connection, name, paired=bool(fields["arguments"].get("paired"))))
+    return TournamentTable(**fields, table=table, head_to_head=cross)
+
+
+def _scored(connection: Connection, name: str, *, paired: bool) -> list[Scored]:
+    """The matches that count: paired ones share a start with those at the next places."""
+    found = []
+    for _, group in itertools.groupby(connection.execute(_SAT, {"id": name}), lambda row: row.number):
+        sat = list(group)
+        start = sat[0].place // len(sat) if paired else None
+        found.append(Scored(tuple(row.name for row in sat), points_of([row.rank for row in sat]), start))
+    return found
 
 
 @functools.lru_cache(maxsize=1000)

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from arena.ratings.standings import head_to_head, table
+from arena.ratings.fared import Met, rows
+from arena.ratings.standings import TableRow, head_to_head
 from arena.store.boards import MOST_POINTS
 from arena.store.browsing import OUTCOMES, SORTS, Page, Search
 from arena.store.cursors import cursor
@@ -278,7 +279,10 @@ def test_a_tournament_is_told_as_its_report_tells_it(store: Store, reader: Reade
     assert told is not None
     names = ["ann", "Bob", "cid", "dan"]
     assert (told.seed, told.arguments, told.played, told.planned) == (seed, arguments, 7, 24)
-    assert told.table == table(names, results)
+    met = [Met(one, None, (one.place or 0) // 2) for one in results]
+    told_of = TableRow.__struct_fields__
+    reported = [[getattr(row, name) for name in told_of] for row in rows(names, met)]
+    assert [[getattr(row, name) for name in told_of] for row in told.table] == reported
     assert told.head_to_head == head_to_head(names, results)
     store.finish_tournament(name)
     (row,) = reader.tournaments().rows

@@ -90,9 +90,12 @@ def test_strata_that_spread_unequally_have_satterthwaites_degrees_of_freedom() -
     assert found.high - found.mean == pytest.approx(student.reach(freedom) * found.error)
 
 
-def test_adjusted_scores_may_leave_0_to_1() -> None:
-    found = adjusted_of(measured(pairs([(1, 1)] * 4, [(-0.1, -0.2), (-0.2, -0.1), (-0.3, 0), (0, 0.1)])))
-    assert found.mean > 1
+def test_adjusted_scores_keep_within_0_to_1_and_have_an_interval_there() -> None:
+    lucky = [(-0.1, -0.2), (-0.2, -0.1), (-0.3, -0.1), (-0.1, -0.1)]
+    above = adjusted_of(measured(pairs([(1, 1)] * 4, lucky)))
+    assert 0.8 < above.low < above.mean == above.high == 1
+    below = adjusted_of(measured(pairs([(0, 0)] * 4, [(-one, -two) for one, two in lucky])))
+    assert (below.mean, below.low, below.high) == pytest.approx((0, 0, 1 - above.low))
 
 
 def test_without_the_luck_of_every_match_there_is_no_adjusted_score() -> None:
@@ -117,7 +120,7 @@ def test_equal_units_leave_room_for_some_that_are_not(starts: int) -> None:
     found = adjusted_of(measured(pairs([(1, 0)] * starts, [(0.5, -0.5)] * starts)))
     assert (found.mean, found.superiority) == (0.5, 0.5)
     missed = 1 - 0.05 ** (1 / starts)
-    assert (found.low, found.high) == pytest.approx((0.5 - missed, 0.5 + missed))
+    assert (found.low, found.high) == pytest.approx((max(0, 0.5 - missed), min(1, 0.5 + missed)))
     better = adjusted_of(measured(pairs([(1, 0)] * starts, [(0.4, -0.6)] * starts)))
     reach = student.reach(starts - 1)
     assert better.superiority == pytest.approx(student.cdf(0.1 / (missed / reach), starts - 1))

@@ -35,12 +35,13 @@ def test_an_interval_that_begins_below_nothing_is_told_in_words(
     assert telling.share(found(mean, low, high)) == said
 
 
-def test_elo_has_no_end_where_a_score_leaves_0_to_1() -> None:
-    assert telling.elo(found(0.9, 0.7, 1.01)) == "Elo +382 (+147 to +inf)"
-    assert telling.elo(found(0.0, -0.1, 0.2)) == "Elo -inf (-inf to -241)"
-    assert telling.elo(found(1.0, 0.9, 1.0)) == "Elo +inf (+382 to +inf)"
-    assert telling.elo(found(1.03, 1.01, 1.05)) == "Elo +inf (+inf to +inf)"
-    assert telling.elo(found(-0.03, -0.05, -0.01)) == "Elo -inf (-inf to -inf)"
+def test_elo_that_has_no_end_is_told_by_the_end_that_it_has() -> None:
+    assert telling.elo(found(0.9, 0.7, 1.0)) == "Elo +382 (+147 or more)"
+    assert telling.elo(found(0.0, 0.0, 0.2)) == "Elo < -241 (-241 or less)"
+    assert telling.elo(found(1.0, 0.9, 1.0)) == "Elo > +382 (+382 or more)"
+    assert telling.elo(found(1.0, 1.0, 1.0)) == "Elo > +1200 (+1200 or more)"
+    assert telling.elo(found(0.0, 0.0, 0.0)) == "Elo < -1200 (-1200 or less)"
+    assert telling.elo(found(0.5, 0.0, 1.0)) == "Elo +0 (any)"
 
 
 def test_a_difference_that_is_next_to_nothing_is_not_less_than_nothing() -> None:

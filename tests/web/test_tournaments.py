@@ -65,7 +65,17 @@ def test_a_tournament_under_way_shows_its_progress_and_its_table(visitor: Visito
     assert '<progress aria-labelledby="played" value="2" max="3">' in page
     assert "tournament.js" in page
     rows = re.findall(r'<td class="number">(\d)</td><th scope="row"><a href="/bots/(\w+)".*?>(\d\.\d{3})<', page)
-    assert rows == [("1", "ann", "0.750"), ("2", "cid", "0.500"), ("3", "bob", "0.000")]
+    assert rows == [("1", "ann", "0.750"), ("1", "cid", "0.500"), ("1", "bob", "0.000")]
+
+
+def test_a_bot_that_the_matches_tell_from_another_ranks_behind_it(visitor: Visitor) -> None:
+    name = began(visitor.store)
+    lost = (result(f"m{place}", ("ann", "bob"), tournament=name, place=place) for place in range(12))
+    finish(visitor.store, *lost)
+    rows = re.findall(
+        r'<td class="number">(\d)</td><th scope="row"><a href="/bots/(\w+)"', visitor.get(f"/tournaments/{name}").text
+    )
+    assert rows == [("1", "ann"), ("2", "bob"), ("2", "cid")]
 
 
 def test_a_pair_in_the_cross_table_leads_to_its_matches(visitor: Visitor, tournament: str) -> None:
