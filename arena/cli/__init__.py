@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.operating import GROUPS, run_status
+from arena.cli.operating import GROUPS, run_status, run_watch
 from arena.cli.playing import run_test, run_tournament
 from arena.cli.taking_out import run_export, run_matches
 from arena.cli.words import Csv, Data, Database, Json, database_of, group
@@ -144,6 +144,7 @@ def leaderboard(
 
 
 app.command("status")(run_status)
+app.command("watch")(run_watch)
 app.command("matches")(run_matches)
 app.command("export")(run_export)
 

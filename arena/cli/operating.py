@@ -31,6 +31,19 @@ def run_status(
     status(data_folder(data), watch=watch, to_json=to_json)
 
 
+def run_watch(
+    match: Annotated[str | None, typer.Argument(metavar="[MATCH]", help="Its id [the newest].")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with the next match.")] = False,
+    url: Annotated[str | None, typer.Option(help="An arena elsewhere [that of the data folder].")] = None,
+    data: Data = None,
+) -> None:
+    """Show a match live, until it is over."""
+    from arena.commands.config import data_folder
+    from arena.commands.watch import watch
+
+    watch(data_folder(data), url, match, follow=follow)
+
+
 @bot_app.command("add")
 def bot_add(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,

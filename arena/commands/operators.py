@@ -13,9 +13,9 @@ ADDRESS = "the operator"
 """What whoever comes in there counts as."""
 
 
-async def let_operate(arena: Arena, data: Path, token: str, database: Path) -> None:
-    """Take the operator's connections, and say in the data folder where. Raises `ArenaFault`."""
+async def let_operate(arena: Arena, data: Path, token: str, database: Path, public: str) -> None:
+    """Take the operator's connections; say in the data folder where, and where others come in. Raises `ArenaFault`."""
     (listening,) = bound(HOST, 0)
     url = f"ws://{HOST}:{port_of([listening])}"
     await arena.take(listening, ADDRESS, operators=True)
-    credentials.write(data, token, url, database)
+    credentials.write(data, token, url, database, public)

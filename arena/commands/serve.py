@@ -20,7 +20,7 @@ from arena.commands.page import page_url, shown, web_scheme, web_sockets
 from arena.commands.tables import counted
 from arena.house.words import HouseBot
 from arena.network.addresses import is_loopback, networks
-from arena.network.binding import bound, port_of
+from arena.network.binding import bound, port_of, url_of
 from arena.network.encryption import CertificateFault, Encryption
 from arena.network.gate import Access
 from arena.network.origins import OwnPage, origins
@@ -108,11 +108,12 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             load(game)
         restoring = arena.restore()
         await arena.listen_on(ports.arena)
-        await let_operate(arena, data, token, file_of(database(settings.db, data)))
         port = port_of(ports.arena)
-        log.info("listening on %s://%s:%d (data in %s)", "wss" if encryption else "ws", settings.host, port, data)
-        if encryption is None and not settings.trusted_proxy and not _is_here(settings.host):
-            log.warning("tokens travel in clear text: see --tls-cert, or --trusted-proxy for a proxy that encrypts")
+        scheme = "wss" if encryption else "ws"
+        where = file_of(database(settings.db, data))
+        await let_operate(arena, data, token, where, url_of(scheme, settings.host, port))
+        log.info("listening on %s://%s:%d (data in %s)", scheme, settings.host, port, data)
+        _warn_of_clear_text(settings)
         if house is not None:
             await let_in(house, arena)
         if ports.page:
@@ -122,14 +123,24 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             log.info(
                 "matches begin within seconds; open %s in a browser; Ctrl-C ends it", page_url(settings, ports.page)
             )
-        going_on = asyncio.create_task(_go_on(arena, restoring))
-        stopping = asyncio.create_task(stop.wait())
-        await asyncio.wait((going_on, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if stop.is_set():
-            going_on.cancel()
-        else:
-            await going_on
-        await stopping
+        await _until(stop, arena, restoring)
+
+
+def _warn_of_clear_text(settings: ServerSettings) -> None:
+    if settings.tls_cert is None and not settings.trusted_proxy and not _is_here(settings.host):
+        log.warning("tokens travel in clear text: see --tls-cert, or --trusted-proxy for a proxy that encrypts")
+
+
+async def _until(stop: asyncio.Event, arena: Arena, restoring: asyncio.Task[int]) -> None:
+    """Go on with the matches of the journal, and wait for the end. Raises what keeps them from going on."""
+    going_on = asyncio.create_task(_go_on(arena, restoring))
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait((going_on, stopping), return_when=asyncio.FIRST_COMPLETED)
+    if stop.is_set():
+        going_on.cancel()
+    else:
+        await going_on
+    await stopping
 
 
 async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:

@@ -26,8 +26,6 @@ WIDE = 100
 """Columns from which on addresses are shown."""
 EVERY = 1.0
 """Seconds between two drawings."""
-AROUND = 14 + MOST_FAILURES
-"""Lines of a drawing beside the rows of bots and matches."""
 
 
 def status(data: Path, *, watch: bool, to_json: bool) -> None:
@@ -37,7 +35,10 @@ def status(data: Path, *, watch: bool, to_json: bool) -> None:
     if to_json:
         print_document(asked(data, WhatGoesOn(most=ALL), Present))
     elif watch:
-        asyncio.run(_watch(data))
+        try:
+            asyncio.run(_watch(data))
+        finally:
+            print()
     else:
         print("\n".join(told(asked(data, WhatGoesOn(most=MOST), Present), MOST, columns())))
 
@@ -46,13 +47,19 @@ async def _watch(data: Path) -> None:
     async with connected_to(data) as operator:
         while True:
             width, height = os.get_terminal_size(sys.stdout.fileno())
-            most = max(1, (height - AROUND) // 2)
-            lines = told(await operator.ask(WhatGoesOn(most=MOST), Present), most, width or 80)
-            if height and len(lines) >= height:
-                lines = [*lines[: height - 2], "…"]
+            lines = fitting(await operator.ask(WhatGoesOn(most=MOST), Present), width or 80, height or 24)
             sys.stdout.write("\x1b[H\x1b[2J" + "\n".join([*lines, "Ctrl-C ends this"]))
             sys.stdout.flush()
             await asyncio.sleep(EVERY)
+
+
+def fitting(present: Present, width: int, height: int) -> list[str]:
+    """The lines of what goes on, with as many rows as a terminal has room for above a line of its own."""
+    for most in range(MOST, 0, -1):
+        lines = told(present, most, width)
+        if len(lines) < height:
+            return lines
+    return [*lines[: height - 2], "…"]
 
 
 def told(present: Present, most: int, width: int) -> list[str]:

@@ -15,7 +15,7 @@ from arena.replay.plies import tell
 from protocol.errors import UsageFault
 from protocol.shown import printable
 from referee.course import Course
-from referee.record import Ply, Record, Strike
+from referee.record import Header, Ply, Record, Strike
 from referee.redo import replay
 
 NEXT = "\r\n nC"
@@ -53,9 +53,9 @@ def step(record: Record, end: Sequence[str], luck: ByMove, pause: float | None =
     with _keys() as pressed:
         while at < len(frames):
             last = at == len(frames) - 1
-            width, height = _size()
+            width, height = size()
             lines = _lines(record, course, frames, at, width, luck) + (["", *end] if last else [])
-            _draw([*lines, "", KEYS], width, height)
+            draw([*lines, "", KEYS], width, height)
             if last and pause is not None:
                 break
             key = pressed(pause)
@@ -84,6 +84,12 @@ def _lines(record: Record, course: Course, frames: list[Frame], at: int, width: 
     header = record.header
     title = f"{header.match}: {header.game}, {at} of {len(frames) - 1}"
     move = "before the first move" if line is None else tell(line, course.game, header, luck).sentence()
+    board = "" if state is None else course.game.board(state)
+    return [*board.split("\n"), "", title, *wrap(move, width), *clocks(header, clock, width)]
+
+
+def clocks(header: Header, clock: Sequence[int], width: int) -> list[str]:
+    """The seconds that every seat has left, of milliseconds, in lines of this width."""
     words = "s left:"
     left = [words]
     for seat, (player, ms) in enumerate(zip(header.seats, clock, strict=True)):
@@ -91,17 +97,16 @@ def _lines(record: Record, course: Course, frames: list[Frame], at: int, width: 
         if len(left[-1]) + len(one) > width:
             left.append(" " * len(words))
         left[-1] += one
-    board = "" if state is None else course.game.board(state)
-    return [*board.split("\n"), "", title, *wrap(move, width), *left]
+    return left
 
 
-def _size() -> tuple[int, int]:
+def size() -> tuple[int, int]:
     """Columns and lines of the terminal; of one that does not know, what most have."""
-    size = os.get_terminal_size(sys.stdout.fileno())
-    return size.columns or 80, size.lines or 24
+    found = os.get_terminal_size(sys.stdout.fileno())
+    return found.columns or 80, found.lines or 24
 
 
-def _draw(lines: list[str], width: int, height: int) -> None:
+def draw(lines: list[str], width: int, height: int) -> None:
     """Overwrite what was drawn before. What is too long for the terminal scrolls, so that its end is seen."""
     cut = [printable(line)[:width] for line in lines]
     if len(cut) > height:

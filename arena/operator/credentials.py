@@ -17,11 +17,15 @@ NAME = "operator.json"
 
 
 class Credentials(Struct, frozen=True, kw_only=True):
-    """The operator's token, the URL of the server's own socket for it, and the database that the server has open."""
+    """The operator's token, the URL of the server's own socket for it, and the database that the server has open.
+
+    `public` is the URL at which it takes clients.
+    """
 
     token: str
     url: str
     database: str
+    public: str = ""
 
     def is_of(self, database: Path) -> bool:
         """Whether the server's database is this one."""
@@ -51,9 +55,9 @@ def token_of(folder: Path) -> str:
     return new_token() if found is None else found.token
 
 
-def write(folder: Path, token: str, url: str, database: Path) -> None:
+def write(folder: Path, token: str, url: str, database: Path, public: str = "") -> None:
     """Keep them, for the owner's eyes only. Raises `ArenaFault`."""
-    credentials = Credentials(token=token, url=url, database=str(database.absolute()))
+    credentials = Credentials(token=token, url=url, database=str(database.absolute()), public=public)
     file = folder / NAME
     try:
         with in_place_of(file) as part:

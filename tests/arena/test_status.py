@@ -11,7 +11,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
-from arena.commands.status import told
+from arena.commands.status import fitting, told
 from arena.operations.present import Here, Present, UnderWay, Waited, WhatGoesOn
 from arena.operations.table import operations
 from arena.server.events import Failure
@@ -69,6 +69,14 @@ def test_three_hundred_bots_and_two_hundred_matches_stay_readable_in_eighty_colu
     assert len(lines) < 120
     assert [line for line in lines if line.startswith("…")] == ["… and 280 more", "… and 180 more"]
     assert r"play is held: \x1b[2J" in lines
+
+
+@pytest.mark.parametrize("height", [8, 24, 60])
+def test_a_drawing_has_as_many_rows_as_the_terminal_has_room_for(height: int) -> None:
+    bots = [here(f"bot-{number}", ask(61.0), ask(2.0, rated=False, opponents=["bob"])) for number in range(20)]
+    crowd = present(connected=300, bots=bots, under_way=200, matches=[match(number) for number in range(20)])
+    lines = fitting(crowd, 80, height)
+    assert height * 3 // 4 < len(lines) < height
 
 
 async def test_a_server_tells_its_bots_seeks_matches_and_failures(serve: Any) -> None:

@@ -1,0 +1,147 @@
+"""`arena watch`: a match that is under way, live: in one place on a terminal, as lines elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from arena.commands import stepping
+from arena.commands.tables import counted
+from arena.network.spectator import Spectator, spectating
+from arena.operator import credentials
+from arena.operator.client import NoServer
+from arena.replay.plies import tell
+from arena.store.lock import is_held
+from protocol import games
+from protocol.errors import UsageFault
+from protocol.games.base import Game
+from protocol.messages import End, Error, Event, List, Listing, Start, Turn, Unwatch, Watch
+from protocol.reasons import PLAYED_OUT
+from protocol.shown import printable
+from referee.record import Header, Ply, RecordedSeat
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks whether a match has begun."""
+
+
+def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> None:
+    """Show a match, or the newest one, until it is over; with `follow` go on with the next. Raises `Fault`."""
+    where = url or _url_of(data)
+    try:
+        asyncio.run(_watch(where, match, follow))
+    finally:
+        if sys.stdout.isatty():  # what comes next begins below the board
+            print()
+
+
+def _url_of(data: Path) -> str:
+    """Where the server of a data folder takes clients."""
+    found = credentials.read(data)
+    if found is None or not found.public or not is_held(data):
+        raise NoServer(f"no server runs on {data}: --url names one elsewhere, like wss://arena.example.org:8765")
+    return found.public
+
+
+async def _watch(url: str, match: str | None, follow: bool) -> None:
+    seen = ""
+    async with spectating(url) as spectator:
+        while True:
+            seen = match or await _newest(spectator, seen)
+            await _show(spectator, seen)
+            if not follow:
+                return
+            match = None
+
+
+async def _newest(spectator: Spectator, seen: str) -> str:
+    """The newest match under way that is not the one `seen`, once there is one."""
+    said = False
+    while True:
+        await spectator.ask(List())
+        while not isinstance(listing := await spectator.hear(), Listing):
+            pass
+        found = next((one.match for one in listing.matches if one.match != seen), None)
+        if found is not None:
+            return found
+        if not said:
+            here = counted(len(listing.bots) + listing.more_bots, "bot", "bots")
+            print(f"waiting for a match to begin; {here} on line", file=sys.stderr, flush=True)
+            said = True
+        await asyncio.sleep(LOOK_EVERY)
+
+
+async def _show(spectator: Spectator, match: str) -> None:
+    """Show one match to its end. Raises `UsageFault` where it is not under way."""
+    await spectator.ask(Watch(match=match))
+    shown: _Shown | None = None
+    while True:
+        message = await spectator.hear()
+        if isinstance(message, Error) and message.ref == match:
+            over = f"if it is over, `arena replay show {match} --boards` tells it"
+            raise UsageFault(f"{printable(message.message)}: {over}")
+        if getattr(message, "match", None) != match:
+            continue
+        if isinstance(message, Start):
+            shown = shown or _Shown(message)
+        elif isinstance(message, Turn) and shown is not None:
+            shown.turned(message)
+        elif isinstance(message, End) and shown is not None:
+            shown.ended(message)
+            await spectator.ask(Unwatch(match=match))
+            return
+
+
+class _Shown:
+    """A match on the screen, or as lines."""
+
+    def __init__(self, start: Start) -> None:
+        self._game: Game[Any, Any] = games.load(start.game, start.config)
+        self._header = Header(
+            format=0,
+            version="",
+            match=start.match,
+            game=start.game,
+            config=start.config,
+            seats=[RecordedSeat(bot=seat.bot, version=seat.version) for seat in start.seats],
+            commitment=start.commitment,
+            rated=start.rated,
+            clock=start.clock,
+            started="",
+        )
+        self._clock = [start.clock.bank_ms] * len(start.seats)
+        self._terminal = sys.stdout.isatty()
+        seats = ", ".join(f"{seat.bot} {seat.version}".rstrip() for seat in start.seats)
+        self._title = printable(f"{start.match}: {start.game}, {'rated' if start.rated else 'unrated'}, {seats}")
+        if not self._terminal:
+            print(self._title, flush=True)
+
+    def turned(self, turn: Turn) -> None:
+        """Show what happened since the last turn, and the board after it."""
+        self._clock = turn.clock
+        mover = f"{self._header.seats[turn.to_move].bot} is to move"
+        self._show(turn.events, turn.state, turn.digest, [mover])
+
+    def ended(self, end: End) -> None:
+        """Show the last events, the board and the result."""
+        lines = [f"{end.reason} after {counted(end.ply, 'ply', 'plies')}"]
+        for seat in sorted(end.seats, key=lambda seat: seat.rank):
+            why = "" if seat.reason in PLAYED_OUT else f" ({seat.reason})"
+            lines.append(f"  {seat.rank}. {seat.bot}{why}")
+        lines.append(f"`arena replay show {end.match} --step` shows it again")
+        self._show(end.events, end.state, end.digest, lines)
+
+    def _show(self, events: Sequence[Event], state: dict[str, Any], digest: str, below: Sequence[str]) -> None:
+        told = [
+            tell(Ply(event=event, clock=self._clock, digest=digest), self._game, self._header, {}).sentence()
+            for event in events
+        ]
+        board = self._game.board(self._game.decode_state(state)) if state else ""
+        if self._terminal:
+            width, height = stepping.size()
+            left = stepping.clocks(self._header, self._clock, width)
+            stepping.draw([*board.split("\n"), "", self._title, *told[-1:], *left, *below], width, height)
+        else:
+            print("\n" + printable("\n".join([*told, board, *below]), lines=True), flush=True)
