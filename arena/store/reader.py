@@ -50,6 +50,7 @@ class Reader:
     def __init__(self, file: Path, engine: Engine) -> None:
         self.file = file
         self._engine = engine
+        self._standings: tournaments.Standings = {}
 
     @classmethod
     def open(cls, where: str | Path) -> Reader:
@@ -201,7 +202,7 @@ class Reader:
     def tournament(self, tournament: str) -> TournamentTable | None:
         """A tournament with its table; None if there is none of this id."""
         with self._reading() as connection:
-            return tournaments.tournament(connection, tournament)
+            return tournaments.tournament(connection, tournament, self._standings)
 
     def _of_bot(
         self,

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, text
 from arena.ratings import pairing
 from arena.ratings.fared import standing
 from arena.ratings.ranking import Scored
-from arena.ratings.standings import Score, rows_of
+from arena.ratings.standings import Score, TableRow, rows_of
 from arena.store.browsing import DRAWN, LOST, VOIDED, WON, Page, TournamentRow, TournamentTable
 from arena.store.cursors import paged, place_of
 from arena.store.database import StoreFailed
@@ -57,7 +57,11 @@ def tournaments(connection: Connection, after: str | None, limit: int) -> Page[T
     return paged(shown, rows, lambda row: (row.started, row.id))
 
 
-def tournament(connection: Connection, name: str) -> TournamentTable | None:
+Standings = dict[str, tuple[list[TableRow], list[TableRow]]]
+"""Tables by tournament, as counted and as told, so that matches are looked at again only where some were added."""
+
+
+def tournament(connection: Connection, name: str, known: Standings) -> TournamentTable | None:
     """A tournament with its table, of all that take part; None if there is none of this id."""
     row = connection.execute(_ONE, {"id": name, "limit": 1}).one_or_none()
     if row is None:
@@ -93,8 +97,11 @@ def tournament(connection: Connection, name: str) -> TournamentTable | None:
         )
         for bot, count in counts.items()
     }
-    table = standing(rows_of(scores), _scored(connection, name, paired=bool(fields["arguments"].get("paired"))))
-    return TournamentTable(**fields, table=table, head_to_head=cross)
+    listed = rows_of(scores)
+    if name not in known or known[name][0] != listed:
+        paired = bool(fields["arguments"].get("paired"))
+        known[name] = listed, standing(listed, _scored(connection, name, paired=paired))
+    return TournamentTable(**fields, table=known[name][1], head_to_head=cross)
 
 
 def _scored(connection: Connection, name: str, *, paired: bool) -> list[Scored]:
