@@ -1,0 +1,147 @@
+"""A tournament of many bots of which some fail, killed at random moments and gone on with, against one that was let be.
+
+Of the bots one dies at its start, one in every match, one by `exit(3)`, one never says hello, one always resigns. It
+fails where the tournaments differ in results, table or ratings, where a stored match is played again, or a failing bot
+is not named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from rig import small_or_asked
+
+from arena.store.store import Store
+
+FAILING = {
+    "unborn": "raise RuntimeError('no brain found')",
+    "midway": "BOT",
+    "leaver": "raise SystemExit(3)",
+    "silent": "import signal; signal.pause()",
+    "quitter": "BOT",
+}
+BOT = """
+from bots import Bot, GiveUp, run
+
+class Mine(Bot):
+    def choose(self, turn):
+        {choose}
+
+run(Mine("mine"))
+"""
+CHOOSE = {"midway": "import os; print('midway died', flush=True); os._exit(1)", "quitter": "raise GiveUp('enough')"}
+POOL = "nim/classic"
+
+
+def main() -> None:
+    """Play both tournaments and print what came of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bots", type=int, default=30)
+    parser.add_argument("--kills", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--hello-within", type=float, default=20.0)
+    parser.add_argument("--seed", type=int, default=1)
+    given = small_or_asked(parser, bots=8, kills=2, hello_within=8.0)
+    with tempfile.TemporaryDirectory(prefix="failing-") as folder:
+        here = Path(folder)
+        command = _command(here, given)
+        began = time.monotonic()
+        whole = _played(command, here / "whole")
+        seconds = time.monotonic() - began
+        again = _killed(command, here / "cut", given, seconds)
+        content = _played(command, here / "cut")
+        wrong = list(_differences(whole, content, here, again))
+    failures = {bot: next(iter(why)) for bot, why in whole["failures"].items()}
+    kept = ", ".join(str(len(one)) for one in again)
+    print(f"{len(whole['matches'])} matches of {given.bots} bots, {seconds:.0f} s; stored when it was killed: {kept}")
+    print("\n".join(f"{bot}: {why}" for bot, why in failures.items()))
+    if missing := FAILING.keys() - failures.keys() - {"quitter"}:
+        wrong.append(f"not named: {', '.join(sorted(missing))}")
+    print("\n".join(wrong) or "the same results, table and ratings; nothing stored was played again")
+    raise SystemExit(bool(wrong))
+
+
+def _command(folder: Path, given: argparse.Namespace) -> list[str]:
+    words = [
+        f"r{number:02d}={('random', 'greedy', 'perfect')[number % 3]}" for number in range(given.bots - len(FAILING))
+    ]
+    for name, code in FAILING.items():
+        file = folder / f"{name}.py"
+        file.write_text(BOT.format(choose=CHOOSE[name]) if code == "BOT" else code)
+        words.append(f"{name}={sys.executable} {file}")
+    options = ["--game", "nim", "--seed", str(given.seed), "--jobs", str(given.jobs)]
+    return [sys.executable, "-m", "arena", "tournament", *words, *options, "--hello-within", str(given.hello_within)]
+
+
+def _played(command: list[str], data: Path) -> dict[str, Any]:
+    file = data.with_suffix(".json")
+    subprocess.run([*command, "--data", str(data), "--json", str(file)], check=True, capture_output=True)
+    content: dict[str, Any] = json.loads(file.read_text())
+    return content
+
+
+def _killed(command: list[str], data: Path, given: argparse.Namespace, seconds: float) -> list[dict[str, str]]:
+    """Kill it again and again; after each time the matches that are stored, with when they ended."""
+    chance = random.Random(given.seed)
+    stored = []
+    for _ in range(given.kills):
+        process = subprocess.Popen(
+            [*command, "--data", str(data)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
+        )
+        time.sleep(chance.uniform(0.1, 0.6) * seconds)
+        process.kill()
+        process.wait()
+        stored.append(_stored(data))
+    return stored
+
+
+def _stored(data: Path) -> dict[str, str]:
+    with closing(Store.open(data / "arena.db")) as store:
+        found = {one.match: one.finished for one in store.matches()}
+        for folder in (data / "tournaments").glob("*"):
+            found |= {one.result.match: one.result.finished for one in store.held(folder.name)}
+    return found
+
+
+def _differences(
+    whole: dict[str, Any], content: dict[str, Any], folder: Path, again: list[dict[str, str]]
+) -> Iterator[str]:
+    for name in ("table", "failures"):
+        if whole[name] != content[name]:
+            yield f"the {name} is another one"
+    ended = {match["match"]: match["finished"] for match in content["matches"]}
+    for number, stored in enumerate(again, 1):
+        anew = [match for match, finished in stored.items() if ended[match] != finished]
+        if anew:
+            yield f"of those stored at kill {number} {len(anew)} were played again"
+    if _outcomes(whole) != _outcomes(content):
+        yield "matches went otherwise"
+    if _ratings(folder / "whole") != _ratings(folder / "cut"):
+        yield "the ratings are other ones"
+
+
+def _outcomes(content: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    return {
+        match["match"]: (match["digest"], [(seat["rank"], seat["reason"]) for seat in match["seats"]])
+        for match in content["matches"]
+    }
+
+
+def _ratings(data: Path) -> list[tuple[str, float, float]]:
+    with closing(Store.open(data / "arena.db")) as store:
+        return [(row.bot, row.mu, row.sigma) for row in store.leaderboard(POOL)]
+
+
+if __name__ == "__main__":
+    main()
