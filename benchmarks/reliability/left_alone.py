@@ -1,0 +1,87 @@
+"""A ladder that is left alone: eight reference bots seek the next match of Nim as soon as the last is over.
+
+More options than these are those of `arena serve`.
+Usage: python benchmarks/reliability/left_alone.py [--seconds 240] [--small] [--pace 600]
+Exit status 1 if a pair never met, a bot had less than half the mean of matches, or `perfect` is not first;
+a small run is too short to judge that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from rig import WITHIN, Server
+
+from arena.store.store import Store
+
+POOL = "nim/classic"
+BOTS = ("random", "random-2", "greedy", "greedy-2", "minimax", "alphabeta", "ga", "perfect")
+
+
+@contextlib.contextmanager
+def playing(server: Server) -> Iterator[None]:
+    """The bots play, inside."""
+    environment = os.environ | {"XDG_CONFIG_HOME": str(server.data)}
+    bots = []
+    for name in BOTS:
+        command = [sys.executable, "-m", "bots", "run", name.partition("-")[0], "--name", name, "--game", "nim"]
+        command += ["--url", f"ws://127.0.0.1:{server.port}"]
+        bots.append(subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    try:
+        yield
+    finally:
+        for bot in bots:
+            bot.terminate()
+        for bot in bots:
+            bot.wait(WITHIN)
+
+
+def show(data: Path, seconds: float) -> bool:
+    """Print who played how often; whether the ladder is as it should be."""
+    store = Store.open(data / "arena.db")
+    board = store.leaderboard(POOL)
+    met = Counter[tuple[str, str]]()
+    for bot in BOTS:
+        for _, other, count in store.met(bot):
+            met[bot, other] += count
+    rated = sum(row.played for row in board) // 2
+    store.close()
+    played = {bot: sum(met[bot, other] for other in BOTS) for bot in BOTS}
+    pairs = [met[pair] for pair in itertools.combinations(BOTS, 2)]
+    mean = statistics.mean(played.values())
+    matches = sum(pairs)
+    size = sum(file.stat().st_size for file in data.glob("arena.db*"))
+    print(f"{matches} matches in {seconds:.0f} s, {rated} of them rated, {size / max(1, matches):.0f} bytes a match")
+    print(f"pairs: {pairs.count(0)} of {len(pairs)} never met, the others {min(pairs)} to {max(pairs)} times")
+    for place, row in enumerate(board, 1):
+        share = played[row.bot] / mean
+        print(f"{place} {row.bot:10} {row.score:6.1f} {played[row.bot]:6} matches, {share:.2f} of the mean")
+    return 0 not in pairs and min(played.values()) >= mean / 2 and bool(board) and board[0].bot == "perfect"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=240)
+    parser.add_argument("--small", action="store_true", help="half a minute")
+    asked, options = parser.parse_known_args()
+    seconds = 30.0 if asked.small else asked.seconds
+    with Server(*options) as server:
+        with playing(server):
+            time.sleep(seconds)
+        server.stop()
+        good = show(server.data, seconds)
+    sys.exit(not (good or asked.small))
+
+
+if __name__ == "__main__":
+    main()
