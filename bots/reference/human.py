@@ -1,21 +1,22 @@
-"""A person at a terminal: shows the board, reads a move. Ctrl-D gives the match up."""
+"""A person at a terminal: shows what happened and the board, reads a move. Ctrl-D gives the match up."""
 
 from __future__ import annotations
 
 import json
 import textwrap
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bots.client.bot import Bot, GiveUp, Turn
-from protocol.errors import MalformedMove
-from protocol.games.base import Game
-from protocol.messages import CHANCE, End
-from protocol.shown import printable
+from protocol.dice import Dice
+from protocol.errors import BotFault, MalformedMove
+from protocol.messages import CHANCE, End, Event
+from protocol.shown import printable, shown
 
 MOST_SHOWN = 30
 WIDTH = 78
+COMMANDS = "help, board, moves; Ctrl-D gives up, Ctrl-C leaves"
 
 
 class Human(Bot):
@@ -26,54 +27,96 @@ class Human(Bot):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._terminal = threading.Lock()
-        self._rules: dict[str, Game[Any, Any]] = {}
+        self._seen: dict[str, Turn] = {}
+        """By match, the turn before."""
 
     def choose(self, turn: Turn) -> Mapping[str, Any]:
-        self._rules[turn.match] = turn.rules
         with self._terminal:
-            print(printable(before(turn), lines=True), flush=True)
+            told = before(turn, self._seen.get(turn.match))
+            self._seen[turn.match] = turn
+            _print(told)
             while True:
+                _print(f"your move, {turn.time_left:.0f} s left ({COMMANDS}):")
                 try:
-                    text = input("your move (Ctrl-D resigns): ").strip()
+                    text = input()  # without a prompt, to which the client's lines would be glued
                 except EOFError:
-                    print("\nyou give up")
+                    _print("you give up")
                     raise GiveUp from None
-                move = read_move(turn, text)
+                move = _answered(turn, text)
                 if move is not None:
                     return move
-                print(_folded(f"{text!r} is no move here; one from the list, or {_example(turn)}"))
 
     def ended(self, end: End) -> None:
-        rules = self._rules.pop(end.match, None)
-        if rules is not None:
+        turn = self._seen.pop(end.match, None)
+        if turn is not None:
             with self._terminal:
-                print(rules.board(rules.decode_state(end.state)), flush=True)
+                _print("\n".join([*_happened(turn, end.events), turn.rules.board(turn.rules.decode_state(end.state))]))
 
 
-def before(turn: Turn) -> str:
-    """What a person needs to see: who plays, what happened, the board, the moves, the time left."""
-    rivals = ", ".join(player.bot for seat, player in enumerate(turn.players) if seat != turn.seat)
-    lines = [f"{turn.match} against {rivals}: ply {turn.ply}, you are seat {turn.seat}, {turn.time_left:.0f} s left"]
-    for event in turn.events:
-        if event.out is not None:
-            lines.append(f"{turn.players[event.seat].bot} left: {event.out}")
-        elif event.seat != CHANCE and event.move is not None:
-            lines.append(f"{turn.players[event.seat].bot}: {_notation(turn, event.move)}")
-    return "\n".join([*lines, turn.rules.board(turn.position), *_choices(turn)])
+def before(turn: Turn, last: Turn | None = None) -> str:
+    """What a person needs to see at a turn: what happened since the last, the board or what is new on it, the moves."""
+    lines = []
+    if last is None:
+        rivals = ", ".join(f"{player.bot} is seat {i}" for i, player in enumerate(turn.players) if i != turn.seat)
+        lines.append(_folded(f"{turn.match}: you are seat {turn.seat}, {rivals}"))
+    lines += _happened(turn, turn.events)
+    if last is None or any(event.seat not in (turn.seat, CHANCE) for event in turn.events):
+        lines.append(turn.rules.board(turn.position))
+    else:
+        lines.append(turn.rules.changes(last.position, turn.position))
+    lines += [_folded(summary)] if (summary := turn.rules.summary(turn.position)) else []
+    return "\n".join([*lines, *_choices(turn)])
 
 
-def read_move(turn: Turn, text: str) -> Mapping[str, Any] | None:
-    """The move that `text` means: a label of the list, a notation, or JSON; None if it means none."""
+def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
+    """The legal move that `text` means: a number of the list, a notation, or JSON. Raises `BotFault`."""
+    words = " ".join(text.split())
     for label, notation, move in _listed(turn):
-        if text in (label, notation):
+        if words.casefold() in (label, notation.casefold()):
             return move
+    move = turn.rules.decode_move(_read_json(text)) if text.lstrip().startswith("{") else turn.rules.parse(words)
+    turn.rules.apply(turn.position, move, Dice(b"", turn.ply))  # only for what it refuses, before it costs a strike
+    return turn.rules.encode_move(move)
+
+
+def _answered(turn: Turn, text: str) -> Mapping[str, Any] | None:
+    """The move that was typed; None where it was none, and what is to be said to that was said."""
+    asked = text.strip().lower()
+    if asked in ("", "help", "?"):
+        _print(
+            _folded(f"a number of the list, or a move like {turn.rules.written}, or as it travels, in {_example(turn)}")
+        )
+    elif asked == "board":
+        _print(turn.rules.board(turn.position))
+    elif asked == "moves":
+        _print("\n".join(_choices(turn)))
+    else:
+        try:
+            return read_move(turn, text)
+        except BotFault as fault:
+            _print(_folded(str(fault)))
+    return None
+
+
+def _read_json(text: str) -> Any:
     try:
-        given = json.loads(text)
-    except ValueError:
-        return None
-    if not isinstance(given, dict) or (turn.options is None and given not in turn.legal):
-        return None
-    return given
+        return json.loads(text)
+    except ValueError as exc:
+        raise MalformedMove(f"{shown(text)} is not JSON: {exc}") from exc
+
+
+def _happened(turn: Turn, events: Sequence[Event]) -> list[str]:
+    """What others and oneself did, and what came of it."""
+    lines = []
+    for event in events:
+        who = "you" if event.seat == turn.seat else "chance" if event.seat == CHANCE else turn.players[event.seat].bot
+        if event.out is not None:
+            lines.append(f"{who} left: {event.out}")
+        elif event.move is not None and (event.seat != turn.seat or turn.rules.told(event)):
+            made = turn.rules.told(event)
+            moved = "" if event.seat == CHANCE else _notation(turn, event.move)
+            lines.append(f"{who}: {moved}{': ' if moved and made else ''}{made}")
+    return lines
 
 
 def _listed(turn: Turn) -> list[tuple[str, str, Mapping[str, Any]]]:
@@ -93,7 +136,7 @@ def _choices(turn: Turn) -> list[str]:
     if len(listed) > MOST_SHOWN:
         lines.append(f"and {len(listed) - MOST_SHOWN} more")
     if turn.options is not None:
-        lines.append(_folded(f"and others, as {_example(turn)}"))
+        lines.append(_folded(f"and others, like {turn.rules.written}"))
     return lines
 
 
@@ -103,6 +146,10 @@ def _example(turn: Turn) -> str:
 
 def _folded(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _print(text: str) -> None:
+    print(printable(text, lines=True), flush=True)
 
 
 def _notation(turn: Turn, move: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 from protocol.dice import Dice
+from protocol.errors import MalformedMove
 from protocol.messages import Event
 from protocol.reasons import DRAW, WIN
 
@@ -124,6 +125,21 @@ class Drawing(ABC, Generic[S, M]):
     @abstractmethod
     def notation(self, move: M) -> str:
         """The move in a few characters, for tables and replays."""
+
+    written: ClassVar[str] = ""
+    """How people write a move, by examples."""
+
+    def parse(self, text: str) -> M:
+        """The move that somebody wrote, as `notation` does or shorter. Raises `MalformedMove`, saying how."""
+        raise MalformedMove(f"there is no way to write a move of {type(self).__name__} but as it travels")
+
+    def changes(self, before: S, after: S) -> str:
+        """What is different for who has seen the board before; all of it where not much is the same."""
+        return self.board(after)
+
+    def summary(self, state: S) -> str:
+        """Who has what, in a line; empty where the board says it all."""
+        return ""
 
     def told(self, event: Event) -> str:
         """What dice made of a move, or what a deal gave, in a few words; empty where the move says it all."""

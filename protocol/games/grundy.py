@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from protocol.dice import Dice
 from protocol.games.base import Game
 from protocol.games.configs import integers, read_config
-from protocol.games.moves import illegal, move_fields
+from protocol.games.moves import illegal, move_fields, two_numbers
 from protocol.messages import Event
 
 
@@ -33,6 +33,7 @@ class Grundy(Game[Heaps, Split]):
     name = "grundy"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"heaps": [7]}, "large": {"heaps": [20, 30]}}
     draw_probability = 0.0
+    written = "2 off heap 0, or 2 0"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Grundy, config, {"heaps": [7]})
@@ -87,3 +88,7 @@ class Grundy(Game[Heaps, Split]):
 
     def notation(self, move: Split) -> str:
         return f"{move.split} off heap {move.heap}"
+
+    def parse(self, text: str) -> Split:
+        split, heap = two_numbers(text, r"(\d+)\s+(?:off\s+)?(?:heap\s+)?(\d+)", self.written)
+        return Split(heap, split)

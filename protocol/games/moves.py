@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -45,6 +46,14 @@ def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
         )
     name = next(name for name in names if type(wire[name]) is not int)
     return f"{name} is {shown(wire[name])}: it is an integer, as in {form}"
+
+
+def two_numbers(text: str, pattern: str, written: str) -> tuple[int, int]:
+    """Both groups of a pattern that a text is, in any case. Raises `MalformedMove` with how it is `written`."""
+    found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
+    if found is None:
+        raise MalformedMove(f"{shown(text)} is no move here: it is written like {written}")
+    return int(found[1]), int(found[2])
 
 
 def illegal(reason: str) -> NoReturn:

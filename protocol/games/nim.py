@@ -13,7 +13,7 @@ from protocol.dice import Dice, mean_bytes
 from protocol.errors import BadConfig
 from protocol.games.base import Game
 from protocol.games.configs import integers, one_of, read_config
-from protocol.games.moves import illegal, move_fields
+from protocol.games.moves import illegal, move_fields, two_numbers
 from protocol.games.theory.counting import lost_positions
 from protocol.games.theory.heaps import first_values
 from protocol.messages import CHANCE, Event
@@ -53,6 +53,7 @@ class Nim(Game[Position, Take]):
         "sticks": {"heaps": [21], "take": [1, 2, 3], "misere": True},
     }
     draw_probability = 0.0
+    written = "2 from heap 1, or 2 1"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Nim, config, _DEFAULTS)
@@ -211,6 +212,10 @@ class Nim(Game[Position, Take]):
 
     def notation(self, move: Take) -> str:
         return f"{move.take} from heap {move.heap}"
+
+    def parse(self, text: str) -> Take:
+        take, heap = two_numbers(text, r"(\d+)\s+(?:from\s+)?(?:heap\s+)?(\d+)", self.written)
+        return Take(heap, take)
 
 
 def _row(size: int) -> str:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
+from protocol.errors import MalformedMove
 from protocol.games.base import Game
 from protocol.games.configs import read_config
 from protocol.games.moves import illegal, move_fields
 from protocol.messages import Event
+from protocol.shown import shown
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 _MARKS = ".XO"
@@ -27,6 +29,7 @@ class TicTacToe(Game[Grid, int]):
     name = "tictactoe"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {}}
     draw_probability = 0.4
+    written = "4, the number of a cell: 0 1 2 is the first row"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.config = read_config(TicTacToe, config, {})
@@ -94,3 +97,8 @@ class TicTacToe(Game[Grid, int]):
 
     def notation(self, move: int) -> str:
         return str(move)
+
+    def parse(self, text: str) -> int:
+        if not text.strip().isdecimal():
+            raise MalformedMove(f"{shown(text)} is no move here: it is written like {self.written}")
+        return int(text)

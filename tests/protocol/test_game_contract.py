@@ -320,3 +320,38 @@ def test_a_game_of_two_does_not_go_on_without_a_seat() -> None:
     game = load("nim")
     with pytest.raises(ValueError, match="does not go on without seat 1"):
         game.drop(game.initial(NO_DICE)[0], 1)
+
+
+@every_preset
+def test_a_move_is_read_as_it_is_written(name: str, preset: str) -> None:
+    game = load(name, {"preset": preset})
+    dice = random.Random(3)
+    state = game.initial(Dice(bytes(32), 0))[0]
+    for _ in range(40):
+        if game.to_move(state) is None:
+            break
+        moves = game.legal_moves(state)
+        for move in moves[:50]:
+            text = game.notation(move)
+            if " and " not in text:  # a long draft is cut
+                assert game.parse(text) == game.parse(f" {text.upper()} ") == move
+        state = game.apply(state, moves[dice.randrange(len(moves))], Dice(bytes(32), game.ply(state)))[0]
+
+
+@every_game
+def test_what_is_no_move_says_how_one_is_written(name: str) -> None:
+    game = load(name)
+    assert game.written
+    for text in ("", "?", "fly to the moon", "1 2 3 4", "a >", "> >", "draft", "draft x"):
+        with pytest.raises(MalformedMove) as fault:
+            game.parse(text)
+        assert str(fault.value).isprintable()
+
+
+@every_game
+def test_who_has_seen_the_board_is_told_what_is_new_on_it(name: str) -> None:
+    game = load(name)
+    state = game.initial(Dice(bytes(32), 0))[0]
+    after = game.apply(state, game.legal_moves(state)[0], Dice(bytes(32), game.ply(state)))[0]
+    assert game.changes(state, after)
+    assert len(game.changes(state, after)) <= len(game.board(after))

@@ -24,6 +24,7 @@ from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
 from protocol.games.risk.campaign_position import Position
 from protocol.games.risk.draft import draft_rule
 from protocol.games.risk.drawing import draw
+from protocol.games.risk.written import MOST_TOLD, changes, holdings
 from protocol.messages import CHANCE, Event
 from protocol.reasons import DRAW, ROUND_LIMIT, WIN
 from protocol.shown import shown
@@ -60,6 +61,7 @@ class Campaign(Game[Position, Move]):
         "paper": {"battle": "deterministic"},
     }
     draw_probability = 0.05
+    written = moves.WRITTEN
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Campaign, config, _DEFAULTS)
@@ -294,6 +296,16 @@ class Campaign(Game[Position, Move]):
 
     def notation(self, move: Move) -> str:
         return moves.notation(move, self.map)
+
+    def parse(self, text: str) -> Move:
+        return moves.parse(text, self.map)
+
+    def changes(self, before: Position, after: Position) -> str:
+        found = changes(self.map, before[:2], after[:2])
+        return "; ".join(found) if len(found) <= MOST_TOLD else self.board(after)
+
+    def summary(self, state: Position) -> str:
+        return f"{holdings(state.owner, state.troops)}; you draft {self._income(state.owner, state.seat)} a round"
 
     def told(self, event: Event) -> str:
         if event.seat == CHANCE:

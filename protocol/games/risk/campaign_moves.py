@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from protocol.errors import MalformedMove
 from protocol.games.moves import move_kind
 from protocol.games.risk.board import Board
+from protocol.games.risk.written import counts, territory
 from protocol.shown import few, shown
 
 DRAFT_FORM = '{"do": "draft", "units": [[0, 2]]}'
@@ -18,6 +19,8 @@ _FORMS = {
     "end": ('{"do": "end"}', ()),
 }
 _WRITTEN = 4
+WRITTEN = "draft a1 3 b2 1, b2 > a2 2 to attack with two, end"
+"""Examples for people."""
 
 
 class Draft(NamedTuple):
@@ -75,6 +78,22 @@ def notation(move: Move, board: Board) -> str:
     if isinstance(move, Attack):
         return f"{name[move.source]} > {name[move.to]} {move.units}"
     return "end"
+
+
+def parse(text: str, board: Board) -> Move:
+    """The move that somebody wrote. Raises `MalformedMove`."""
+    source, attacks, rest = text.partition(">")
+    if attacks:
+        target = counts(board, rest)
+        if len(target) != 1:
+            raise MalformedMove(f"{shown(text)} attacks {len(target)} territories: it is one, as in {WRITTEN}")
+        return Attack(target[0][0], territory(board, source), target[0][1])
+    do, _, rest = text.strip().partition(" ")
+    if do.lower() == "draft" and rest:
+        return Draft(counts(board, rest))
+    if text.strip().lower() != "end":
+        raise MalformedMove(f"{shown(text)} is no move here: it is written like {WRITTEN}")
+    return End()
 
 
 def split(units: int, parts: int, below: Callable[[int], int]) -> list[int]:

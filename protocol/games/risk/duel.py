@@ -11,15 +11,18 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
+from protocol.errors import MalformedMove
 from protocol.games.base import CERTAIN, Game
 from protocol.games.configs import integer, read_config
 from protocol.games.moves import illegal, move_kind
 from protocol.games.risk import maps
 from protocol.games.risk.battle import told
 from protocol.games.risk.drawing import draw
+from protocol.games.risk.written import MOST_TOLD, changes, holdings
+from protocol.games.risk.written import territory as place
 from protocol.messages import Event
 from protocol.reasons import PLY_LIMIT, WIN
-from protocol.shown import few
+from protocol.shown import few, shown
 
 FREE = -1
 ARMY = 3
@@ -65,6 +68,7 @@ class Duel(Game[Position, Action]):
         "asia": {"map": "asia"},
     }
     draw_probability = 0.05
+    written = "b2 > a2 to attack, invade c1, reinforce a2"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Duel, config, _DEFAULTS)
@@ -220,6 +224,22 @@ class Duel(Game[Position, Action]):
     def notation(self, move: Action) -> str:
         to = self.map.territories[move.to].name
         return f"{self.map.territories[move.source].name} > {to}" if move.do == "attack" else f"{move.do} {to}"
+
+    def parse(self, text: str) -> Action:
+        source, attacks, to = text.partition(">")
+        if attacks:
+            return Action("attack", place(self.map, to), place(self.map, source))
+        do, _, where = text.strip().partition(" ")
+        if do.lower() not in ("invade", "reinforce"):
+            raise MalformedMove(f"{shown(text)} is no move here: it is written like {self.written}")
+        return Action(do.lower(), place(self.map, where))
+
+    def changes(self, before: Position, after: Position) -> str:
+        found = changes(self.map, before[:2], after[:2])
+        return "; ".join(found) if len(found) <= MOST_TOLD else self.board(after)
+
+    def summary(self, state: Position) -> str:
+        return holdings(state.owner, state.troops)
 
     def told(self, event: Event) -> str:
         return told(event)
