@@ -260,7 +260,8 @@ class Unseeked(FromServer, frozen=True, kw_only=True):
 class Start(FromServer, frozen=True, kw_only=True):
     """A match begins, or is told again after a reconnect (`resumed`). Answer `ready` within 10 s.
 
-    `preset` is there where the config is one.
+    `preset` is there where the config is one. A seat whose connection is away for `away_ms` drops out; 0: when its
+    clock has run out.
     """
 
     match: str
@@ -271,6 +272,7 @@ class Start(FromServer, frozen=True, kw_only=True):
     seat: int | None = None
     seats: list[Player]
     clock: Clock
+    away_ms: int = 0
     commitment: Hex32
     rated: bool
     resumed: bool = False

@@ -64,6 +64,7 @@ class Match:
         self._seed = seed
         self._seeks = list(seeks) or [None] * self.game.seats
         self._watched = False
+        self._away = header.away_ms / 1000
 
     def open(self, now: float) -> list[Effect]:
         """The first effects of a new match."""
@@ -85,7 +86,7 @@ class Match:
 
     def resume(self, recalled: Recalled, now: float) -> list[Effect]:
         """Go on with a match that was recalled. Clocks stand still until every seat is back, or 30 s."""
-        self.standing.away = frozenset(range(self.game.seats))
+        self.standing.away = dict.fromkeys(range(self.game.seats), now)
         self.standing.until = now + RETURN_WITHIN
         effects: list[Effect] = [Release(seat) for seat in recalled.free]
         if recalled.deal is not None:
@@ -235,13 +236,15 @@ class Match:
         return self._leave(event.seat, DISCONNECTED, now)
 
     def _left(self, event: Left, now: float) -> list[Effect]:
-        self.standing.away |= {event.seat}
-        self.standing.follows -= {event.seat}
-        return []
+        self.standing.lose(event.seat, now)
+        return [self._deadline()] if self._away and self.standing.phase is Phase.PLAYING else []
+
+    def _deadline(self) -> Deadline:
+        return Deadline(self.standing.deadline(self._away))
 
     def _returned(self, event: Returned, now: float) -> list[Effect]:
         standing, course, seat = self.standing, self.standing.course, event.seat
-        standing.away -= {seat}
+        standing.regain(seat)
         effects: list[Effect] = [Tell(seat, self.start(seat, resumed=True))]
         if course is None or standing.phase is Phase.OVER or seat in course.out:
             return effects
@@ -259,7 +262,7 @@ class Match:
         if standing.until is not None or to_move is None:
             return []
         standing.clock = standing.clock.start(to_move, now)
-        return [Deadline(standing.clock.deadline)]
+        return [self._deadline()]
 
     def _too_long(self, event: Expired, now: float) -> list[Effect]:
         """The time to be ready is over."""
@@ -274,14 +277,16 @@ class Match:
 
     def _expired(self, event: Expired, now: float) -> list[Effect]:
         standing, course = self.standing, self.standing.playing
-        deadline = standing.clock.deadline if standing.until is None else standing.until
+        deadline = standing.deadline(self._away)
         if deadline is not None and now < deadline:
             return [Deadline(deadline)]
         if standing.until is not None:  # after a restart: the seats had their time to come back
-            gone = len(standing.away | course.out.keys()) == self.game.seats
+            gone = len(standing.away.keys() | course.out.keys()) == self.game.seats
             standing.until = None
             return self._voided(Voided(), now) if gone else self._run_clock(now)
         assert course.to_move is not None
+        if deadline != standing.clock.deadline:
+            return self._leave(standing.longest_away(), DISCONNECTED, now)
         return self._leave(course.to_move, DISCONNECTED if course.to_move in standing.away else TIMEOUT, now)
 
     def _delayed(self, event: Delayed, now: float) -> list[Effect]:
@@ -289,15 +294,11 @@ class Match:
         if standing.clock.running != event.seat:
             return []
         standing.clock = standing.clock.delayed(event.seat, event.after, event.until)
-        return [Deadline(standing.clock.deadline)]
+        return [self._deadline()]
 
     def _held(self, event: Held, now: float) -> list[Effect]:
-        standing = self.standing
-        if standing.until is not None:
-            standing.until += event.by
-            return [Deadline(standing.until)]
-        standing.clock = standing.clock.held(event.by, now)
-        return [Deadline(standing.clock.deadline)]
+        self.standing.hold(event.by, now)
+        return [self._deadline()]
 
     def _voided(self, event: Voided, now: float) -> list[Effect]:
         self.standing.course = (self.standing.course or self._new_course()).voided()

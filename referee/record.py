@@ -53,6 +53,8 @@ class Header(Line, frozen=True, kw_only=True):
     pool: str | None = None
     """Where it is rated. Headers of before there was a pool for each preset have none."""
     clock: Clock
+    away_ms: Annotated[int, Meta(ge=0)] = 0
+    """How long a seat's connection may be away before it has dropped out; 0: as long as its clock lasts."""
     started: str
     tournament: str | None = None
     place: int | None = None
@@ -156,6 +158,7 @@ def header_of(
     pool: str | None,
     clock: Clock,
     started: str,
+    away_ms: int = 0,
     tournament: str | None = None,
     place: int | None = None,
 ) -> Header:
@@ -171,6 +174,7 @@ def header_of(
         rated=pool is not None,
         pool=pool,
         clock=clock,
+        away_ms=away_ms,
         started=started,
         tournament=tournament,
         place=place,

@@ -41,7 +41,8 @@ class MatchStanding(Struct, gc=False):
     nonces: Mapping[int, bytes] = {}
     quitting: Mapping[int, str] = {}
     """The seats that drop out as soon as the match begins, and why."""
-    away: frozenset[int] = frozenset()
+    away: Mapping[int, float] = {}
+    """The seats whose connection is gone, and since when."""
     follows: frozenset[int] = frozenset()
     """The seats that are told the turn of every ply."""
     strikes: Mapping[int, int] = {}
@@ -83,8 +84,41 @@ class MatchStanding(Struct, gc=False):
 
     def stop_waiting(self) -> None:
         """After a restart the clocks stand still, unless nobody is missing any more."""
-        if not self.away - self.playing.out.keys():
+        if not self.away.keys() - self.playing.out.keys():
             self.until = None
+
+    def lose(self, seat: int, now: float) -> None:
+        """A seat's connection is gone."""
+        self.away = {seat: now, **self.away}
+        self.follows -= {seat}
+
+    def regain(self, seat: int) -> None:
+        """A seat's connection is back."""
+        self.away = {other: since for other, since in self.away.items() if other != seat}
+
+    def hold(self, by: float, now: float) -> None:
+        """Time stood still for so many seconds until now."""
+        self.away = {seat: min(since + by, now) for seat, since in self.away.items()}
+        if self.until is not None:
+            self.until += by
+        else:
+            self.clock = self.clock.held(by, now)
+
+    def deadline(self, away: float) -> float | None:
+        """When the time to come ends, or the running clock, or of a seat the time that it may be `away`; 0: any."""
+        if self.until is not None:
+            return self.until
+        ends = [self.clock.deadline, *(since + away for since, _, _ in self._missing() if away)]
+        return min((end for end in ends if end is not None), default=None)
+
+    def longest_away(self) -> int:
+        """The seat that went first of those that are away; of two that went at once whose turn it is."""
+        return min(self._missing())[2]
+
+    def _missing(self) -> list[tuple[float, bool, int]]:
+        """Since when, whether it is another's turn, and the seat, of those that are away from a match they are in."""
+        course = self.playing
+        return [(since, at != course.to_move, at) for at, since in self.away.items() if at not in course.out]
 
     def accept(self, event: Event, move: Any) -> None:
         """Note a seat's move, as the rules and as the seat tell it."""

@@ -40,6 +40,7 @@ def start(
         seat=seat,
         seats=players,
         clock=header.clock,
+        away_ms=header.away_ms,
         commitment=header.commitment,
         rated=header.rated,
         resumed=resumed,

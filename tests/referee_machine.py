@@ -39,9 +39,9 @@ class RefereeMachine(RuleBasedStateMachine):
 
     table: Table
 
-    @initialize(game=st.sampled_from(GAMES), watched=st.booleans())
-    def open(self, game: tuple[str, dict[str, Any]], watched: bool) -> None:
-        self.table = Table(*game, rated=True, bank=BANK, increment=INCREMENT)
+    @initialize(game=st.sampled_from(GAMES), watched=st.booleans(), away=st.sampled_from((0.0, 3.0)))
+    def open(self, game: tuple[str, dict[str, Any]], watched: bool, away: float) -> None:
+        self.table = Table(*game, rated=True, bank=BANK, increment=INCREMENT, away=away)
         self.table.match.watch(wanted=watched)
         self.table.open()
 

@@ -122,6 +122,7 @@ def header(
     rated: bool = False,
     bank: float = 60.0,
     increment: float = 0.5,
+    away: float = 0.0,
     bots: Iterable[str] = ("ann", "bob"),
 ) -> Header:
     clock = Clock(bank_ms=round(bank * 1000), increment_ms=round(increment * 1000))
@@ -135,6 +136,7 @@ def header(
         seed=SEED,
         pool=rules.pool if rated else None,
         clock=clock,
+        away_ms=round(away * 1000),
         started="2026-01-01T00:00:00.000Z",
     )
     return msgspec.structs.replace(made, rated=rated)

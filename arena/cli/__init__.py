@@ -47,6 +47,10 @@ def serve(
     db: Annotated[str | None, typer.Option(metavar="URL", help="The database.")] = None,
     clock: Annotated[str | None, typer.Option(help="Seconds and increment, like 60+0.5.")] = None,
     slow_clock: Annotated[str | None, typer.Option(help="The same for people, in unrated matches.")] = None,
+    away: Annotated[
+        int | None,
+        typer.Option(metavar="SECONDS", help="When a bot that is away from a match has lost it; 0: by its clock."),
+    ] = None,
     mqtt: Annotated[str | None, typer.Option(metavar="URL", help="mqtt://host:1883/prefix for live events.")] = None,
     registration: Annotated[str | None, typer.Option(help="open or closed.")] = None,
     registrations_per_hour: Annotated[int | None, typer.Option(help="New names from one address.")] = None,

@@ -33,6 +33,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     db: str | None = None
     clock: str = "60+0.5"
     slow_clock: str = "600+10"
+    away: int = 60
     mqtt: str | None = None
     registration: str = "open"
     registrations_per_hour: int = 100
@@ -64,6 +65,7 @@ _CHECKS: dict[str, tuple[type, str]] = {
     "db": (str, "a database URL or file"),
     "clock": (str, "seconds and increment, like 60+0.5"),
     "slow_clock": (str, "seconds and increment, like 600+10"),
+    "away": (int, "seconds, or 0 for as long as a clock lasts"),
     "mqtt": (str, "a broker like mqtt://host:1883/prefix"),
     "registration": (str, '"open" or "closed"'),
     "registrations_per_hour": (int, "a number from 1"),
@@ -89,6 +91,7 @@ _CHECKS: dict[str, tuple[type, str]] = {
 }
 
 _LEAST = {
+    "away": 0,
     "registrations_per_hour": 1,
     "free_names_after": 0,
     "max_connections": 1,

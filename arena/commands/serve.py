@@ -95,6 +95,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             door,
             clock(settings.clock),
             slow_clock=clock(settings.slow_clock),
+            away=settings.away,
             feed=feed,
             access=_access(settings, files, ports.page, token),
             encryption=encryption,

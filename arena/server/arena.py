@@ -60,7 +60,8 @@ log = logging.getLogger("arena")
 class Arena:
     """One server. `restore` the matches of the journal and `listen`; `close` leaves matches under way in it.
 
-    Unrated matches in which somebody asks for it have the `slow_clock`. `settle` has finished matches stored and told,
+    Unrated matches in which somebody asks for it have the `slow_clock`. A seat that is `away` for so many seconds has
+    dropped out, 0: when its clock has run out. `settle` has finished matches stored and told,
     `actions` says what a lobby does at the messages of clients, and `freed` is called when a bot may take a match that
     it could not take before: it came in, or dropped out of one that goes on. `note` writes incidents down, where
     the store does not; `operations` is what it does for an operator, whom `access` lets in.
@@ -74,6 +75,7 @@ class Arena:
         clock: Clock,
         *,
         slow_clock: Clock | None = None,
+        away: float = 0.0,
         settle: Settle | None = None,
         actions: Callable[[Lobby], Action] = everything,
         freed: Callable[[], None] = lambda: None,
@@ -90,6 +92,7 @@ class Arena:
         self._journal = journal
         self._clock = clock
         self._slow_clock = slow_clock or clock
+        self._away_ms = round(away * 1000)
         self._freed = freed
         self._eligibility = eligibility or Eligibility(archive)
         self._incidents = Incidents(note or partial(archive.ask, archive.store.note))
@@ -210,6 +213,7 @@ class Arena:
             seed=seed,
             pool=pool,
             clock=clock or self._clock,
+            away_ms=self._away_ms,
             started=utc(),
         )
 

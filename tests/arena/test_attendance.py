@@ -218,3 +218,13 @@ async def test_new_bots_of_one_address_play_as_soon_as_the_one_before_has_come(s
         *(come(f"bot-{number}") for number in range(6)), come("ann", opponent="bob"), come("bob", opponent="ann")
     )
     assert len(set(matches)) == 4
+
+
+async def test_who_walks_away_frees_the_opponent(serve: Any) -> None:
+    served = await serve(away=0.05, clock=Clock(bank_ms=600_000, increment_ms=0))
+    first, second, start = await served.begun()
+    assert start["away_ms"] == 50
+    await first.expect("turn")
+    await first.wire.close()
+    end = await second.expect("end")
+    assert [seat["reason"] for seat in end["seats"]] == ["disconnected", "win"]

@@ -1,0 +1,120 @@
+"""A seat whose connection is away for too long drops out, whatever is left in its bank."""
+
+from __future__ import annotations
+
+import pytest
+
+from referee.effects import Held, Left, Returned
+from referee.match import RETURN_WITHIN
+from referee.record import write_line
+from referee.standing import Phase
+from referee_table import A_MOVE, Table, ended
+
+pytestmark = pytest.mark.usefixtures("dibs")
+
+
+def table_of(game: str = "nim") -> Table:
+    return Table(game, bank=600, away=60).begin()
+
+
+def copy_of(table: Table) -> Table:
+    other = Table(header=table.header)
+    other.now = 1000.0
+    return other.resume(table.lines)
+
+
+@pytest.mark.parametrize("seat", [0, 1], ids=["whose turn it is", "whose turn it is not"])
+def test_a_seat_that_is_away_for_too_long_loses_by_disconnected(seat: int) -> None:
+    table = table_of()
+    table.send(Left(seat), after=5)
+    assert table.deadline == 165
+    table.expire()
+    assert ended(table)[seat] == "disconnected"
+    assert ended(table)[1 - seat] == "win"
+    assert table.lines[-1].clock[0] == 535_000, "the clock of whose turn it was is what it was"
+
+
+def test_how_long_a_seat_may_be_away_is_told_at_the_start_and_recorded() -> None:
+    table = table_of()
+    assert table.told[0][0].away_ms == table.header.away_ms == 60_000
+    assert b'"away_ms":60000' in write_line(table.header)
+
+
+def test_every_absence_begins_anew() -> None:
+    table = table_of()
+    table.send(Left(0), after=5)
+    table.send(Returned(0), after=50)
+    table.expire()
+    assert table.match.standing.phase is Phase.PLAYING
+    assert table.deadline == 700
+    table.send(Left(0), after=5)
+    assert table.deadline == 165 + 5 + 60
+
+
+def test_a_connection_that_is_lost_twice_is_away_since_the_first_time() -> None:
+    table = table_of()
+    table.send(Left(0), after=5)
+    table.send(Left(0), after=20)
+    assert table.deadline == 165
+
+
+def test_a_bank_that_ends_before_is_the_end() -> None:
+    table = Table(bank=10, away=60).begin()
+    table.send(Left(0), after=1)
+    assert table.deadline == 110
+    table.expire()
+    assert ended(table) == ["disconnected", "win"]
+
+
+def test_the_other_seat_may_move_meanwhile() -> None:
+    table = table_of()
+    table.send(Left(1), after=5)
+    table.play(A_MOVE, after=10)
+    assert table.match.standing.phase is Phase.PLAYING
+    assert table.deadline == 165
+    table.expire()
+    assert ended(table) == ["win", "disconnected"]
+
+
+def test_of_two_that_are_away_who_went_first_loses() -> None:
+    table = table_of()
+    table.send(Left(1), after=5)
+    table.send(Left(0), after=5)
+    assert table.deadline == 165
+    table.expire()
+    assert ended(table) == ["win", "disconnected"]
+
+
+def test_time_for_which_a_match_is_held_is_no_absence() -> None:
+    table = table_of()
+    table.send(Left(0), after=5)
+    table.send(Held(30.0), after=35)
+    assert table.deadline == 195
+
+
+def test_after_a_restart_absences_are_counted_from_it_and_nobody_is_out_before_the_time_to_return() -> None:
+    table = table_of()
+    table.send(Left(0), after=5)
+    again = copy_of(table)
+    assert again.deadline == 1000 + RETURN_WITHIN
+    again.send(Returned(1), after=10)
+    again.expire()
+    assert again.deadline == 1060
+    again.expire()
+    assert ended(again) == ["disconnected", "win"]
+
+
+def test_of_more_than_two_seats_the_others_play_on() -> None:
+    table = table_of("dibs")
+    table.send(Left(2), after=5)
+    table.expire()
+    assert table.match.standing.phase is Phase.PLAYING
+    assert table.released == [2]
+    assert table.deadline == 700
+    assert copy_of(table).match.standing.playing.out == {2: "disconnected"}
+
+
+def test_without_a_bound_a_seat_may_be_away_as_long_as_its_clock_lasts() -> None:
+    table = Table(bank=600).begin()
+    assert table.send(Left(0), after=5) == []
+    assert table.deadline == 700
