@@ -39,6 +39,12 @@ def run_tournament(
         bool | None, typer.Option("--strict/--no-strict", help="Stop when a bot fails for good [of two bots only].")
     ] = None,
     hello_within: Annotated[float, typer.Option(metavar="SECONDS", help="In which a bot has to connect.")] = 180.0,
+    at: Annotated[
+        str | None, typer.Option(metavar="URL|FOLDER", help="Among the bots of a running server, by their names.")
+    ] = None,
+    operator_token: Annotated[
+        str | None, typer.Option(envvar="ARENA_OPERATOR_TOKEN", help="Of the server at a URL.")
+    ] = None,
     clock: Seconds = "10+0.1",
     seed: Seed = None,
     jobs: Jobs = None,

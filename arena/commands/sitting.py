@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rich.console import Console
 
 from arena.commands.holding import held
-from arena.commands.tournament_options import Entered, Options, jobs, surroundings
+from arena.commands.tournament_options import Entered, Options, jobs, server, surroundings
 from arena.processes.warming import warm_ups_told
 from arena.ratings.pairing import Pairing
 from arena.store.store import Store
@@ -98,6 +98,7 @@ def sitting(options: Options, entry: Entered, value: str | None) -> Iterator[Sit
             in_process=options.in_process,
             strict=entry.strict,
             sources=None if options.dask is None else digest_of_all(),
+            server=server(options),
         )
         yield Sitting(terms, crew, store)
 

@@ -11,20 +11,24 @@ from typing import Any
 from msgspec import Struct
 
 from arena.commands import config
+from arena.operator import credentials
+from arena.operator.client import NoServer
 from arena.processes.environment import passed
-from arena.processes.reference import BOT_SETTINGS
+from arena.processes.reference import BOT_SETTINGS, check_names
 from arena.ratings.pairing import TEST, count
 from arena.store.database import file_of
+from arena.store.lock import is_held
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.guests import check
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, Sandbox, Surroundings, check_bubblewrap, free_users
-from arena.tournament.terms import HELLO_WITHIN
+from arena.tournament.terms import HELLO_WITHIN, Server
 from machine.arguments import read_value
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Clock
+from protocol.names import is_bot_name
 from protocol.shown import shown
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
@@ -32,6 +36,8 @@ FOR_TWO = {"swiss": "a swiss tournament", TEST: "a test"}
 """Formats of matches between two."""
 LEAST_MEMORY_MIB = 64
 MOST_JOBS = 1024
+MOST_AFAR = 16
+"""Matches under way among the bots of a server, unless more are asked for."""
 MOST_ON_A_MACHINE = 64
 """Threads of a cluster's workers there, for which a bot in a sandbox has processes enough."""
 LEAST_HELLO, MOST_HELLO = 1.0, 3600.0
@@ -63,6 +69,8 @@ class Options(Struct, frozen=True, kw_only=True):
     in_process: bool = False
     strict: bool | None = None
     hello_within: float = HELLO_WITHIN
+    at: str | None = None
+    operator_token: str | None = None
 
 
 class Entered(Struct, frozen=True, kw_only=True):
@@ -124,7 +132,10 @@ def entered(options: Options) -> Entered:
     if not LEAST_HELLO <= options.hello_within <= MOST_HELLO:
         raise UsageFault(f"--hello-within is {options.hello_within:g}: it is {LEAST_HELLO:g} to {MOST_HELLO:g} seconds")
     game_config, bot_settings = _settings(options.game, options.sets)
-    bots = tuple(contestants(options.bots, bot_settings, in_process=options.in_process))
+    if options.at is None:
+        bots = tuple(contestants(options.bots, bot_settings, in_process=options.in_process))
+    else:
+        bots = _connected(options, bot_settings)
     rules = load(options.game, game_config)
     _check_size(options, len(bots), rules.seats)
     arguments = {
@@ -136,6 +147,7 @@ def entered(options: Options) -> Entered:
         "rounds": options.rounds,
         "paired": options.paired,
         "clock": options.clock,
+        **({} if options.at is None else {"afar": True}),
     }
     clock = config.clock(options.clock)
     _check_writable(options.to_json)
@@ -153,8 +165,29 @@ def entered(options: Options) -> Entered:
 
 
 def jobs(options: Options) -> int:
-    """Worker processes on this machine: one fewer than there are cores where nobody says."""
+    """Worker processes on this machine: one fewer than there are cores where nobody says.
+
+    Where bots play elsewhere they only wait: as many as matches can be under way, within reason.
+    """
+    if options.at is not None:
+        return options.jobs or max(1, min(MOST_AFAR, len(options.bots) // 2))
     return options.jobs or max(1, (os.cpu_count() or 2) - 1)
+
+
+def server(options: Options) -> Server | None:
+    """The server among whose bots is played, where `--at` names one. Raises `UsageFault`, and `NoServer`."""
+    if options.at is None:
+        return None
+    if "://" in options.at:
+        if options.operator_token is None:
+            raise UsageFault(
+                "--at URL needs --operator-token or ARENA_OPERATOR_TOKEN: it is in the server's operator.json"
+            )
+        return Server(options.at, options.operator_token)
+    found = credentials.read(Path(options.at))
+    if found is None or not is_held(Path(options.at)):
+        raise NoServer(f"no server runs on {options.at}: --at takes a server's data folder, or its URL")
+    return Server(found.url, found.token)
 
 
 def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:
@@ -196,6 +229,28 @@ def _check_size(options: Options, entered: int, seats: int) -> None:
     matches = count(options.form, entered, options.rounds, seats=seats, paired=options.paired)
     if matches > MOST_MATCHES:
         raise UsageFault(f"that makes {matches:,} matches: at most {MOST_MATCHES:,}, so fewer bots or --rounds")
+
+
+def _connected(options: Options, settings: Mapping[str, str]) -> tuple[Contestant, ...]:
+    """The bots of a running server, by their names alone. Raises `UsageFault`."""
+    for word in options.bots:
+        if not is_bot_name(word):
+            raise UsageFault(f"{shown(word)} is no bot's name: with --at bots are names, their programs run elsewhere")
+    check_names(list(options.bots))
+    for given, what in (
+        (options.in_process, "--in-process"),
+        (options.dask, "--dask"),
+        (options.sandbox != NONE, "--sandbox"),
+    ):
+        if given:
+            raise UsageFault(f"{what} is for bots that are started here: with --at they run elsewhere")
+    if settings:
+        raise UsageFault(
+            f"--set {next(iter(settings))} is for bots that are started here: with --at they run elsewhere"
+        )
+    if len(options.bots) < 2:
+        raise UsageFault("a tournament takes two bots or more")
+    return tuple(Contestant(name, ()) for name in options.bots)
 
 
 def _canonical(value: object) -> str:

@@ -20,6 +20,7 @@ from arena.operator.channel import Channel
 from arena.operator.requests import Handler
 from arena.server.actions import everything
 from arena.server.audience import Rounds
+from arena.server.calling import Calls
 from arena.server.eligibility import Eligibility
 from arena.server.events import Events
 from arena.server.handshake import Handshake
@@ -28,7 +29,6 @@ from arena.server.identity import Door
 from arena.server.incidents import Incidents, Write, ending, parting
 from arena.server.journal import Journal, JournalFault, MatchJournal
 from arena.server.lobby import Lobby
-from arena.server.meetings import Meetings
 from arena.server.pace import Pace
 from arena.server.ratings import KnownRatings
 from arena.server.reporting import Reporter
@@ -96,8 +96,7 @@ class Arena:
         self._freed = freed
         self._eligibility = eligibility or Eligibility(archive)
         self._incidents = Incidents(note or partial(archive.ask, archive.store.note))
-        meetings = Meetings()
-        self._ratings = KnownRatings(archive, self._eligibility, meetings)
+        self._ratings = KnownRatings(archive, self._eligibility)
         self.health = Health()
         self.events = Events()
         """What happens here."""
@@ -105,7 +104,7 @@ class Arena:
         self.lobby = Lobby(
             self._begin_sought,
             self._ratings.of,
-            meetings,
+            self._ratings.meetings,
             lambda: self.health.reason is not None,
             self._eligibility.spent,
             self._eligibility.bot,
@@ -115,7 +114,9 @@ class Arena:
         )
         self._reporter = None if feed is None else Reporter(feed, archive)
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby), self._incidents, self.events)
-        self._settling = Settling(journal, settle or StoreFirst(archive), self._part, self._rated, self.events.ended)
+        self.calls = Calls(self.lobby, self.begin, settle or StoreFirst(archive))
+        """Matches that the operator has played."""
+        self._settling = Settling(journal, self.calls, self._part, self._rated, self.events.ended)
         self._channel = Channel(operations(self))
         self._listener = Listener(
             self._serve,
@@ -201,6 +202,8 @@ class Arena:
         *,
         pool: str | None,
         clock: Clock | None = None,
+        tournament: str | None = None,
+        place: int | None = None,
     ) -> Header:
         """The header of a match between `bots` in seat order, with their versions; rated where a `pool` is given.
 
@@ -215,6 +218,8 @@ class Arena:
             clock=clock or self._clock,
             away_ms=self._away_ms,
             started=utc(),
+            tournament=tournament,
+            place=place,
         )
 
     async def close(self, code: int = RESTARTING) -> None:
@@ -239,7 +244,7 @@ class Arena:
             return
         try:
             if session.bot is not None:
-                self._freed()
+                self._tell_freed()
             await wire.deliver(session.receive, session.awaited)
         finally:
             self.lobby.leave(session)
@@ -315,13 +320,19 @@ class Arena:
     def _held(self, runner: Runner, reason: str | None) -> None:
         self.health.tell(runner.id, reason)
 
+    def _tell_freed(self) -> None:
+        """A bot may take a match that it could not take before."""
+        self.calls.again()
+        self._freed()
+
     def _released(self, runner: Runner, seat: int) -> None:
         self.lobby.release(runner, seat)
-        self._freed()
+        self._tell_freed()
 
     def _part(self, runner: Runner, ratings: Ratings | None) -> None:
         self.lobby.remove(runner)
         runner.farewell(ratings)
+        self.calls.again()
 
     def _rated(self, result: Result, ratings: Ratings) -> None:
         self._ratings.learn(result, ratings)

@@ -224,8 +224,25 @@ class Lobby:
         return len(self._playing.get(session.key, ()))
 
     def version(self, bot: str) -> str:
-        """What a bot that is here announced as its version."""
-        return self._sessions[folded(bot)].version
+        """What a bot that is here announced as its version; empty where it is not here."""
+        session = self._sessions.get(folded(bot))
+        return "" if session is None else session.version
+
+    def callable(self, bot: str) -> bool:
+        """Whether a bot has a slot that no match holds."""
+        name = folded(bot)
+        session = self._sessions.get(name)
+        return session is not None and session.slots > len(self._playing.get(name, ()))
+
+    def call(self, bot: str) -> None:
+        """Have a slot of a bot free for a match that it does not seek: if need be its newest seek is over."""
+        name = folded(bot)
+        if self.free_slots(name) > 0:
+            return
+        for sought in list(self.seeks.of(name))[-1:]:
+            self.seeks.withdraw(name, sought.id)
+            text = "this seek is over, as the bot is called to a match of a tournament: seek again"
+            sought.session.send(Error(code=UNAVAILABLE, message=text, ref=sought.id))
 
     def free_slots(self, bot: str) -> int:
         """How many more matches a bot takes now; 0 while it is away."""

@@ -16,10 +16,11 @@ from referee.rules import rules_of
 class KnownRatings:
     """What the store says of bots that were looked up, kept up to date by the results since."""
 
-    def __init__(self, archive: Archive, eligibility: Eligibility, meetings: Meetings) -> None:
+    def __init__(self, archive: Archive, eligibility: Eligibility) -> None:
         self._archive = archive
         self._eligibility = eligibility
-        self._meetings = meetings
+        self.meetings = Meetings()
+        """Who met whom how often."""
         self._known: dict[tuple[str, str], tuple[float, float]] = {}
 
     def of(self, bot: str, pool: str | None) -> tuple[float, float]:
@@ -41,8 +42,8 @@ class KnownRatings:
             self._put(bot, pool, standing.mu, standing.sigma)
         await self._eligibility.look_up(bot)
         name = folded(bot)
-        if not self._meetings.known(name):
-            self._meetings.learn(name, await self._archive.ask(self._archive.store.met, bot))
+        if not self.meetings.known(name):
+            self.meetings.learn(name, await self._archive.ask(self._archive.store.met, bot))
 
     async def renew(self) -> None:
         """Read all ratings again that are known, as the store computed them anew. Raises `StoreFailed`."""

@@ -49,6 +49,15 @@ class Terms(Struct, frozen=True, kw_only=True):
     in_process: bool = False
     strict: bool = True
     sources: str | None = None
+    server: Server | None = None
+    """Where the bots are connected that play, if they are not started here."""
+
+
+class Server(Struct, frozen=True):
+    """A running server among whose bots matches are played: its URL, and the operator's token there."""
+
+    url: str
+    token: str
 
 
 class MatchReport(NamedTuple):

@@ -12,6 +12,7 @@ from socket import gethostname
 
 from arena.ratings.pairing import Pairing
 from arena.store.luck import MatchLuck
+from arena.tournament.afar import Afar
 from arena.tournament.guests import Guests
 from arena.tournament.hall import hall
 from arena.tournament.terms import Halted, MatchReport, Terms
@@ -73,6 +74,9 @@ def _check_sources(sources: str) -> None:
 @contextmanager
 def _playing(terms: Terms) -> Iterator[Callable[[Pairing], MatchReport | Halted]]:
     """What plays a match, with nobody else's bots."""
+    if terms.server is not None:
+        yield Afar(terms.server, terms).play
+        return
     if not terms.in_process:
         with hall().table(terms) as play:
             yield play

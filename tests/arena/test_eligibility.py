@@ -10,7 +10,6 @@ import pytest
 
 from arena.ratings.meeting import Seeker, ladder_groups
 from arena.server.eligibility import DAY, Eligibility
-from arena.server.meetings import Meetings
 from arena.server.ratings import KnownRatings
 from arena.store.archive import Archive
 from arena.store.finishing import Finished
@@ -148,8 +147,8 @@ def test_a_match_of_three_has_no_two_whose_matches_are_spent_if_others_are_there
 
 async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive: Archive) -> None:
     await stored(archive, result("m1"), result("m2", ("bob", "ann")), result("m3", ("ann", "cid"), pool=None))
-    meetings = Meetings()
-    known = KnownRatings(archive, Eligibility(archive), meetings)
+    known = KnownRatings(archive, Eligibility(archive))
+    meetings = known.meetings
     for bot in ("Ann", "bob", "ANN"):
         await known.look_up(bot)
     meetings.begin(POOL, ["ann", "bob"])
