@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -29,7 +30,10 @@ BOTS = "NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…"
 
 
 def run_tournament(
-    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help=BOTS)],
+    bots: Annotated[list[str] | None, typer.Argument(metavar="BOT...", help=BOTS)] = None,
+    entrants: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Who plays, too: CSV or TOML with name and command, or bot.")
+    ] = None,
     game: ToPlay = None,
     sets: Sets = None,
     form: Annotated[str, typer.Option("--format", help="round-robin, gauntlet or swiss.")] = "round-robin",
@@ -60,9 +64,14 @@ def run_tournament(
 ) -> None:
     """Play a tournament of local bots, or what is missing of it."""
     words = dict(locals())
+    from arena.commands.entrants import read_entrants
     from arena.commands.tournament import run
     from arena.commands.tournament_options import Options
 
+    del words["entrants"]
+    if not bots and entrants is None:
+        raise UsageFault("who plays? Name the bots, or a file of them with --entrants")
+    words["bots"] = [*(bots or ()), *([] if entrants is None else read_entrants(entrants))]
     run(Options(**_given(words)))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
+from arena.commands.rolls import NAME, Roll, read_roll
 from arena.commands.tables import counted
 from arena.store.database import NoDatabase
 from arena.store.private import FILE
@@ -18,18 +18,9 @@ from arena.store.tokens import hash_token, new_token
 from machine.writing import in_place_of
 from protocol.errors import ArenaFault, UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
-from protocol.shown import among
 
-NAME, TOKEN = "name", "token"
-
-
-class Roll(NamedTuple):
-    """The rows of a file of names, with what stands beside each name; `lines` are theirs in the file."""
-
-    columns: list[str]
-    rows: list[dict[str, str]]
-    lines: list[int]
-    delimiter: str = ","
+GIVEN = "token"
+"""The column that is written."""
 
 
 def add_bots(where: str, names: Sequence[str], source: Path | None, tokens_to: Path | None) -> None:
@@ -40,7 +31,11 @@ def add_bots(where: str, names: Sequence[str], source: Path | None, tokens_to: P
         raise UsageFault("--from needs --tokens-to FILE: where the tokens go, which are shown once")
     if tokens_to is not None and tokens_to.exists():
         raise UsageFault(f"{tokens_to} is there already, and nothing is written over: choose another name")
-    roll = Roll([NAME], [{NAME: name} for name in names], [0] * len(names)) if source is None else read_roll(source)
+    roll = (
+        Roll([NAME], [{NAME: name} for name in names], [0] * len(names))
+        if source is None
+        else read_roll(source, {GIVEN: "tokens are made here"})
+    )
     _check(roll, source, _taken(where))
     tokens = {row[NAME]: new_token() for row in roll.rows}
     hashes = {name: hash_token(token) for name, token in tokens.items()}
@@ -50,53 +45,6 @@ def add_bots(where: str, names: Sequence[str], source: Path | None, tokens_to: P
         else:
             store.add_bots(hashes)
     _tell(roll, tokens, tokens_to)
-
-
-def read_roll(file: Path) -> Roll:
-    """The names of a CSV file and all that stands beside them. Raises `UsageFault`, naming each line that is wrong."""
-    try:
-        text = file.read_text("utf-8-sig")
-    except OSError as exc:
-        raise UsageFault(f"{file} can't be read: {exc.strerror}") from exc
-    except UnicodeDecodeError as exc:
-        raise UsageFault(f"{file} is not text in UTF-8: save it as CSV UTF-8") from exc
-    head = text.partition("\n")[0]
-    delimiter = ";" if ";" in head and "," not in head else ","
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[tuple[int, list[str]]] = []
-    try:
-        while True:
-            line = reader.line_num + 1
-            fields = [field.strip() for field in next(reader)]
-            if any(fields):
-                rows.append((line, fields))
-    except StopIteration:
-        pass
-    except csv.Error as exc:
-        raise UsageFault(f"{file}, line {line}: not CSV: {exc}") from exc
-    columns = rows[0][1] if rows else []
-    wrong = list(_wrong_head(file, columns))
-    wrong += [
-        f"{file}, line {line}: it has {counted(len(fields), 'field', 'fields')}, the first line {len(columns)}"
-        for line, fields in rows[1:]
-        if len(fields) != len(columns)
-    ]
-    if wrong:
-        raise UsageFault("\n".join(wrong))
-    named = [dict(zip(columns, fields, strict=True)) for _, fields in rows[1:]]
-    if not named:
-        raise UsageFault(f"{file} has no names below its first line")
-    return Roll(columns, named, [line for line, _ in rows[1:]], delimiter)
-
-
-def _wrong_head(file: Path, columns: Sequence[str]) -> Iterator[str]:
-    if NAME not in columns:
-        yield f"{file}, line 1: there is no column {NAME}: {among(columns)}"
-    if TOKEN in columns:
-        yield f"{file}, line 1: there is a column {TOKEN} already, and tokens are made here: leave it out"
-    for column in dict.fromkeys(columns):
-        if columns.count(column) > 1:
-            yield f"{file}, line 1: the column {column!r} is there {columns.count(column)} times"
 
 
 def _taken(where: str) -> set[str]:
@@ -130,7 +78,7 @@ def _document(roll: Roll, tokens: Mapping[str, str]) -> str:
     """The rows as they came, with the tokens."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=roll.delimiter, lineterminator="\n")
-    writer.writerow([*roll.columns, TOKEN])
+    writer.writerow([*roll.columns, GIVEN])
     writer.writerows([*row.values(), tokens[row[NAME]]] for row in roll.rows)
     return text.getvalue()
 
