@@ -198,7 +198,7 @@ def test_wrong_usage_of_a_bot_is_refused_in_one_line(words: tuple[str, ...], say
 @pytest.mark.parametrize(
     ("program", "words", "says"),
     [
-        ("arena", "tournament", "missing argument 'BOT...'; `arena tournament --help` says what there is"),
+        ("arena", "bot show", "missing argument 'NAME'; `arena bot show --help` says what there is"),
         ("arena", "serve --prot 1", "no such option: --prot (Possible options: --host, --port, --web-port); `arena se"),
         ("arena", "serve --port x", "'--port' takes an integer; `arena serve --help` says what there is"),
         ("arena", "serve --port", "option '--port' requires an argument"),
