@@ -81,9 +81,7 @@ def told(present: Present, most: int, width: int) -> list[str]:
 
 
 def _bots(bots: Sequence[Here], now: datetime, width: int) -> list[str]:
-    rows = [
-        (bot.bot, bot.version, _age(now, bot.since), bot.address, bot.playing, _seeks(bot.seeks) or "-") for bot in bots
-    ]
+    rows = [(bot.bot, bot.version, _age(now, bot.since), bot.address, bot.playing, _sought(bot) or "-") for bot in bots]
     headers = ("bot", "version", "on line", "address", "plays", "seeks")
     used = [at for at in range(len(headers)) if headers[at] != "address" or width >= WIDE]
     cut = [[row[at] for at in used] for row in rows]
@@ -99,6 +97,11 @@ def _matches(matches: Sequence[UnderWay], width: int) -> list[str]:
 def _failures(failures: Sequence[Failure], now: datetime, width: int) -> list[str]:
     rows = [(f"{_age(now, failure.at)} ago", failure.who, failure.text) for failure in failures]
     return table(("failed", "who", "how"), rows, elastic=2, left=(1,), width=width).split("\n")
+
+
+def _sought(bot: Here) -> str:
+    """Its seeks, and for how long the pace of the ladder holds them."""
+    return _seeks(bot.seeks) + (f", held by its pace for {_time(bot.pace_s)}" if bot.pace_s else "")
 
 
 def _seeks(seeks: Sequence[Waited]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from itertools import islice
+from math import ceil
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
@@ -39,7 +40,7 @@ class Waited(Struct, frozen=True, kw_only=True):
 
 
 class Here(Struct, frozen=True, kw_only=True):
-    """A bot that is connected: since when, in how many matches it plays and what it seeks."""
+    """A bot that is connected: since when, in how many matches it plays, what it seeks, for how long its pace holds it."""
 
     bot: str
     version: str
@@ -47,6 +48,7 @@ class Here(Struct, frozen=True, kw_only=True):
     since: str
     playing: int
     seeks: list[Waited]
+    pace_s: int = 0
 
 
 class UnderWay(Struct, frozen=True, kw_only=True):
@@ -123,6 +125,7 @@ def _here(arena: Arena, session: Session) -> Here:
         since=session.since,
         playing=arena.lobby.playing(session),
         seeks=[_waited(sought) for sought in arena.lobby.seeks.of(session.key)],
+        pace_s=ceil(arena.lobby.seeks.paced(session.key)),
     )
 
 

@@ -26,8 +26,9 @@ def ask(seconds: float, **more: Any) -> Waited:
     return Waited(**{**seek, **more}, seconds=seconds)
 
 
-def here(bot: str, *seeks: Waited) -> Here:
-    return Here(bot=bot, version="1.0", address="10.0.0.7", since="2026-11-23T11:57:00Z", playing=1, seeks=list(seeks))
+def here(bot: str, *seeks: Waited, pace_s: int = 0) -> Here:
+    since = "2026-11-23T11:57:00Z"
+    return Here(bot=bot, version="1.0", address="10.0.0.7", since=since, playing=1, seeks=list(seeks), pace_s=pace_s)
 
 
 def match(number: int) -> UnderWay:
@@ -59,6 +60,11 @@ def test_it_says_who_seeks_what_and_since_when_and_the_clocks_of_matches() -> No
     assert "2× nim rated (classic) 12 s; nim unrated against bob (classic) 3 min; nim openly 1 s" in text
     assert "ann 58.2, *bob 9.1" in text
     assert "30 s ago  bob  timeout in m-1" in text
+
+
+def test_it_says_whose_seeks_the_pace_of_the_ladder_holds() -> None:
+    lines = told(present(connected=1, bots=[here("ann", ask(12.3), pace_s=6)]), 20, 200)
+    assert "nim rated (classic) 12 s, held by its pace for 6 s" in "\n".join(lines)
 
 
 def test_three_hundred_bots_and_two_hundred_matches_stay_readable_in_eighty_columns() -> None:
