@@ -40,7 +40,7 @@ class Waited(Struct, frozen=True, kw_only=True):
 
 
 class Here(Struct, frozen=True, kw_only=True):
-    """A bot that is connected: since when, in how many matches it plays, what it seeks, for how long its pace holds it."""
+    """A bot that is connected: since when, in how many matches it plays, what it seeks, how long its pace holds it."""
 
     bot: str
     version: str
