@@ -136,8 +136,10 @@ def print_unbeaten(
             continue
         why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
         many = counted(lost.total(), "match", "matches")
-        console.print(f"\n{bot}: {many} lost without being beaten{f' ({why})' if why else ''}; its words:")
+        logs = plan.words(data, bot) if plan.logs(data).is_dir() else []  # none of bots that run elsewhere
+        its_words = "; its words:" if logs else ""
+        console.print(f"\n{bot}: {many} lost without being beaten{f' ({why})' if why else ''}{its_words}")
         for text, times in (failed or Counter()).most_common():
             console.print(f"  {text} ({counted(times, 'match', 'matches')})", markup=False, soft_wrap=True)
-        for log in plan.words(data, bot):
+        for log in logs:
             console.print(f"  {log}", markup=False, soft_wrap=True)
