@@ -75,8 +75,10 @@ class _Course:
                     for reports in self._seated.play(missing, self._hold):
                         self._keep(reports)
         except KeyboardInterrupt:
+            # What is stored counts: the signal may come between that and its being noted here.
+            stored = len(self._seated.store.tournament_results(plan.id)) + len(self._seated.held())
             matches = counted(plan.count, "match", "matches")
-            print(f"arena: stopped after {self._so_far} of {matches}; the same command goes on", file=sys.stderr)
+            print(f"arena: stopped after {stored} of {matches}; the same command goes on", file=sys.stderr)
             raise
 
     def _hold(self, reports: Sequence[MatchReport]) -> None:
