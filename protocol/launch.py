@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shlex
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -60,9 +62,14 @@ def parted(word: str) -> tuple[str | None, str]:
 
 
 def name_in(word: str) -> str:
-    """The name under which a word of a command line has a bot play: that which it gives, or the bot's own."""
+    """The name under which a word of a command line has a bot play: that which it gives, or the bot's or file's own."""
     name, bot = parted(word)
-    return bot.partition(":")[0] if name is None else name
+    if name is not None:
+        return name
+    program = bot.partition(":")[0]
+    with contextlib.suppress(ValueError):  # no command line, and so no file
+        program = next(iter(shlex.split(program)), program)
+    return program.rpartition("/")[2].removesuffix(".py") if program.endswith(".py") else program
 
 
 def settings_in(text: str, name: str, bot: str) -> dict[str, str]:

@@ -69,7 +69,9 @@ def tournament(connection: Connection, name: str, known: Standings) -> Tournamen
     fields = _fields(row)
     fared = connection.execute(_FARED, {"id": name}).all()
     met = connection.execute(_MET, {"id": name}).all()
-    names = {folded(bot): bot for bot in map(name_in, fields["arguments"]["bots"])}
+    words = fields["arguments"]["bots"]
+    planned = words if fields["arguments"].get("afar") else map(name_in, words)
+    names = {folded(bot): bot for bot in planned}
     names |= {folded(bot.name): bot.name for bot in fared}
     counts: dict[str, Counter[str]] = {bot: Counter() for bot in names.values()}
     for bot in fared:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from arena.processes.own import startable
 from arena.processes.reference import check_names, check_settings, known_bots, reference_command, reference_spec
 from protocol.errors import UsageFault
-from protocol.launch import BotSpec, parted, spec_of
+from protocol.launch import BotSpec, name_in, parted, spec_of
 
 
 class Contestant(NamedTuple):
@@ -44,7 +44,7 @@ def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process
 def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *, in_process: bool) -> Contestant:
     given, what = parted(word)
     bot, _, text = what.partition(":")
-    name = bot if given is None else given
+    name = name_in(word)
     if bot in known:
         spec = reference_spec(word, defaults)
         asked = reference_command(spec)
@@ -58,7 +58,7 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
         return Contestant(spec.name, tuple(command), spec=spec)
     program = command[0] if command else what
     if program.endswith(".py"):
-        return Contestant(Path(program).stem if given is None else name, startable(command))
+        return Contestant(name, startable(command))
     if given is not None and shutil.which(program):
         return Contestant(name, tuple(command))
     if given is not None and not text:

@@ -244,7 +244,7 @@ def test_who_is_not_there_is_none(reader: Reader) -> None:
 
 def test_a_tournament_is_told_as_its_report_tells_it(store: Store, reader: Reader) -> None:
     arguments = {
-        "bots": ["ann=random", "Bob=x=y", "cid:depth=3", "dan"],
+        "bots": ["ann=random", "Bob=x=y", "cid:depth=3", "in/dan.py"],
         "game": "nim",
         "config": {"heaps": [3, 5, 7]},
         "format": "round-robin",
@@ -287,6 +287,14 @@ def test_a_tournament_is_told_as_its_report_tells_it(store: Store, reader: Reade
     store.finish_tournament(name)
     (row,) = reader.tournaments().rows
     assert (row.tournament, row.played, row.planned, row.finished is None) == (name, 7, 24, False)
+
+
+def test_a_connected_bot_has_the_name_that_a_tournament_calls_it_by(store: Store, reader: Reader) -> None:
+    arguments = {"bots": ["ann.py", "bob"], "game": "nim", "config": {}, "format": "round-robin", "rounds": 1}
+    name, _ = store.open_tournament(json.dumps({**arguments, "paired": False, "afar": True}), None)
+    told = reader.tournament(name)
+    assert told is not None
+    assert [row.bot for row in told.table] == ["ann.py", "bob"]
 
 
 def test_tournaments_come_in_pages(store: Store, reader: Reader) -> None:
