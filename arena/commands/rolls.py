@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from arena.commands.tables import counted
 from protocol.errors import UsageFault
-from protocol.shown import among
+from protocol.shown import shown
 
 NAME = "name"
 
@@ -66,7 +66,8 @@ def read_roll(file: Path, refused: Mapping[str, str] | None = None) -> Roll:
 
 def _wrong_head(file: Path, columns: Sequence[str], refused: Mapping[str, str]) -> Iterator[str]:
     if NAME not in columns:
-        yield f"{file}, line 1: there is no column {NAME}: {among(columns)}"
+        there = f"there are {', '.join(map(shown, columns))}" if columns else "the file is empty"
+        yield f"{file}, line 1: there is no column {NAME}, {there}: the first line names the columns, as in name,group"
     for column, why in refused.items():
         if column in columns:
             yield f"{file}, line 1: there is a column {column} already, and {why}: leave it out"

@@ -85,8 +85,8 @@ def test_a_file_of_names_gives_a_file_of_tokens_with_all_that_stood_there(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("bot,group\nanna,A\n", ["line 1: there is no column name: one of bot, group"]),
-        ("", ["line 1: there is no column name: nothing"]),
+        ("bot,group\nanna,A\n", ["line 1: there is no column name, there are 'bot', 'group': the first line names "]),
+        ("", ["line 1: there is no column name, the file is empty: the first line names the columns"]),
         ("name,token\nanna,x\n", ["line 1: there is a column token already, and tokens are made here: leave it out"]),
         ("name,name\na,b\n", ["line 1: the column 'name' is there 2 times"]),
         ("name\n", [" has no names below its first line"]),
