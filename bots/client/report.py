@@ -130,8 +130,8 @@ def error(bot: str, problem: Error, *, welcome: bool) -> str:
         return f"{bot}: {problem.message} ({problem.code})"
     advice = {
         error_codes.NAME_TAKEN: "; --name gives another name, --token its token",
-        error_codes.AUTH_FAILED: "; if the bot is another's, choose another name with --name; "
-        "else bring its token, with --token or ARENA_TOKEN",
+        error_codes.AUTH_FAILED: "; bring the token with --token or ARENA_TOKEN (without them a bot "
+        "makes up its own), or choose another name with --name",
     }.get(problem.code, "")
     return f"{bot}: {problem.message} ({problem.code}){advice}"
 
