@@ -115,9 +115,11 @@ def _unseek(lobby: Lobby, session: Session, message: Unseek) -> None:
 
 
 def _ready(lobby: Lobby, session: Session, message: Ready) -> None:
-    """A seat is ready."""
+    """A seat is ready; for a match that is over by now that means nothing."""
     place = lobby.seat(session, message.match) if session.bot is not None else None
     if place is None:
+        if session.told_end_of(message.match):
+            return
         if lobby.runner(message.match) is not None:
             raise Unavailable(f"ready: you have no seat in {message.match!r}: the start of who watches needs no answer")
         _player(session)

@@ -88,9 +88,9 @@ class Session:
         elif type(message) is Rejected:
             if message.strikes_left:
                 self.awaited.add((Move, message.match))
-            elif message.code in _BAD_REJECTIONS and message.match not in self._ended:
+            elif message.code in _BAD_REJECTIONS and not self.told_end_of(message.match):
                 self.fault = message.message
-                self._count()  # a move may cross with the end of its match, but no other rejection is innocent
+                self._count()  # no other rejection of a move is innocent
 
     def show(self, shown: Shown) -> None:
         """Send messages that others are sent as well."""
@@ -123,6 +123,10 @@ class Session:
                 self.fault = str(fault)
                 self._count()
         return asked
+
+    def told_end_of(self, match: str) -> bool:
+        """Whether this client was told lately that a match is over: what it sends for it may have crossed with that."""
+        return match in self._ended
 
     def charge(self, seconds: float) -> None:
         """Count work that this client makes elsewhere, or later."""

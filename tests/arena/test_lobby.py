@@ -101,7 +101,20 @@ async def test_a_move_in_a_match_that_is_not_yours_is_rejected(serve: Any) -> No
     assert (await client.expect("rejected"))["code"] == "no_such_match"
 
 
-async def test_ready_for_a_match_that_is_over_is_no_bad_message(serve: Any) -> None:
+async def test_a_ready_that_crosses_with_the_end_of_its_match_means_nothing(serve: Any) -> None:
+    served = await serve()
+    ann, bob = await served.enter("ann"), await served.enter("bob")
+    for client in (ann, bob):
+        await client.send(type="seek", id="s", game="nim")
+    match = (await ann.expect("start"))["match"]
+    await bob.send(type="resign", match=match)
+    await ann.expect("end")
+    await ann.send(type="ready", match=match)
+    await ann.send(type="unseek", id="t")
+    assert await ann.receive() == {"type": "unseeked", "id": "t"}
+
+
+async def test_ready_for_a_match_that_is_not_yours_is_no_bad_message(serve: Any) -> None:
     client = await (await serve()).enter("ann")
     await client.send(type="ready", match="m-0")
     assert (await client.expect("error"))["code"] == "unavailable"
