@@ -27,6 +27,8 @@ from referee.result import Result
 MOST_DUELS = 10
 """Pairs of bots that are listed; more are shown in cross tables."""
 WIDEST_CROSS_TABLE = 8
+MOST_FAILURES = 5
+"""Ways in which a program failed that are listed of each bot, the most frequent ones; the JSON file has all."""
 
 
 class Report:
@@ -131,7 +133,7 @@ def print_unbeaten(
 ) -> None:
     """Print which bots lost matches without being beaten, why, and where in the data folder their words are."""
     for bot, lost in unbeaten(plan.names, results).items():
-        failed = (failures or {}).get(bot)
+        failed = (failures or {}).get(bot, Counter())
         if not lost and not failed:
             continue
         why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
@@ -139,7 +141,9 @@ def print_unbeaten(
         logs = plan.words(data, bot) if plan.logs(data).is_dir() else []  # none of bots that run elsewhere
         its_words = "; its words:" if logs else ""
         console.print(f"\n{bot}: {many} lost without being beaten{f' ({why})' if why else ''}{its_words}")
-        for text, times in (failed or Counter()).most_common():
+        told = failed.most_common(MOST_FAILURES)
+        others = failed.total() - sum(times for _, times in told)
+        for text, times in [*told, *([("in other ways", others)] if others else [])]:
             console.print(f"  {text} ({counted(times, 'match', 'matches')})", markup=False, soft_wrap=True)
         for log in logs:
             console.print(f"  {log}", markup=False, soft_wrap=True)

@@ -103,6 +103,22 @@ def test_into_a_pipe_names_are_written_in_one_line_however_long(capsys: pytest.C
         assert any(re.match(rf" ?\d  {name}  ", line) for line in out.splitlines())
 
 
+def test_of_a_program_that_failed_in_many_ways_the_most_frequent_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    entered = pairs("nim", SHORT[:2], 5)
+    results = played(entered)[0]
+    whys = ["no memory"] * 4 + [f"way {number}" for number in range(6)]
+    at = {one.match: [seat.bot for seat in one.seats].index("ga") for one in results}
+    Report(entered, results, failures={match: {at[match]: why} for match, why in zip(at, whys, strict=True)}).show(
+        Path("data")
+    )
+    told = capsys.readouterr().out.partition("ga: 0 matches lost without being beaten\n")[2].splitlines()
+    assert told == [
+        "  no memory (4 matches)",
+        *(f"  way {n} (1 match)" for n in range(4)),
+        "  in other ways (2 matches)",
+    ]
+
+
 def test_of_six_seats_the_places_are_shown_within_80_columns() -> None:
     entered = plan(LONG[:6], "risk-campaign", rules=load("risk-campaign", {"players": 6}), paired=True)
     results = [
