@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,26 @@ def test_bots_that_fail_forfeit_and_the_rest_play_on_and_table_and_file_say_why(
     assert re.search(r"^  ended with exit code 1: RuntimeError: no idea at ply \d \(\d match", done.stdout, re.M)
     assert done.stderr.count("stillborn forfeits its matches here from now on") == 1
     assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
+
+
+def test_a_bot_that_crashes_in_ever_other_ways_is_told_of_only_so_often(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import os, sys\n"
+        "from bots import Bot, run\n"
+        "class Mine(Bot):\n"
+        "    def choose(self, turn):\n"
+        "        print('never again', turn.match, file=sys.stderr, flush=True)\n"
+        "        os._exit(1)\n"
+        "run(Mine('mine'))\n"
+    )
+    mine = f"mine={sys.executable} {tmp_path / 'mine.py'}"
+    done = run(
+        "arena", "tournament", "random", mine, *NIM, "--rounds", "7", "--no-strict", "--data", str(tmp_path / "d")
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("mine ended with exit code 1; its last words") == 5
+    assert done.stdout.count("  ended with exit code 1: never again ") == 5
+    assert "\n  in other ways (2 matches)\n" in done.stdout
 
 
 def test_a_strict_tournament_stops_with_the_first_bot_that_fails(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -45,6 +45,8 @@ LEAVE_WITHIN = 2.0
 MOST_CRASHES = 3
 """After so many in a row, without a match in between that it came to (where that is strict: that it finished), a bot is
 not started again; nor after so many times that it was away although its process ran."""
+MOST_TOLD = 5
+"""Ways in which a bot that is started again crashed that are told when it does."""
 AWAY_WITHIN = 30.0
 """Seconds in which a bot that has said hello comes back."""
 
@@ -97,7 +99,7 @@ class Table:
         """The bots that can't go on, and why: they forfeit their matches."""
         self._failing: dict[str, str] = {}
         """Why the bots of the match under way failed, those that did."""
-        self._told_why: set[tuple[str, str]] = set()
+        self._told_why: defaultdict[str, set[str]] = defaultdict(set)
         self._started: dict[str, float] = {}
         """When the bots were started that have not said hello since."""
         self._first_seen = 0.0
@@ -287,8 +289,9 @@ class Table:
             else:
                 self._put_out(bot.name, crash.why, told)
             return
-        if self._terms.strict or (bot.name, crash.why) not in self._told_why:
-            self._told_why.add((bot.name, crash.why))
+        before = self._told_why[bot.name]
+        if self._terms.strict or (crash.why not in before and len(before) < MOST_TOLD):
+            before.add(crash.why)
             self._notes.append(told)
         self._arena.lobby.forfeit(bot.name)
         task = asyncio.create_task(self._restart(bot))
