@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -70,6 +71,35 @@ async def test_connected_bots_play_a_tournament_beside_the_ladder_and_who_is_abs
     ladder = json.loads(call("arena", "matches", "--json", "--data", str(served.data)).out)
     assert ladder
     assert all(match["tournament"] is None for match in ladder), "the tournament is stored where it was asked for"
+
+
+@asynccontextmanager
+async def counted(served: Served) -> AsyncIterator[tuple[str, list[str]]]:
+    """Another URL of a server, and an entry for each connection that came by it."""
+    came: list[str] = []
+
+    async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(4096):
+            writer.write(data)
+        writer.close()
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        came.append(str(writer.get_extra_info("peername")))
+        answers, there = await asyncio.open_connection("127.0.0.1", urlsplit(served.url).port)
+        await asyncio.gather(copy(reader, there), copy(answers, writer))
+
+    async with await asyncio.start_server(pass_on, "127.0.0.1", 0) as server:
+        yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}", came
+
+
+async def test_matches_are_asked_for_on_one_connection_for_each_job(tmp_path: Path) -> None:
+    async with serving(tmp_path / "server") as served, playing(served, *HERE), counted(served) as (url, came):
+        token = credentials.read(served.data).token  # type: ignore[union-attr]
+        code, err, content = await tournament(
+            tmp_path / "final", url, HERE, "--rounds", "4", "--jobs", "2", ARENA_OPERATOR_TOKEN=token
+        )
+    assert (code, len(content["matches"])) == (0, 12), err
+    assert len(came) <= 2
 
 
 @pytest.mark.parametrize(

@@ -3,57 +3,104 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 
-from arena.operator.client import NoAnswer, NoServer, connected
+from arena.operator.client import NoAnswer, NoServer, Operator, connected
 from arena.ratings.pairing import Pairing
 from arena.tournament.calls import HandedOver, Play
 from arena.tournament.plan import Plan
 from arena.tournament.terms import Halted, MatchReport, Server, Terms
+from machine import event_loop
 from protocol.errors import Fault
 from protocol.reasons import NO_SHOW
 
 TRY_AGAIN = 2.0
 WHY: Mapping[str, str] = {NO_SHOW: "it was not there"}
 
+_lines: dict[str, _Line] = {}
+"""By sitting, those of this process."""
+_making = threading.Lock()
 
-class Afar:
-    """Has matches played by a server, which may restart meanwhile."""
 
-    def __init__(self, server: Server, terms: Terms) -> None:
-        self._server = server
-        self._terms = terms
-
-    def play(self, match: Pairing) -> MatchReport | Halted:
-        """The match, played; or why no more can be."""
-        since = time.monotonic()
-        while True:
-            try:
-                closed = asyncio.run(self._played(self._terms.plan, match)).closed()
-            except (NoServer, NoAnswer) as fault:
-                if time.monotonic() - since > self._terms.hello_within:
-                    return Halted(fault)
-                time.sleep(TRY_AGAIN)
-            except Fault as fault:
+def play(server: Server, terms: Terms, match: Pairing) -> MatchReport | Halted:
+    """The match, played by a server, which may restart meanwhile; or why no more can be."""
+    with _making:
+        if terms.key not in _lines:
+            _lines[terms.key] = _Line(server)
+        line = _lines[terms.key]
+    request, down_since = _request(terms, terms.plan, match), 0.0
+    while True:
+        try:
+            closed = line.ask(request).closed()
+        except (NoServer, NoAnswer) as fault:
+            down_since = down_since or time.monotonic()
+            if time.monotonic() - down_since > terms.hello_within:
                 return Halted(fault)
-            else:
-                seats = enumerate(closed.result.seats)
-                return MatchReport(closed, None, {at: WHY[seat.reason] for at, seat in seats if seat.reason in WHY})
+            time.sleep(TRY_AGAIN)
+        except Fault as fault:
+            return Halted(fault)
+        else:
+            seats = enumerate(closed.result.seats)
+            return MatchReport(closed, None, {at: WHY[seat.reason] for at, seat in seats if seat.reason in WHY})
 
-    async def _played(self, plan: Plan, match: Pairing) -> HandedOver:
-        header, seed = plan.header_of(match, "", lambda bot: "")
-        request = Play(
-            match=header.match,
-            game=header.game,
-            config=header.config,
-            bots=list(match.seats),
-            seed=seed.hex(),
-            clock=header.clock,
-            tournament=plan.id,
-            place=match.place,
-            pool=header.pool,
-            wait_s=self._terms.hello_within,
-        )
-        async with connected(self._server.url, self._server.token) as operator:
+
+def leave(key: str) -> None:
+    """Nothing more is played for a sitting in this process."""
+    line = _lines.pop(key, None)
+    if line is not None:
+        line.close()
+
+
+def _request(terms: Terms, plan: Plan, match: Pairing) -> Play:
+    header, seed = plan.header_of(match, "", lambda bot: "")
+    return Play(
+        match=header.match,
+        game=header.game,
+        config=header.config,
+        bots=list(match.seats),
+        seed=seed.hex(),
+        clock=header.clock,
+        tournament=plan.id,
+        place=match.place,
+        pool=header.pool,
+        wait_s=terms.hello_within,
+    )
+
+
+class _Line:
+    """A connection to a server, kept from match to match: one that connects for each is soon one too many. Made at the
+    first question, and anew where it broke. Its event loop is in a thread beside, so that pings are answered meanwhile.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._held = AsyncExitStack()
+        self._operator: Operator | None = None
+        self._connecting = asyncio.Lock()
+        self._loop = event_loop.new()
+        threading.Thread(target=self._loop.run_forever, name="operator", daemon=True).start()
+
+    def ask(self, request: Play) -> HandedOver:
+        """What the server hands over. Raises as `Operator.ask` and `connected` do."""
+        return asyncio.run_coroutine_threadsafe(self._ask(request), self._loop).result()
+
+    def close(self) -> None:
+        """Hang up."""
+        asyncio.run_coroutine_threadsafe(self._held.aclose(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+    async def _ask(self, request: Play) -> HandedOver:
+        async with self._connecting:
+            if self._operator is None:
+                self._operator = await self._held.enter_async_context(connected(self._server.url, self._server.token))
+            operator = self._operator
+        try:
             return await operator.ask(request, HandedOver)
+        except NoAnswer:
+            if self._operator is operator:
+                self._operator = None
+                await self._held.aclose()
+            raise

@@ -7,12 +7,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from socket import gethostname
 
 from arena.ratings.pairing import Pairing
 from arena.store.luck import MatchLuck
-from arena.tournament.afar import Afar
+from arena.tournament import afar
 from arena.tournament.guests import Guests
 from arena.tournament.hall import hall
 from arena.tournament.terms import Halted, MatchReport, Terms
@@ -58,6 +59,7 @@ def referee(terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Halt
 
 def leave(key: str) -> None:
     """Let go of the bots that are kept for a sitting, whatever they play."""
+    afar.leave(key)
     if hall.cache_info().currsize:
         hall().leave(key)
 
@@ -75,7 +77,7 @@ def _check_sources(sources: str) -> None:
 def _playing(terms: Terms) -> Iterator[Callable[[Pairing], MatchReport | Halted]]:
     """What plays a match, with nobody else's bots."""
     if terms.server is not None:
-        yield Afar(terms.server, terms).play
+        yield partial(afar.play, terms.server, terms)
         return
     if not terms.in_process:
         with hall().table(terms) as play:
