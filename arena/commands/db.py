@@ -71,13 +71,19 @@ def check(where: str, *, quick: bool = False) -> None:
 
 
 def look(
-    result: Result, ratings: Sequence[SeatRating], luck: MatchLuck | None, body: bytes, *, quick: bool
+    result: Result,
+    ratings: Sequence[SeatRating],
+    luck: MatchLuck | None,
+    body: bytes,
+    *,
+    quick: bool,
+    waits: bool = False,
 ) -> Iterator[str]:
-    """What is wrong with a record and what is stored beside it."""
+    """What is wrong with a record and what is stored beside it, of a match that is rated if it is to be, or `waits`."""
     try:
         record = reading.read(body, "the record")
         if not quick:
-            verify(record)
+            verify(record, waits=waits)
     except BadRecord as fault:
         yield str(fault).removeprefix(f"{result.match}: ")
         return

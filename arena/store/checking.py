@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import msgspec
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
@@ -19,11 +20,25 @@ from protocol.digest import canonical
 from protocol.names import folded, is_bot_name
 from referee.result import Result, SeatRating
 
-Look = Callable[[Result, tuple[SeatRating, ...], MatchLuck | None, bytes], Iterable[str]]
-"""What is wrong with a result, its ratings, its luck and its record beside each other."""
 AT_ONCE = 32
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 _HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class Look(Protocol):
+    """What is wrong with a result, its ratings, its luck and its record beside each other."""
+
+    def __call__(
+        self,
+        result: Result,
+        ratings: tuple[SeatRating, ...],
+        luck: MatchLuck | None,
+        body: bytes,
+        /,
+        *,
+        waits: bool = False,
+    ) -> Iterable[str]:
+        """A line each; a match that `waits` is not rated yet."""
 
 
 def complaints(connection: Connection, look: Look, progress: Callable[[int, int], None]) -> Iterator[str]:
@@ -36,7 +51,7 @@ def complaints(connection: Connection, look: Look, progress: Callable[[int, int]
         ("the seasons", _seasons(connection)),
         ("the order of the matches", _numbers(connection)),
         ("the matches", _matches(connection, look, progress)),
-        ("the matches that wait to be rated", awaiting.complaints(connection, look)),
+        ("the matches that wait to be rated", awaiting.complaints(connection, partial(look, waits=True))),
         ("the luck of the matches", luck.complaints(connection)),
         ("the ratings and summaries", audit.complaints(connection)),
     ):

@@ -355,7 +355,7 @@ class Store:
 
     def check(
         self,
-        look: Look = lambda result, ratings, luck, record: (),
+        look: Look = lambda result, ratings, luck, record, waits=False: (),
         progress: Callable[[int, int], None] = lambda done, of: None,
     ) -> list[str]:
         """What is wrong, a line each; `look` says what is with a result beside its record. Empty when all is well."""

@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def over(place: int) -> Awaiting:
     """A match of the tournament `t1` that was refereed to its end, with luck and a failure."""
-    placed = replace(header("nim", match=f"t1-{place:05d}"), tournament="t1", place=place)
+    placed = replace(header("nim", match=f"t1-{place:05d}", rated=True), tournament="t1", place=place)
     table = Table(header=placed).begin()
     table.send(Resigned(0))
     result = table.match.result("2026-01-01T00:01:00.000Z")
