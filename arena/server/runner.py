@@ -14,6 +14,7 @@ from protocol.error_codes import UNAVAILABLE
 from protocol.messages import Error, FromServer, ListedMatch
 from referee.closing import Closed
 from referee.effects import (
+    Absent,
     Deadline,
     Effect,
     Expired,
@@ -68,6 +69,7 @@ class Runner:
         self._match = match
         self._journal = journal
         self._seats: list[Peer | None] = [None] * len(self.bots)
+        self._excused: set[int] = set()
         self._audience = Audience(rounds or Rounds(), self.id)
         self._view: Shown | None = None
         """What newcomers are shown, made for the first of them, and when."""
@@ -103,6 +105,8 @@ class Runner:
 
     def receive(self, event: MatchEvent) -> None:
         """Pass an event to the referee and do what it says. An error in the arena's own code voids the match."""
+        if type(event) is Absent:
+            self._excused.add(event.seat)
         if self._stopped and not self._ended:
             return
         if self._hold is not None:
@@ -210,8 +214,11 @@ class Runner:
         self._audience.show(self._match.farewell(None, ratings))
 
     def absent(self, seat: int) -> bool:
-        """Whether a seat dropped out because nothing was heard of it, and had not moved once."""
-        return self._match.standing.absent(seat)
+        """Whether a seat dropped out because nothing was heard of it, and had not moved once.
+
+        Not one that was `Absent`: its bot was called, and had not asked for the match.
+        """
+        return seat not in self._excused and self._match.standing.absent(seat)
 
     def stayed(self, seat: int) -> bool:
         """Whether the match is over and a seat was in it to the end."""

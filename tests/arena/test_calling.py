@@ -52,6 +52,17 @@ async def test_a_bot_that_is_busy_is_waited_for_and_one_that_never_comes_has_los
     assert [seat.reason for seat in (await played).result.seats] == ["win", "no_show"]
 
 
+async def test_who_was_not_there_when_it_was_called_may_seek_as_before(serve: Any) -> None:
+    served = await serve()
+    await served.enter("ann")
+    calls, made = served.arena.calls, header_of(served.arena, "ann", "zoe")
+    await calls.play("t1-00000", ["ann", "zoe"], made, 0.0)
+    zoe = await served.enter("zoe")
+    await zoe.send(type="seek", id="s", game="nim")
+    await zoe.send(type="unseek", id="s")
+    assert (await zoe.receive())["type"] == "unseeked"
+
+
 async def test_asked_for_again_a_match_that_is_under_way_goes_on(serve: Any) -> None:
     served = await serve()
     ann, bob = await served.enter("ann"), await served.enter("bob")
