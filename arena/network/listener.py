@@ -88,7 +88,7 @@ class Listener:
     async def _serve(self, sockets: list[socket.socket], address: str | None, *, operators: bool = False) -> Server:
         async def accept() -> Any:
             encryption = self._encryption if address is None else None
-            arrive = partial(self._gate.arrive, address=address)
+            arrive = partial(self._gate.arrive, address=address, operators=operators)
             return Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign)
 
         server = Server(accept, partial(self._run, partial(self._look_at, address, operators)))

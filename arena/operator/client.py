@@ -111,14 +111,15 @@ async def connected_to(data: Path, database: Path | None = None) -> AsyncIterato
     """
     where = f"on {data}"
     found = credentials.read(data)
-    if found is None or (database is not None and not found.is_of(database)):
+    # Where nobody holds the folder, what listens there now is somebody else's, who is not to see the token.
+    if found is None or (database is not None and not found.is_of(database)) or not is_held(data):
         raise _none(data)
     try:
         wire = await _connect(found.url, found.token, where)
     except ArenaFault:
         if is_held(data):
             raise
-        raise _none(data) from None  # what listens there now is somebody else's
+        raise _none(data) from None
     operator = Operator(wire, where)
     try:
         yield operator
