@@ -13,7 +13,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from arena.operator import credentials
+from arena.tournament import afar
+from arena.tournament.sandbox import Surroundings
+from arena.tournament.terms import MatchReport, ServerOn, Terms
 from commands import call
+from plans import plan
 from processes import Served, run, serving
 
 HERE = ("random", "greedy", "perfect")
@@ -100,6 +104,21 @@ async def test_matches_are_asked_for_on_one_connection_for_each_job(tmp_path: Pa
         )
     assert (code, len(content["matches"])) == (0, 12), err
     assert len(came) <= 2
+
+
+async def test_a_server_that_was_started_again_is_found_by_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(afar, "TRY_AGAIN", 0.6)
+    planned = plan("ab")
+    terms = Terms(key="k", plan=planned, surroundings=Surroundings(variables={}), logs=tmp_path, hello_within=0.5)
+    first, second = planned.schedule(())
+    for match in (first, second):
+        async with serving(tmp_path):
+            played = await asyncio.to_thread(afar.play, ServerOn(tmp_path), terms, match)
+        assert isinstance(played, MatchReport), played
+        assert played.result.reason == "void"
+    await asyncio.to_thread(afar.leave, "k")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.guests import check
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, Sandbox, Surroundings, check_bubblewrap, free_users
-from arena.tournament.terms import HELLO_WITHIN, Server
+from arena.tournament.terms import HELLO_WITHIN, Server, ServerAt, ServerOn
 from machine.arguments import read_value
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
@@ -183,11 +183,11 @@ def server(options: Options) -> Server | None:
             raise UsageFault(
                 "--at URL needs --operator-token or ARENA_OPERATOR_TOKEN: it is in the server's operator.json"
             )
-        return Server(options.at, options.operator_token)
-    found = credentials.read(Path(options.at))
-    if found is None or not is_held(Path(options.at)):
+        return ServerAt(options.at, options.operator_token)
+    folder = Path(options.at).absolute()
+    if credentials.read(folder) is None or not is_held(folder):
         raise NoServer(f"no server runs on {options.at}: --at takes a server's data folder, or its URL")
-    return Server(found.url, found.token)
+    return ServerOn(folder)
 
 
 def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:

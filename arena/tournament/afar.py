@@ -6,13 +6,13 @@ import asyncio
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
-from arena.operator.client import NoAnswer, NoServer, Operator, connected
+from arena.operator.client import NoAnswer, NoServer, Operator, connected, connected_to
 from arena.ratings.pairing import Pairing
 from arena.tournament.calls import HandedOver, Play
 from arena.tournament.plan import Plan
-from arena.tournament.terms import Halted, MatchReport, Server, Terms
+from arena.tournament.terms import Halted, MatchReport, Server, ServerOn, Terms
 from machine import event_loop
 from protocol.errors import Fault
 from protocol.reasons import NO_SHOW
@@ -92,10 +92,14 @@ class _Line:
         asyncio.run_coroutine_threadsafe(self._held.aclose(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
 
+    def _connection(self) -> AbstractAsyncContextManager[Operator]:
+        server = self._server
+        return connected_to(server.folder) if isinstance(server, ServerOn) else connected(server.url, server.token)
+
     async def _ask(self, request: Play) -> HandedOver:
         async with self._connecting:
             if self._operator is None:
-                self._operator = await self._held.enter_async_context(connected(self._server.url, self._server.token))
+                self._operator = await self._held.enter_async_context(self._connection())
             operator = self._operator
         try:
             return await operator.ask(request, HandedOver)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -53,11 +53,20 @@ class Terms(Struct, frozen=True, kw_only=True):
     """Where the bots are connected that play, if they are not started here."""
 
 
-class Server(Struct, frozen=True):
+class ServerAt(Struct, frozen=True):
     """A running server among whose bots matches are played: its URL, and the operator's token there."""
 
     url: str
     token: str
+
+
+class ServerOn(Struct, frozen=True):
+    """The same by its data folder, where it may be reached otherwise after every start."""
+
+    folder: Path
+
+
+Server: TypeAlias = ServerAt | ServerOn
 
 
 class MatchReport(NamedTuple):
