@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from arena.tournament.calls import HandedOver, Play
 from protocol.dice import SEED_BYTES
 from protocol.errors import UsageFault
 from protocol.games import load
-from protocol.names import folded
+from protocol.names import MATCH_PATTERN, NAME_FORM, folded, is_bot_name
 from protocol.shown import shown
 from referee.record import Header
 
@@ -25,12 +26,7 @@ def operations(arena: Arena) -> Iterator[Handler]:
 
     async def play(request: Play, tell: Tell) -> HandedOver:
         rules, seed = load(request.game, request.config), _seed(request.seed)
-        if len(request.bots) != rules.seats or len(set(map(folded, request.bots))) != rules.seats:
-            raise UsageFault(
-                f"bots are {shown(request.bots)}: {request.game} has {rules.seats} seats, each for another bot"
-            )
-        if not 0 <= request.wait_s <= MOST_WAIT:
-            raise UsageFault(f"wait_s is {request.wait_s}: it is 0 to {MOST_WAIT:g} seconds")
+        _check(request, rules.seats)
 
         def made() -> tuple[Header, bytes]:
             header = arena.header(
@@ -45,9 +41,25 @@ def operations(arena: Arena) -> Iterator[Handler]:
             )
             return header, seed
 
-        return HandedOver.of(await arena.calls.play(request.match, request.bots, made, request.wait_s))
+        called = arena.calls.play(request.match, request.tournament, request.bots, made, request.wait_s)
+        return HandedOver.of(await called)
 
     yield Handler(Play, play, while_heard=True)
+
+
+def _check(request: Play, seats: int) -> None:
+    """Raises `UsageFault`."""
+    bots, clock = request.bots, request.clock
+    if not re.match(MATCH_PATTERN, request.match):
+        raise UsageFault(f"match is {shown(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
+    if wrong := [bot for bot in bots if not is_bot_name(bot)]:
+        raise UsageFault(f"{shown(wrong[0])} is no name for a bot: {NAME_FORM}")
+    if len(bots) != seats or len(set(map(folded, bots))) != seats:
+        raise UsageFault(f"bots are {shown(bots)}: {request.game} has {seats} seats, each for another bot")
+    if min(clock.bank_ms, clock.increment_ms) < 0:
+        raise UsageFault(f"clock is {clock.bank_ms} and {clock.increment_ms} ms: neither is less than 0")
+    if not 0 <= request.wait_s <= MOST_WAIT:
+        raise UsageFault(f"wait_s is {request.wait_s}: it is 0 to {MOST_WAIT:g} seconds")
 
 
 def _seed(text: str) -> bytes:

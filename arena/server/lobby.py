@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from arena.server.attendance import Attendance, paused
@@ -69,6 +71,8 @@ class Lobby:
         """Watchers of every match."""
         self._playing: dict[str, dict[str, int]] = {}
         self._known: set[str] = set()
+        self._kept: Counter[str] = Counter()
+        """How many slots of each bot are kept free for matches to which it is called."""
         self._listing = Shown([])
         self._listed: float | None = None
         """When that was made."""
@@ -187,6 +191,8 @@ class Lobby:
         session = self._sessions.get(bot)  # it may have left while a look went on
         if session is None or not self._attendance.free(bot, session.address):
             return 0
+        if self._kept[bot] and session.slots - len(self._playing.get(bot, ())) <= self._kept[bot]:
+            return 0
         return session.slots if self._attendance.tried(bot) else 1
 
     def _sated(self, bot: str, other: str) -> bool:
@@ -233,6 +239,18 @@ class Lobby:
         name = folded(bot)
         session = self._sessions.get(name)
         return session is not None and session.slots > len(self._playing.get(name, ()))
+
+    @contextmanager
+    def kept_free(self, bots: Sequence[str]) -> Iterator[None]:
+        """Meanwhile, have a slot of each of them that no match holds go to none that it seeks."""
+        names = list(map(folded, bots))
+        self._kept.update(names)
+        try:
+            yield
+        finally:
+            self._kept.subtract(names)
+            self._kept = +self._kept
+            self.seeks.again()
 
     def call(self, bot: str) -> None:
         """Have a slot of a bot free for a match that it does not seek: if need be its newest seek is over."""

@@ -27,7 +27,7 @@ class Restored(NamedTuple):
 
 
 async def restored(journal: Journal, archive: Archive, ratings: KnownRatings) -> list[Restored]:
-    """All matches that can go on. A tournament's are left to it, and what can't be read is left as it is."""
+    """All matches that can go on. A tournament has its own played again; what can't be read is left as it is."""
     found: list[Restored] = []
     try:
         for match in journal.unfinished():
@@ -53,9 +53,7 @@ async def _restored(match: str, journal: Journal, archive: Archive, ratings: Kno
     if len(lines) == 1 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
         raise BadRecord("it does not begin with a secret and a header")
     header = lines[1]
-    if header.tournament is not None:
-        return None
-    if await archive.ask(archive.store.record, match) is not None:
+    if header.tournament is not None or await archive.ask(archive.store.record, match) is not None:
         journal.forget(match)
         return None
     for seat in header.seats:

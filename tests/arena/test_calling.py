@@ -6,8 +6,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from arena.server import calling, seeking
 from arena.server.arena import Arena
 from protocol.dice import SEED_BYTES
+from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
 from referee.record import Header
 
@@ -27,7 +31,7 @@ async def test_a_bot_whose_slots_are_all_sought_with_is_called_and_told_that_its
     while not any("seeks" in bot for bot in (await bob.expect("listing"))["bots"]):
         await bob.send(type="list")
     played = asyncio.create_task(
-        served.arena.calls.play("t1-00000", ["ann", "bob"], header_of(served.arena, "ann", "bob"), 9.0)
+        served.arena.calls.play("t1-00000", "t1", ["ann", "bob"], header_of(served.arena, "ann", "bob"), 9.0)
     )
     assert (await ann.expect("error"))["ref"] == "waits"
     start = await ann.expect("start")
@@ -43,7 +47,7 @@ async def test_a_bot_that_is_busy_is_waited_for_and_one_that_never_comes_has_los
     served = await serve()
     first, second, start = await served.begun()
     played = asyncio.create_task(
-        served.arena.calls.play("t1-00000", ["ann", "zoe"], header_of(served.arena, "ann", "zoe"), 0.01)
+        served.arena.calls.play("t1-00000", "t1", ["ann", "zoe"], header_of(served.arena, "ann", "zoe"), 0.01)
     )
     await first.expect("turn")
     await asyncio.sleep(0)
@@ -52,11 +56,95 @@ async def test_a_bot_that_is_busy_is_waited_for_and_one_that_never_comes_has_los
     assert [seat.reason for seat in (await played).result.seats] == ["win", "no_show"]
 
 
+async def test_bots_that_play_all_the_time_are_kept_free_for_a_match_that_has_waited(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calling, "KEEP_AFTER", 0.0)
+    monkeypatch.setattr(seeking, "GATHER", 0.0)
+    served = await serve()
+    clients = {bot: await served.enter(bot) for bot in ("ann", "bob", "cid", "dan")}
+    others = {"ann": "bob", "bob": "ann", "cid": "dan", "dan": "cid"}
+    under_way = {}
+    for bot, client in clients.items():
+        await client.send(type="seek", id="s", game="nim", opponent=others[bot])
+    for bot, client in clients.items():
+        start = await client.expect("start")
+        under_way[bot] = start["match"]
+        await client.ready(start)
+    played = asyncio.create_task(
+        served.arena.calls.play("t1-00000", "t1", ["ann", "cid"], header_of(served.arena, "ann", "cid"), 9.0)
+    )
+    await clients["bob"].send(type="resign", match=under_way["bob"])
+    for bot in ("ann", "bob"):
+        await clients[bot].expect("end")
+        await clients[bot].send(type="seek", id="t", game="nim", opponent=others[bot])
+        await (await clients[bot].wire.ping())
+    await clients["dan"].send(type="resign", match=under_way["dan"])
+    start = await clients["ann"].expect("start")
+    assert start["match"] == "t1-00000"
+    for bot in ("ann", "cid"):
+        await clients[bot].ready(start)
+    await clients["cid"].send(type="resign", match="t1-00000")
+    await played
+    await clients["ann"].send(type="seek", id="u", game="nim", opponent="bob")
+    assert (await clients["bob"].expect("start"))["seek"] == "t"
+
+
+async def test_a_match_called_like_one_that_is_under_way_is_refused(serve: Any) -> None:
+    served = await serve()
+    first, second, start = await served.begun()
+    calls, made = served.arena.calls, header_of(served.arena, "ann", "bob")
+    with pytest.raises(UsageFault, match=f"^{start['match']} is a match of the ladder: "):
+        await calls.play(start["match"], "t1", ["ann", "bob"], made, 9.0)
+    await second.send(type="resign", match=start["match"])
+    played = asyncio.create_task(calls.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    await first.expect("end")
+    await first.expect("start")
+    with pytest.raises(
+        UsageFault, match=r"^t1-00000 is under way for another tournament of these names and this seed, t1: "
+    ):
+        await calls.play("t1-00000", "t2", ["ann", "bob"], made, 9.0)
+    await first.send(type="resign", match="t1-00000")
+    assert (await played).result.tournament == "t1"
+
+
+async def test_a_match_whose_journal_can_not_be_read_is_a_fault_and_leaves_none(serve: Any) -> None:
+    served = await serve()
+    ann, bob = await served.enter("ann"), await served.enter("bob")
+    made = header_of(served.arena, "ann", "bob")
+    played = asyncio.create_task(served.arena.calls.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    start = await ann.expect("start")
+    for client in (ann, bob):
+        await client.ready(start)
+    await ann.expect("turn")
+    (file,) = (served.data / "journal").glob("*.jsonl")
+    file.write_bytes(b"")
+    await bob.send(type="resign", match="t1-00000")
+    with pytest.raises(ArenaFault):
+        await played
+    await ann.expect("end")
+    await served.stop()
+    assert list((served.data / "journal").iterdir()) == []
+    await served.start()
+
+
+async def test_after_a_restart_nothing_is_left_of_a_called_match(serve: Any) -> None:
+    served = await serve()
+    ann, _ = await served.enter("ann"), await served.enter("bob")
+    made = header_of(served.arena, "ann", "bob")
+    played = asyncio.create_task(served.arena.calls.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    await ann.expect("start")
+    played.cancel()
+    await served.restart()
+    assert list((served.data / "journal").iterdir()) == []
+    assert (await served.enter("ann")).passed[-1]["resumed"] == []
+
+
 async def test_who_was_not_there_when_it_was_called_may_seek_as_before(serve: Any) -> None:
     served = await serve()
     await served.enter("ann")
     calls, made = served.arena.calls, header_of(served.arena, "ann", "zoe")
-    await calls.play("t1-00000", ["ann", "zoe"], made, 0.0)
+    await calls.play("t1-00000", "t1", ["ann", "zoe"], made, 0.0)
     zoe = await served.enter("zoe")
     await zoe.send(type="seek", id="s", game="nim")
     await zoe.send(type="unseek", id="s")
@@ -67,10 +155,10 @@ async def test_asked_for_again_a_match_that_is_under_way_goes_on(serve: Any) -> 
     served = await serve()
     ann, bob = await served.enter("ann"), await served.enter("bob")
     made = header_of(served.arena, "ann", "bob")
-    left = asyncio.create_task(served.arena.calls.play("t1-00000", ["ann", "bob"], made, 9.0))
+    left = asyncio.create_task(served.arena.calls.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
     start = await ann.expect("start")
     left.cancel()
-    again = asyncio.create_task(served.arena.calls.play("t1-00000", ["ann", "bob"], made, 9.0))
+    again = asyncio.create_task(served.arena.calls.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
     for client in (ann, bob):
         await client.ready(start)
     await bob.send(type="resign", match="t1-00000")

@@ -7,14 +7,16 @@ import json
 import stat
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from msgspec.structs import replace
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
 from arena.network.binding import bound, port_of
-from arena.network.gate import OPERATOR, Access
+from arena.network.gate import ARRIVALS_AT_ONCE, OPERATOR, Access
 from arena.network.places import Bounds
 from arena.network.rates import FREE_FAILURES
 from arena.operations.connections import Connections, Who
@@ -23,10 +25,13 @@ from arena.operator import credentials
 from arena.operator.channel import MOST_AT_ONCE
 from arena.operator.client import NoAnswer, NoServer, TokenRefused, connected, connected_to
 from arena.operator.requests import MAX_REQUEST, Handler, Request, table
+from arena.tournament.calls import HandedOver, Play
 from certificates import make
 from patience import WITHIN
 from processes import REPOSITORY, run, serving
+from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, UsageFault
+from protocol.messages import Clock
 
 TOKEN = "secret"
 
@@ -240,6 +245,9 @@ async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_soc
         with pytest.raises(TokenRefused):
             async with connected(url, "wrong"):
                 pass
+    for _ in range(ARRIVALS_AT_ONCE + 2 * bounds.per_address):
+        _, writer = await asyncio.open_connection("127.0.0.1", port_of([own]))
+        writer.close()
     async with connected(url, TOKEN) as operator, connected(url, TOKEN):
         assert [bot.bot for bot in (await operator.ask(Who(), Connections)).bots] == ["ann"]
     with pytest.raises(InvalidStatus) as answer:
@@ -296,6 +304,51 @@ async def test_a_client_says_what_is_in_its_way(tmp_path: Path) -> None:
     with pytest.raises(ArenaFault, match="holds no operator's token any more: remove it, and start the server anew"):
         async with connected_to(tmp_path):
             pass
+
+
+async def test_who_listens_where_a_server_was_does_not_see_its_token(tmp_path: Path) -> None:
+    async with serving(tmp_path):
+        pass
+    found = credentials.read(tmp_path)
+    assert found is not None
+    came: list[object] = []
+    stranger = await asyncio.start_server(
+        lambda reader, writer: came.append(writer), "127.0.0.1", urlsplit(found.url).port
+    )
+    with pytest.raises(NoServer):
+        async with connected_to(tmp_path):
+            pass
+    stranger.close()
+    assert came == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"match": "../m"}, "match is '../m': it is 1 to 40 lower-case letters, digits and dashes"),
+        ({"bots": ["ann", "b/b"]}, "'b/b' is no name for a bot: 1 to 32 letters"),
+        ({"bots": ["ann", "Ann"]}, "bots are ['ann', 'Ann']: nim has 2 seats, each for another bot"),
+        ({"clock": Clock(bank_ms=-1, increment_ms=0)}, "clock is -1 and 0 ms: neither is less than 0"),
+        ({"wait_s": -1.0}, "wait_s is -1.0: it is 0 to 3600 seconds"),
+        ({"seed": "00"}, "seed is '00': it is 32 bytes in hex"),
+    ],
+)
+async def test_a_match_that_can_not_be_played_is_refused(serve: Any, changes: dict[str, Any], says: str) -> None:
+    served = await operated(serve)
+    request = Play(
+        match="t1-00000",
+        game="nim",
+        config={},
+        bots=["ann", "bob"],
+        seed="00" * SEED_BYTES,
+        clock=Clock(bank_ms=1000, increment_ms=0),
+        tournament="t1",
+        place=0,
+    )
+    async with connected(at(served), TOKEN) as operator:
+        with pytest.raises(UsageFault) as caught:
+            await operator.ask(replace(request, **changes), HandedOver)
+    assert str(caught.value).startswith(says)
 
 
 async def test_a_server_that_hangs_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
