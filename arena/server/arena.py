@@ -159,6 +159,7 @@ class Arena:
         """Have the approvals of these bots count from now on. Raises `StoreFailed`."""
         for bot in bots:
             await self._eligibility.look_up(bot)
+            self.lobby.seeks.reconsider(bot)
         self.lobby.seeks.again()
 
     async def ratings_changed(self, pools: Iterable[str]) -> None:

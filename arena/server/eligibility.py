@@ -41,9 +41,15 @@ class Eligibility:
         if self._approved_only:
             (self._approved.add if await self._archive.ask(store.approved, bot) else self._approved.discard)(name)
         if self._per_pair and name not in self._looked_up:
-            for match, pool, other, finished in await self._archive.ask(store.meetings, bot):
-                self._note(match, pool, frozenset((name, other)), seconds_of(finished))
+            await self._read(name)
             self._looked_up.add(name)
+
+    async def renew(self) -> None:
+        """Read again which matches were rated. Raises `StoreFailed`."""
+        self._met.clear()
+        self._spent.clear()
+        for name in list(self._looked_up):
+            await self._read(name)
 
     def learn(self, result: Result) -> None:
         """Know that a match was rated."""
@@ -71,6 +77,10 @@ class Eligibility:
         names = list(map(folded, bots))
         pairs = itertools.combinations(names, 2)
         return all(map(self.bot, names)) and not any(self._full(pool, frozenset(pair)) for pair in pairs)
+
+    async def _read(self, name: str) -> None:
+        for match, pool, other, finished in await self._archive.ask(self._archive.store.meetings, name):
+            self._note(match, pool, frozenset((name, other)), seconds_of(finished))
 
     def _note(self, match: str, pool: str, pair: frozenset[str], at: float) -> None:
         self._met.setdefault((pool, pair), {})[match] = at

@@ -22,6 +22,7 @@ class KnownRatings:
         self.meetings = Meetings()
         """Who met whom how often."""
         self._known: dict[tuple[str, str], tuple[float, float]] = {}
+        self._looked_up: set[str] = set()
 
     def of(self, bot: str, pool: str | None) -> tuple[float, float]:
         """A bot's mu and sigma in a pool; those of a new bot where nothing is known, or nothing is rated."""
@@ -38,16 +39,21 @@ class KnownRatings:
 
     async def look_up(self, bot: str) -> None:
         """Read a bot's ratings. Raises `StoreFailed`."""
+        name = folded(bot)
+        self._looked_up.add(name)
         for pool, standing in (await self._archive.ask(self._archive.store.standings, bot)).items():
             self._put(bot, pool, standing.mu, standing.sigma)
         await self._eligibility.look_up(bot)
-        name = folded(bot)
         if not self.meetings.known(name):
             self.meetings.learn(name, await self._archive.ask(self._archive.store.met, bot))
 
     async def renew(self) -> None:
-        """Read all ratings again that are known, as the store computed them anew. Raises `StoreFailed`."""
-        for bot in {bot for bot, _ in self._known}:
+        """Read again what is known of ratings and of the matches that were rated, as the operator changed that.
+
+        Raises `StoreFailed`.
+        """
+        await self._eligibility.renew()
+        for bot in list(self._looked_up):
             standings = await self._archive.ask(self._archive.store.standings, bot)
             for place in [place for place in self._known if place[0] == bot]:
                 del self._known[place]

@@ -16,7 +16,7 @@ from arena.server.meetings import Meetings
 from arena.server.pace import Pace
 from arena.server.regulars import Regulars
 from arena.server.session import Session
-from arena.server.waiting import InTurn, Kind, Sought, Waiting, agreed, kind_of, open_kind
+from arena.server.waiting import InTurn, Kind, Sought, Waiting, agreed, kind_of, open_kind, with_rating
 from protocol.games.base import Game
 from protocol.messages import MAX_SLOTS, Seek
 from protocol.names import folded
@@ -102,16 +102,27 @@ class Seeks:
         """Put a bot's seek in force; without the game's rules one that is open."""
         assert session.bot is not None
         opponents = frozenset(map(folded, named(message)))
+        ratable = game is not None and message.rated and not opponents and game.pool is not None
         if game is None:
             kind = open_kind(message.game)
         else:
-            wanted = message.rated and not opponents and game.pool is not None
-            kind = kind_of(game, rated=wanted and self._may_be_rated(session.bot))
-        sought = Sought(session, session.bot, message.id, kind, opponents, self._loop.time(), message.slow)
+            kind = kind_of(game, rated=ratable and self._may_be_rated(session.bot))
+        now = self._loop.time()
+        self._put(Sought(session, session.bot, message.id, kind, opponents, now, message.slow, ratable))
+
+    def reconsider(self, bot: str) -> None:
+        """Have the matches that a bot seeks be rated or not, as may be now."""
+        for sought in list(self._waiting.of(folded(bot))):
+            rated = sought.ratable and self._may_be_rated(bot)
+            if rated != sought.kind.rated:
+                self._take(sought)
+                self._put(replace(sought, kind=with_rating(sought.kind, rated=rated)))
+
+    def _put(self, sought: Sought) -> None:
         self._waiting.add(sought)
         self._new.add(sought)
         if sought.of_the_ladder:
-            self._regulars.note(sought.key, kind)
+            self._regulars.note(sought.key, sought.kind)
         self._look_in(GATHER)
 
     def of(self, bot: str) -> Collection[Sought]:

@@ -57,6 +57,12 @@ def kind_of(game: Game[Any, Any], *, rated: bool) -> Kind:
     return _kinds.setdefault(key, Kind(*key, game.seats, game.pool))
 
 
+def with_rating(kind: Kind, *, rated: bool) -> Kind:
+    """The kind of the same matches, rated or not."""
+    key = (kind.game, kind.packed, rated)
+    return _kinds.setdefault(key, Kind(*key, kind.seats, kind.pool))
+
+
 def open_kind(game: str) -> Kind:
     """The kind of the open seeks of a game."""
     key = (game, b"", False)
@@ -68,7 +74,9 @@ NOBODY: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sought:
-    """A seek in force. `opponents` are folded names; `since` is in seconds of the loop's clock."""
+    """A seek in force. `opponents` are folded names; `since` is in seconds of the loop's clock; `ratable`: its match is
+    to be rated if that of its bot may be.
+    """
 
     session: Session
     bot: str
@@ -77,6 +85,7 @@ class Sought:
     opponents: frozenset[str]
     since: float
     slow: bool = False
+    ratable: bool = False
 
     @property
     def key(self) -> str:

@@ -173,8 +173,15 @@ async def test_a_pair_that_had_its_rated_matches_plays_on_unrated_also_after_a_r
     await first.send(type="resign", match=start["match"])
     await first.expect("end")
     await served.restart()
-    _, _, start, _ = await served.pair()
+    first, second, start, _ = await served.pair()
     assert not start["rated"]
+    served.store.annul(bot="ann")
+    await served.arena.ratings_changed(["nim/classic"])
+    await first.send(type="resign", match=start["match"])
+    for client in (first, second):
+        await client.expect("end")
+        await client.send(type="seek", id="counts", game="nim")
+    assert (await first.expect("start"))["rated"]
 
 
 async def test_a_bot_that_is_not_approved_plays_unrated(serve: Any) -> None:
@@ -187,3 +194,24 @@ async def test_a_bot_that_is_not_approved_plays_unrated(serve: Any) -> None:
     await served.restart()
     _, _, start, _ = await served.pair()
     assert start["rated"]
+
+
+async def test_an_approval_counts_for_a_seek_that_waits(serve: Any) -> None:
+    served = await serve(approved_only=True)
+    ann = await served.enter("ann")
+    bob = await served.enter("bob")
+    for approved in (True, False):
+        served.store.approve(["bob"], approved=approved)
+        await served.arena.approvals_changed(["bob"])
+        await ann.send(type="seek", id=f"s{approved}", game="nim")
+        await ann.send(type="unseek", id="none")
+        await ann.expect("unseeked")
+        served.store.approve(["ann"], approved=approved)
+        await served.arena.approvals_changed(["ann"])
+        await bob.send(type="seek", id=f"s{approved}", game="nim")
+        start = await bob.expect("start")
+        assert start["rated"] is approved
+        await bob.ready(start)
+        await bob.send(type="resign", match=start["match"])
+        for client in (ann, bob):
+            await client.expect("end")

@@ -125,6 +125,16 @@ async def test_a_running_server_knows_the_ratings_anew_while_bots_play_on(serve:
             await client.ready(starts[0])
         end, _ = await _played(first, second)
         assert all(seat["mu_before"] == 25.0 for seat in end["seats"])
+        await operator.ask(Annul(bot="ann", ids=[]), Annulment)
+        await operator.ask(Annul(bot="ann", ids=[], undo=True), Annulment)
+        board = {row.bot: row.mu for row in served.store.leaderboard("nim/classic")}
+        for client in (first, second):
+            await client.send(type="seek", id="s2b", game="nim")
+        starts = [await client.expect("start") for client in (first, second)]
+        assert {seat["bot"]: seat["mu"] for seat in starts[0]["seats"]} == pytest.approx(board)
+        for client in (first, second):
+            await client.ready(starts[0])
+        await _played(first, second)
         await operator.ask(StartSeason(name="autumn"), type(None))
     for client in (first, second):
         await client.send(type="seek", id="s3", game="nim")
