@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from msgspec.structs import replace
+
 from arena.network.wire import Wire
 from arena.server.actions import Unavailable
 from arena.server.events import Events
@@ -115,8 +117,10 @@ class Handshake:
             raise
         if bot is not None:
             await self._ratings.look_up(bot)
-        if changes != self._changes and token is None:
-            return await self._identify(hello, address)
+        if changes != self._changes:
+            again = hello if token is None else replace(hello, token=token)
+            bot, made = await self._identify(again, address)
+            return bot, token or made
         return bot, token
 
 
