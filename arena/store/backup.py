@@ -10,7 +10,7 @@ from pathlib import Path
 from arena.store import database
 from arena.store.database import NoDatabase, StoreFailed
 from arena.store.private import FILE
-from machine.writing import in_place_of
+from machine.writing import in_place_of, locked
 from protocol.errors import ArenaFault, UsageFault
 
 
@@ -22,10 +22,10 @@ def back_up(source: Path, to: Path) -> int:
     """
     if database.revision_of(source, database.reading) is None:
         raise NoDatabase(f"no arena data in {source}: start `arena serve` or `arena tournament` first")
-    if to.exists():
-        raise UsageFault(f"{to} is there already, and nothing is written over: choose another name")
     try:
-        with in_place_of(to) as part:
+        with locked(to), in_place_of(to) as part:
+            if to.exists():
+                raise UsageFault(f"{to} is there already, and nothing is written over: choose another name")
             part.unlink(missing_ok=True)  # of a backup that was cut off
             part.touch(mode=FILE, exist_ok=False)
             matches = _copy(source, part)
@@ -33,6 +33,8 @@ def back_up(source: Path, to: Path) -> int:
         _sync(to.parent)
     except sqlite3.Error as exc:
         raise StoreFailed(f"{source} can't be copied to {to}: {exc}") from exc
+    except BlockingIOError as exc:
+        raise UsageFault(f"{to} is being written by another backup: choose another name") from exc
     except OSError as exc:
         raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
     return matches
@@ -40,7 +42,7 @@ def back_up(source: Path, to: Path) -> int:
 
 def _copy(source: Path, part: Path) -> int:
     with (
-        contextlib.closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as original,
+        contextlib.closing(sqlite3.connect(database.to_read(source), uri=True)) as original,
         contextlib.closing(sqlite3.connect(part, isolation_level=None)) as copy,
     ):
         original.execute(f"PRAGMA busy_timeout = {database.BUSY_MS}")

@@ -166,15 +166,18 @@ def connect(file: Path, *, log: bool = True, checkpoint: bool = True) -> Engine:
     return engine
 
 
-def reading(file: Path) -> Engine:
-    """An engine whose connections change nothing, not even beside the file, and are shared by threads.
+def to_read(file: Path) -> str:
+    """The URI of a file for who changes nothing, not even beside it.
 
     A folder that can't be written has no log of its own making: what is in the file itself is then all there is.
     """
     where = file.absolute().as_uri()
-    whole = f"{where}?mode=ro"
-    if not os.access(file.parent, os.W_OK) and not _has_log(file):
-        whole = f"{where}?immutable=1"
+    return f"{where}?immutable=1" if not os.access(file.parent, os.W_OK) and not _has_log(file) else f"{where}?mode=ro"
+
+
+def reading(file: Path) -> Engine:
+    """An engine whose connections change nothing, not even beside the file, and are shared by threads."""
+    whole = to_read(file)
     engine = create_engine(
         "sqlite://",
         creator=lambda: sqlite3.connect(whole, uri=True, check_same_thread=False, isolation_level=None),

@@ -22,6 +22,7 @@ from arena.store.backup import back_up as back_up_file
 from arena.store.database import revision_of
 from arena.store.store import Store
 from commands import Done, call
+from machine.writing import locked
 from patience import WITHIN
 from processes import Served, serving
 from seasons import finish, result, season
@@ -80,6 +81,16 @@ def test_what_is_there_is_not_written_over_and_nothing_half_is_left(tmp_path: Pa
     assert (done.code, "no arena data in" in done.err) == (1, True)
     assert not (tmp_path / "copy.db").exists()
     assert back_up(data, tmp_path / "copy.db").code == 0
+
+
+def test_of_two_backups_to_one_name_one_is_made_and_the_other_says_so(tmp_path: Path) -> None:
+    data = filled(tmp_path / "data")
+    with locked(tmp_path / "copy.db"):
+        done = back_up(data, tmp_path / "copy.db")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"arena: {tmp_path}/copy.db is being written by another backup: choose another name\n"
+    assert back_up(data, tmp_path / "copy.db").code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "data"]
 
 
 @pytest.mark.parametrize("damaged", ["page", "entry"])
