@@ -112,7 +112,8 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         port = port_of(ports.arena)
         scheme = "wss" if encryption else "ws"
         where = file_of(database(settings.db, data))
-        await let_operate(arena, data, token, where, url_of(scheme, settings.host, port))
+        named = settings.socket_url if encryption else None  # what the certificate is for
+        await let_operate(arena, data, token, where, named or url_of(scheme, settings.host, port))
         log.info("listening on %s://%s:%d (data in %s)", scheme, settings.host, port, data)
         _warn_of_clear_text(settings)
         if house is not None:

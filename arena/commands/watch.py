@@ -27,6 +27,10 @@ LOOK_EVERY = 1.0
 """Seconds between two looks whether a match has begun."""
 
 
+class NotUnderWay(UsageFault):
+    """The match to be watched is over, or there never was one."""
+
+
 def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> None:
     """Show a match, or the newest one, until it is over; with `follow` go on with the next. Raises `Fault`."""
     where = url or _url_of(data)
@@ -50,7 +54,12 @@ async def _watch(url: str, match: str | None, follow: bool) -> None:
     async with spectating(url) as spectator:
         while True:
             seen = match or await _newest(spectator, seen)
-            await _show(spectator, seen)
+            try:
+                await _show(spectator, seen)
+            except NotUnderWay:
+                if match is not None:
+                    raise
+                continue  # a listing may be a second old
             if not follow:
                 return
             match = None
@@ -74,14 +83,14 @@ async def _newest(spectator: Spectator, seen: str) -> str:
 
 
 async def _show(spectator: Spectator, match: str) -> None:
-    """Show one match to its end. Raises `UsageFault` where it is not under way."""
+    """Show one match to its end. Raises `NotUnderWay`."""
     await spectator.ask(Watch(match=match))
     shown: _Shown | None = None
     while True:
         message = await spectator.hear()
         if isinstance(message, Error) and message.ref == match:
             over = f"if it is over, `arena replay show {match} --boards` tells it"
-            raise UsageFault(f"{printable(message.message)}: {over}")
+            raise NotUnderWay(f"{printable(message.message)}: {over}")
         if getattr(message, "match", None) != match:
             continue
         if isinstance(message, Start):

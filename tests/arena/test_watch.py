@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from arena.commands import stepping
+from arena.commands import stepping, watch
 from arena.commands.watch import _url_of, _watch
+from arena.network.spectator import Spectator
 from arena.operator.client import NoServer
 from commands import call
 from patience import WITHIN
@@ -95,6 +96,19 @@ async def test_of_a_match_that_is_over_it_says_how_to_see_it(serve: Any) -> None
     served = await serve()
     with pytest.raises(UsageFault, match="no match 'm-1' is under way: if it is over, `arena replay show m-1"):
         await _watch(f"ws://127.0.0.1:{served.port}", "m-1", follow=False)
+
+
+async def test_of_a_listed_match_that_is_over_already_the_next_is_shown(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, newest, found = screen(monkeypatch), watch._newest, iter(["over"])
+
+    async def listed(spectator: Spectator, seen: str) -> str:
+        return next(found, None) or await newest(spectator, seen)
+
+    monkeypatch.setattr(watch, "_newest", listed)
+    match = await shown_whole(await serve(), out)
+    assert match in out.getvalue()
 
 
 async def test_it_finds_the_server_of_the_data_folder(tmp_path: Path) -> None:
