@@ -12,7 +12,7 @@ from pathlib import Path
 
 from arena.commands.documents import print_document
 from arena.commands.tables import columns, counted, table
-from arena.operations.present import Here, Present, UnderWay, Waited, WhatGoesOn
+from arena.operations.present import ALL, Here, Present, UnderWay, Waited, WhatGoesOn
 from arena.operator.client import asked, connected_to
 from arena.server.events import Failure
 from protocol.errors import UsageFault
@@ -21,7 +21,6 @@ from protocol.shown import printable
 MOST = 20
 """Rows of each table that are printed."""
 MOST_FAILURES = 5
-ALL = 1_000_000
 WIDE = 100
 """Columns from which on addresses are shown."""
 EVERY = 1.0

@@ -157,7 +157,7 @@ class Gate:
         if right and kind.lower() == "bearer":
             return None
         self._failures.fail(address, time.monotonic())
-        text = "the operator's token is missing or wrong: the one in operator.json of the data folder is right"
+        text = "the operator's token is missing or wrong: it is the one that operator.json had when the server started"
         return Refusal(HTTPStatus.UNAUTHORIZED, text, {"WWW-Authenticate": "Bearer"})
 
     def _crowded(self, asked: Asked, address: str, place: Place, shared: bool) -> Refusal | None:

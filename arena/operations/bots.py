@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from arena.operator.requests import Handler, Request, Tell
 
@@ -23,7 +23,7 @@ class Rotate(Request, frozen=True, tag="rotate"):
     """Give a bot another token, of which only the hash is told, and end the connection that has the old one."""
 
     name: str
-    token_hash: str
+    token_hash: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 
 
 class Approve(Request, frozen=True, tag="approve"):

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from arena.server.waiting import Sought
 
 MINUTE, HOUR = 60.0, 3600.0
+ALL = 1_000_000
+"""More of each than there are."""
 
 
 class WhatGoesOn(Request, frozen=True, tag="status"):
     """Ask what goes on; of bots, matches and failures `most` of each."""
 
-    most: Annotated[int, Meta(ge=0)] = 20
+    most: Annotated[int, Meta(ge=0, le=ALL)] = 20
 
 
 class Waited(Struct, frozen=True, kw_only=True):

@@ -69,10 +69,19 @@ class Operator:
                 if reply.fault is not None:
                     raise (UsageFault if reply.usage else ArenaFault)(printable(reply.fault))
                 if reply.event is None:
-                    return msgspec.convert(reply.ok, type=answer)
-                tell(msgspec.convert(reply.event, type=event))
+                    return self._read(reply.ok, answer)
+                tell(self._read(reply.event, event))
         finally:
             del self._replies[number]
+
+    def _read(self, told: Any, kind: type[T]) -> T:
+        """What the server told. Raises `NoAnswer`."""
+        try:
+            return msgspec.convert(told, type=kind)
+        except msgspec.ValidationError as exc:
+            raise NoAnswer(
+                f"the server {self._where} answers as another version would: start it with this one: {exc}"
+            ) from exc
 
     async def _listen(self) -> None:
         """Pass every reply to who waits for it, and an end of the connection to all."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from arena.store.private import FILE
 from arena.store.tokens import new_token
@@ -22,7 +23,7 @@ class Credentials(Struct, frozen=True, kw_only=True):
     `public` is the URL at which it takes clients.
     """
 
-    token: str
+    token: Annotated[str, Meta(min_length=1)]
     url: str
     database: str
     public: str = ""
@@ -61,7 +62,8 @@ def write(folder: Path, token: str, url: str, database: Path, public: str = "") 
     file = folder / NAME
     try:
         with in_place_of(file) as part:
-            part.touch(mode=FILE)
+            part.unlink(missing_ok=True)  # of a start that was cut off, whoever may read it
+            part.touch(mode=FILE, exist_ok=False)
             part.write_bytes(msgspec.json.format(msgspec.json.encode(credentials)) + b"\n")
     except OSError as exc:
         raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc

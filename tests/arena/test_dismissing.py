@@ -83,9 +83,13 @@ async def test_a_rotated_bot_comes_back_to_its_match_with_its_new_token(serve: A
     assert (await client.expect("welcome"))["resumed"] == [start["match"]]
 
 
-async def test_who_is_coming_in_when_it_is_revoked_stays_out(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("known", "token"), [(True, f"{'ann':*>16}"), (False, f"{'ann':*>16}"), (False, None)])
+async def test_who_is_coming_in_when_it_is_revoked_stays_out(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, known: bool, token: str | None
+) -> None:
     served = await operated(serve)
-    await (await served.enter("ann")).wire.close()
+    if known:
+        await (await served.enter("ann")).wire.close()
     looked_up, go_on = asyncio.Event(), asyncio.Event()
     identify = StoreDoor.identify
 
@@ -96,7 +100,7 @@ async def test_who_is_coming_in_when_it_is_revoked_stays_out(serve: Any, monkeyp
         return found
 
     monkeypatch.setattr(StoreDoor, "identify", slowly)
-    coming = asyncio.create_task(refused(served, bot="ann", token=f"{'ann':*>16}"))
+    coming = asyncio.create_task(refused(served, bot="ann", token=token))
     await looked_up.wait()
     async with operator_of(served) as operator:
         assert await revoke(operator, "ann") == []
@@ -115,6 +119,16 @@ async def test_revoked_wrong_token_and_closed_registration_are_three_messages(se
     assert await refused(served, bot="bob", token="x" * 16) == "auth_failed: that is not the token of bob"
     closed = "not_allowed: cid is not registered, and registration is closed: ask the operator"
     assert await refused(served, bot="cid", token="x" * 16) == closed
+
+
+async def test_what_is_no_hash_of_a_token_is_refused(serve: Any) -> None:
+    served = await operated(serve)
+    await (await served.enter("ann")).wire.close()
+    async with operator_of(served) as operator:
+        for token_hash in ("ä" * 64, "0" * 63, "A" * 64, "0" * 64 + "\n"):
+            with pytest.raises(UsageFault, match=r"^rotate: token_hash is "):
+                await operator.ask(Rotate(name="ann", token_hash=token_hash), Dismissed)
+    assert await served.enter("ann")
 
 
 async def test_an_unknown_name_changes_nothing(serve: Any) -> None:

@@ -20,11 +20,13 @@ from arena.network.gate import ARRIVALS_AT_ONCE, OPERATOR, Access
 from arena.network.places import Bounds
 from arena.network.rates import FREE_FAILURES
 from arena.operations.connections import Connections, Who
+from arena.operations.present import Present, WhatGoesOn
 from arena.operations.table import operations
 from arena.operator import credentials
 from arena.operator.channel import MOST_AT_ONCE
 from arena.operator.client import NoAnswer, NoServer, TokenRefused, connected, connected_to
 from arena.operator.requests import MAX_REQUEST, Handler, Request, table
+from arena.store.annulling import Annulment
 from arena.tournament.calls import HandedOver, Play
 from certificates import make
 from patience import WITHIN
@@ -214,7 +216,7 @@ async def test_a_wrong_token_is_refused_and_after_many_of_them_any(serve: Any) -
 
 
 def _wrong() -> str:
-    return "the operator's token is missing or wrong: the one in operator.json of the data folder is right\n"
+    return "the operator's token is missing or wrong: it is the one that operator.json had when the server started\n"
 
 
 async def test_a_web_page_may_not_operate_an_arena_not_even_its_own(serve: Any) -> None:
@@ -272,11 +274,15 @@ async def test_a_server_keeps_its_token_and_says_in_its_folder_where_to_ask(tmp_
 
 async def test_the_channel_of_a_server_with_tls_needs_no_certificate(tmp_path: Path) -> None:
     pair = make(tmp_path, "server")
+    named = ("--socket-url", "wss://arena.example.org")
     async with (
-        serving(tmp_path / "data", "--tls-cert", str(pair.certificate), "--tls-key", str(pair.key)),
+        serving(tmp_path / "data", "--tls-cert", str(pair.certificate), "--tls-key", str(pair.key), *named),
         connected_to(tmp_path / "data") as operator,
     ):
         assert await operator.ask(Who(), Connections) == Connections(bots=[])
+        found = credentials.read(tmp_path / "data")
+        assert found is not None
+        assert found.public == "wss://arena.example.org", "the name of the certificate"
 
 
 async def test_a_client_says_what_is_in_its_way(tmp_path: Path) -> None:
@@ -349,6 +355,25 @@ async def test_a_match_that_can_not_be_played_is_refused(serve: Any, changes: di
         with pytest.raises(UsageFault) as caught:
             await operator.ask(replace(request, **changes), HandedOver)
     assert str(caught.value).startswith(says)
+
+
+async def test_an_answer_of_another_version_is_a_line(serve: Any) -> None:
+    served = await operated(serve)
+    says = "answers as another version would: start it with this one: Object missing required field `matches`"
+    async with connected(at(served), TOKEN) as operator:
+        with pytest.raises(NoAnswer, match=says):
+            await operator.ask(Who(), Annulment)
+        with pytest.raises(UsageFault, match=r"^status: most is 1180591620717411303424: "):
+            await operator.ask(WhatGoesOn(most=2**70), Present)
+
+
+def test_credentials_are_for_their_owner_alone_and_hold_a_token(tmp_path: Path) -> None:
+    (tmp_path / "operator.json.part").touch(mode=0o644)
+    credentials.write(tmp_path, "t", "ws://127.0.0.1:1", tmp_path / "arena.db")
+    assert stat.S_IMODE((tmp_path / "operator.json").stat().st_mode) == 0o600
+    credentials.write(tmp_path, "", "ws://127.0.0.1:1", tmp_path / "arena.db")
+    with pytest.raises(ArenaFault, match="holds no operator's token any more: remove it, and start the server anew"):
+        credentials.read(tmp_path)
 
 
 async def test_a_server_that_hangs_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
