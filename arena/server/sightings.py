@@ -39,15 +39,22 @@ class Sightings:
             await self._writing
 
     async def _write(self) -> None:
-        while self._seen:
-            try:
-                async with asyncio.timeout(WRITE_EVERY):
-                    await self._hurry.wait()
-            except TimeoutError:
-                pass
-            seen, self._seen = self._seen, {}
-            try:
-                await self._archive.ask(self._archive.store.saw, seen)
-            except ArenaFault as fault:
-                log.warning("when bots were seen last can't be noted: %s", fault)
-        self._writing = None
+        try:
+            while self._seen:
+                await self._write_once()
+        finally:
+            self._writing = None
+
+    async def _write_once(self) -> None:
+        try:
+            async with asyncio.timeout(WRITE_EVERY):
+                await self._hurry.wait()
+        except TimeoutError:
+            pass
+        seen, self._seen = self._seen, {}
+        try:
+            await self._archive.ask(self._archive.store.saw, seen)
+        except ArenaFault as fault:
+            log.warning("when bots were seen last can't be noted: %s", fault)
+        except Exception:
+            log.exception("when bots were seen last can't be noted")

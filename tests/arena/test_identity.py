@@ -206,3 +206,22 @@ async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
     came = served.store.bot("bob").seen
     await served.restart()
     assert served.store.bot("bob").seen > came
+
+
+async def test_after_an_error_of_the_arena_bots_that_are_seen_are_noted_again(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sightings, "WRITE_EVERY", 0.0)
+    served = await serve()
+    asked: asyncio.Queue[str] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def breaks(times: dict[str, str]) -> None:
+        loop.call_soon_threadsafe(asked.put_nowait, *times)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(served.store, "saw", breaks)
+    for name in ("ann", "bob"):
+        served.store.add_bot(name, hash_token(f"{name:*>16}"))
+        await served.enter(name)
+        assert await asyncio.wait_for(asked.get(), WITHIN) == name
