@@ -144,6 +144,7 @@ WRONG_USAGE = [
     (("bot", "add", "a b"), "'a b' is no name for a bot: 1 to 32 letters, digits"),
     (("serve", "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
     (("serve", "--port", "70000"), "port is 70000: it is a port from 0 to 65535"),
+    (("serve", "--free-names-after", "36501"), "free_names_after is 36501: it is 36500 at most"),
     (("serve", "--web-port", "-1"), "web_port is -1: it is a port from 0 to 65535"),
     (
         ("serve", "--socket-url", "https://arena.example.org"),

@@ -99,6 +99,7 @@ _LEAST = {
     "rated_per_pair": 0,
     "pace": 0,
 }
+_MOST = {"free_names_after": 36500}
 _PARSED = {"trusted_proxy": networks, "allow_origin": origins}
 
 
@@ -140,6 +141,9 @@ def settings(
     for key, least in _LEAST.items():
         if getattr(made, key) < least:
             raise UsageFault(f"{key} is {getattr(made, key)}: it is {_CHECKS[key][1]}")
+    for key, most in _MOST.items():
+        if getattr(made, key) > most:
+            raise UsageFault(f"{key} is {getattr(made, key)}: it is {most} at most")
     if (made.tls_cert is None) != (made.tls_key is None):
         raise UsageFault("tls_cert and tls_key go together: one of them is missing")
     for key, parse in _PARSED.items():
