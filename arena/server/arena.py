@@ -112,7 +112,6 @@ class Arena:
             pace,
             Strangers(archive),
         )
-        door.look_to(self.lobby.here)
         self._reporter = None if feed is None else Reporter(feed, archive)
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby), self._incidents, self.events)
         self.calls = Calls(self.lobby, self.begin, settle or StoreFirst(archive))

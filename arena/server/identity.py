@@ -64,9 +64,6 @@ class Door(Protocol):
         Raises `BotFault` for a client that must stay out.
         """
 
-    def look_to(self, here: Callable[[str], bool]) -> None:
-        """`here` tells who is connected."""
-
     def left(self, bot: str) -> None:
         """The connection of a bot ended."""
 
@@ -95,7 +92,6 @@ class StoreDoor:
         self._registrations = Rate(registration.per_hour, registration.per_hour / 3600)
         self._failures = Patience(FREE_FAILURES, LONGEST_WAIT)
         self._sightings = Sightings(archive)
-        self._here: Callable[[str], bool] = lambda bot: False
         self.registered: Callable[[str, str], None] = lambda bot, address: None
         """Told of every name that was registered, and from where."""
 
@@ -125,9 +121,6 @@ class StoreDoor:
         self._sightings.saw(known.name)
         return known.name, None
 
-    def look_to(self, here: Callable[[str], bool]) -> None:
-        self._here = here
-
     def left(self, bot: str) -> None:
         self._sightings.saw(bot)
 
@@ -137,9 +130,7 @@ class StoreDoor:
     def _is_unused(self, known: Registered) -> bool:
         """Whether a name may be free again, for all that is known without a look at the matches."""
         days = self._registration.free_after_days
-        if not (self._registration.open and days) or self._here(known.name):
-            return False
-        return known.seen is not None and known.seen < utc(days_ago=days)
+        return self._registration.open and bool(days) and known.seen is not None and known.seen < utc(days_ago=days)
 
     async def _register(self, bot: str, token: str | None, address: str) -> tuple[str, str | None] | None:
         """Register a name that is new or free again, if it is; None if it is neither."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from arena.server.identity import AuthFailed
 from protocol.messages import Hello
@@ -22,9 +22,6 @@ class FixedDoor:
         if token is None or hello.token is None or not hmac.compare_digest(token.encode(), hello.token.encode()):
             raise AuthFailed(f"{hello.bot} is not one of this tournament's bots, or that is not its token")
         return hello.bot, None
-
-    def look_to(self, here: Callable[[str], bool]) -> None:
-        """No name is ever free here."""
 
     def left(self, bot: str) -> None:
         """Nobody asks when these were seen."""
