@@ -245,6 +245,7 @@ class Arena:
             return
         try:
             if session.bot is not None:
+                self._door.came(session.bot)
                 self._tell_freed()
             await wire.deliver(session.receive, session.awaited)
         finally:

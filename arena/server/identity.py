@@ -64,8 +64,11 @@ class Door(Protocol):
         Raises `BotFault` for a client that must stay out.
         """
 
+    def came(self, bot: str) -> None:
+        """A bot that was let in is here: a connection of it began."""
+
     def left(self, bot: str) -> None:
-        """The connection of a bot ended."""
+        """That connection ended."""
 
     async def close(self) -> None:
         """Nobody comes or leaves any more."""
@@ -118,11 +121,13 @@ class StoreDoor:
         if not _fits(hello.token, known):
             self._failures.fail(address, self._clock())
             raise AuthFailed(f"that is not the token of {hello.bot}")
-        self._sightings.saw(known.name)
         return known.name, None
 
+    def came(self, bot: str) -> None:
+        self._sightings.came(bot)
+
     def left(self, bot: str) -> None:
-        self._sightings.saw(bot)
+        self._sightings.left(bot)
 
     async def close(self) -> None:
         await self._sightings.close()
@@ -130,7 +135,9 @@ class StoreDoor:
     def _is_unused(self, known: Registered) -> bool:
         """Whether a name may be free again, for all that is known without a look at the matches."""
         days = self._registration.free_after_days
-        return self._registration.open and bool(days) and known.seen is not None and known.seen < utc(days_ago=days)
+        if not self._registration.open or not days or self._sightings.here(known.name):
+            return False
+        return known.seen is not None and known.seen < utc(days_ago=days)
 
     async def _register(self, bot: str, token: str | None, address: str) -> tuple[str, str | None] | None:
         """Register a name that is new or free again, if it is; None if it is neither."""

@@ -23,6 +23,9 @@ class FixedDoor:
             raise AuthFailed(f"{hello.bot} is not one of this tournament's bots, or that is not its token")
         return hello.bot, None
 
+    def came(self, bot: str) -> None:
+        """Nobody asks who is here."""
+
     def left(self, bot: str) -> None:
         """Nobody asks when these were seen."""
 

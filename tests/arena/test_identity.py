@@ -147,13 +147,33 @@ def _seen(served: Any, name: str, days_ago: float) -> None:
 async def test_a_name_that_never_played_is_free_again_when_it_was_not_seen_for_long(serve: Any) -> None:
     served = await serve(registration=Registration(free_after_days=30))
     for name, days in (("ann", 31), ("bob", 29)):
-        await served.enter(name)
+        served.store.register(name, hash_token(f"{name:*>16}"))
         _seen(served, name, days)
     client = await served.connect()
     await client.send(type="hello", bot="ANN", token="x" * 16)
     assert (await client.expect("welcome"))["bot"] == "ANN"
     assert (await refused(served, bot="ann", token=f"{'ann':*>16}"))[0] == "auth_failed"
     assert (await refused(served, bot="bob", token="x" * 16))[0] == "auth_failed"
+
+
+async def test_a_name_stays_its_owners_while_a_connection_of_it_is_there(serve: Any) -> None:
+    served = await serve()
+    older, _ = await served.enter("ann"), await served.enter("ann")
+    assert await older.closed() == 4003
+    _seen(served, "ann", 400)
+    assert (await refused(served, bot="ann", token="x" * 16))[0] == "auth_failed"
+
+
+async def test_bots_that_stay_are_noted_now_and_then(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sightings, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(sightings, "STILL_HERE", 0.02)
+    served = await serve()
+    written = _noted(served, monkeypatch)
+    await served.enter("ann")
+    _seen(served, "ann", 400)
+    set_back = utc()
+    while served.store.bot("ann").seen < set_back:
+        assert (await asyncio.wait_for(written.get(), WITHIN)).keys() == {"ann"}
 
 
 async def test_a_name_that_played_stays_its_owners(serve: Any) -> None:
@@ -179,11 +199,8 @@ async def test_a_name_that_the_operator_gave_waits_for_its_bot(serve: Any) -> No
     assert served.store.bot("ann").seen is None
 
 
-async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sightings, "WRITE_EVERY", 0.3)
-    served = await serve()
+def _noted(served: Any, monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[dict[str, str]]:
+    """What is written of when bots were seen."""
     written: asyncio.Queue[dict[str, str]] = asyncio.Queue()
     saw, loop = served.store.saw, asyncio.get_running_loop()
 
@@ -192,6 +209,15 @@ async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
         loop.call_soon_threadsafe(written.put_nowait, times)
 
     monkeypatch.setattr(served.store, "saw", note)
+    return written
+
+
+async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sightings, "WRITE_EVERY", 0.3)
+    served = await serve()
+    written = _noted(served, monkeypatch)
     began = utc()
     for name in ("ann", "bob"):
         served.store.add_bot(name, hash_token(f"{name:*>16}"))
