@@ -16,10 +16,23 @@ from arena.store.store import Store
 T = TypeVar("T")
 
 
+def by_server(file: Path, data: Path, request: Request, answer: type[T]) -> T:
+    """What the server answers that has this database open: that of the data folder, or of the database's folder.
+
+    Raises `NoServer` and what else `asked` does.
+    """
+    try:
+        return asked(data, request, answer, file)
+    except NoServer:
+        if file.absolute().parent == data.absolute():
+            raise
+        return asked(file.parent, request, answer, file)
+
+
 def by_server_or_here(where: str, data: Path, request: Request, answer: type[T], here: Callable[[Store], T]) -> T:
     """What the server answers that has the database open, or what `here` makes of the store. Raises `Fault`."""
     try:
-        return asked(data, request, answer, database.file_of(where))
+        return by_server(database.file_of(where), data, request, answer)
     except NoServer:
         with closing(Store.open(where, create=False, checkpoint=False)) as store:
             return here(store)
@@ -28,7 +41,7 @@ def by_server_or_here(where: str, data: Path, request: Request, answer: type[T],
 def by_server_or_alone(where: str, data: Path, request: Request, answer: type[T], here: Callable[[Store], T]) -> T:
     """The same where nobody else may run on the data folder meanwhile. Raises `Locked` where somebody does."""
     try:
-        return asked(data, request, answer, database.file_of(where))
+        return by_server(database.file_of(where), data, request, answer)
     except NoServer:
         with alone(where, data), closing(Store.open(where, create=False)) as store:
             return here(store)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.asking import by_server_or_here
+from arena.commands.asking import by_server, by_server_or_here
 from arena.commands.documents import print_document
 from arena.commands.tables import columns, table
 from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
 from arena.operations.connections import Connected, Connections, Who
-from arena.operator.client import NoServer, asked
+from arena.operator.client import NoServer
 from arena.store.registry import Registered
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
@@ -93,7 +93,7 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
 def _online(data: Path, database: Path) -> dict[str, Connected]:
     """Who is connected to the server that runs on the folder, by folded name; nobody where none does."""
     try:
-        found = asked(data, Who(), Connections, database)
+        found = by_server(database, data, Who(), Connections)
     except NoServer:
         return {}
     except ArenaFault as fault:

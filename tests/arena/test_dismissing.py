@@ -178,7 +178,8 @@ async def test_a_running_bot_that_is_revoked_or_rotated_stops_with_a_line_that_s
         assert time.monotonic() - began < 5
         last = "ann: the operator revoked ann: it may not come in any more (auth_failed)"
         assert (code, err.splitlines()[-1]) == (1, last)
-        code, out, err = await run("arena", "bot", "rotate", "bob", *data, folder=tmp_path)
+        database = ("--db", f"sqlite:///{tmp_path}/arena.db")  # named by itself, it is the server's all the same
+        code, out, err = await run("arena", "bot", "rotate", "bob", *database, folder=tmp_path)
         assert (code, re.fullmatch(r"\S{43}\n", out) is not None) == (0, True)
         assert err.splitlines()[1] == "arena: bob was on line with its old token: that connection was ended"
         code, _, err = await bots[1]
