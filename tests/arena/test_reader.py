@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.store.backup import back_up
 from arena.store.browsing import Search
 from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed
 from arena.store.reader import Reader
@@ -80,6 +81,23 @@ def test_a_folder_that_cant_be_written_is_read(folder: Path) -> None:
 
     as_nobody(check)
     assert [found.name for found in folder.iterdir()] == ["arena.db"]
+
+
+def test_what_is_in_a_folder_that_cant_be_written_is_copied_elsewhere(folder: Path) -> None:
+    with closing(Store.open(folder / "arena.db")) as store:
+        season(store)
+    copies = folder / "copies"
+    copies.mkdir()
+    copies.chmod(0o777)
+    store.file.chmod(0o444)
+    folder.chmod(0o555)
+
+    def check() -> None:
+        assert back_up(store.file, copies / "copy.db") == 30
+
+    as_nobody(check)
+    with closing(Store.open(copies / "copy.db")) as copy:
+        assert len(copy.matches()) == 30
 
 
 def test_what_a_killed_server_left_is_read(tmp_path: Path) -> None:
