@@ -187,10 +187,13 @@ class Client:
             await self._read(connection)
         finally:
             limit.cancel()
-            await connection.close()
-            writer.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await writer
+            try:
+                await connection.close()
+            finally:
+                writer.cancel()
+                await asyncio.wait([writer])  # which, unlike `await writer`, tells its cancellation from ours
+            if not writer.cancelled():
+                writer.result()
         if self._code is None:
             code = connection.close_code or BROKEN
             if self._welcomed is not None:

@@ -155,6 +155,30 @@ async def test_patience_ends_where_no_arena_answers(begin: Begin, capsys: Any) -
     assert "gave up after 0.01 s" in capsys.readouterr().err
 
 
+async def test_a_bot_that_is_ended_while_a_connection_winds_up_does_not_come_back(
+    peer: Any, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    winds_up, go_on = asyncio.Event(), asyncio.Event()
+
+    async def write(client: Client, connection: Any) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            winds_up.set()
+            await go_on.wait()
+
+    monkeypatch.setattr(Client, "_write", write)
+    playing = begin()
+    line = await peer.line()
+    await line.connection.close()
+    await asyncio.wait_for(winds_up.wait(), WITHIN)
+    playing.cancel()
+    asyncio.get_running_loop().call_soon(go_on.set)
+    done, _ = await asyncio.wait([playing], timeout=WITHIN)
+    assert done
+    assert playing.cancelled()
+
+
 async def test_an_arena_that_refuses_the_handshake_is_quoted(begin: Begin, capsys: Any) -> None:
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
