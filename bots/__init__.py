@@ -14,7 +14,8 @@ mistakes.tell_in_a_line()
 mistakes.check_hidden(("machine", "protocol"))
 
 try:
-    from bots.client.bot import Bot, Choice, GiveUp, Turn
+    with mistakes.importing():
+        from bots.client.bot import Bot, Choice, GiveUp, Turn
 except ModuleNotFoundError as exc:
     exc.add_note(
         "this Python lacks what bots need: activate the environment they are installed in (. .venv/bin/activate)"
@@ -39,5 +40,6 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         if name != "run":
             mistakes.check_hidden(("measuring", "referee"))
-        return getattr(import_module(_LATER[name]), name)
+        with mistakes.importing():
+            return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

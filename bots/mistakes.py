@@ -9,7 +9,8 @@ import atexit
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
@@ -35,6 +36,39 @@ def check_hidden(packages: Iterable[str]) -> None:
                 f"{origin} hides the package {name} of Bot Arena: rename it; no file or folder beside a bot may be "
                 f"called {', '.join(PACKAGES)}"
             )
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Raises `Hidden` where an import inside fails over a file of the author's that has another module's name."""
+    try:
+        yield
+    except (ImportError, AttributeError) as exc:
+        for name, file in _modules_of(exc):
+            if name.partition(".")[0] not in (*PACKAGES, "__main__") and _is_beside(file):
+                text = f"{file} is imported in the place of another module that is called {name}: rename it"
+                raise Hidden(text) from None
+        raise
+
+
+def _modules_of(exc: BaseException) -> Iterator[tuple[str, str]]:
+    """The names and files of the modules that a fault went through, or that lacked what was wanted of them."""
+    if isinstance(exc, ImportError):
+        name = str(exc.name).partition(".")[0]  # of `websockets.asyncio` it is `websockets` that is no package
+        yield name, str(exc.path or getattr(sys.modules.get(name), "__file__", None))
+    of = getattr(exc, "obj", None)
+    places = [] if of is None else [getattr(of, "__dict__", {})]
+    trace = exc.__traceback__
+    while trace is not None:
+        places.append(trace.tb_frame.f_globals)
+        trace = trace.tb_next
+    for place in places:
+        yield str(place.get("__name__")), str(place.get("__file__"))
+
+
+def _is_beside(file: str) -> bool:
+    """Whether a file lies in the folder of the program that runs."""
+    return Path(file).resolve().parent == Path(sys.argv[0] or ".").resolve().parent
 
 
 def tell_in_a_line() -> None:
@@ -64,7 +98,11 @@ def _place(trace: TracebackType | None) -> str:
     found = program()
     while trace is not None:
         code = trace.tb_frame.f_code
-        if str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] not in (*PACKAGES, "importlib"):
+        if str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] not in (
+            *PACKAGES,
+            "contextlib",
+            "importlib",
+        ):
             found = f"{Path(code.co_filename).name}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return found

@@ -92,6 +92,14 @@ def test_a_file_that_hides_a_package_is_named(name: str, tmp_path: Path) -> None
     assert (code, err.count("\n")) == (2, 1)
 
 
+@pytest.mark.parametrize(("name", "text"), [("random", ""), ("random", BOT), ("json", BOT), ("websockets", "x = 1")])
+def test_a_file_that_has_another_modules_name_is_named(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / f"{name}.py").write_text(text)
+    code, err = told(tmp_path, BOT.replace("play, ", "") + "run(Mine('mine'))")
+    said = f"{tmp_path / name}.py is imported in the place of another module that is called {name}: rename it\n"
+    assert (code, err.partition(": ")[2]) == (2, said)
+
+
 def test_a_program_that_is_loaded_says_what_is_wrong_with_its_run_once(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text(BOT + "run(Mine)")
     loads = 'from bots import play\nplay(["other.py", "random"], "nim")'
