@@ -53,7 +53,12 @@ async def test_connected_bots_play_a_tournament_beside_the_ladder_and_who_is_abs
     async with serving(tmp_path / "server") as served, playing(served, *HERE):
         at = str(served.data)
         await served.says("ended: nim")
-        words = ("--seed", "3", "--hello-within", "1")
+        words = ("--seed", "3", "--hello-within", "60")
+        code, err, _ = await tournament(tmp_path / "unknown", at, [*HERE, "nobody"], *words)
+        assert (code, "there is no bot called nobody on this server" in err) == (2, True)
+        for word in ("add", "revoke"):
+            done, _, err = await run("arena", "bot", word, "nobody", "--data", at, folder=served.data)
+            assert done == 0, err
         code, err, content = await tournament(final, at, [*HERE, "nobody"], *words)
         assert code == 0, err
         again, said, same = await tournament(final, at, [*HERE, "nobody"], *words)
@@ -113,6 +118,7 @@ async def test_a_server_that_was_started_again_is_found_by_its_folder(
     planned = plan("ab")
     terms = Terms(key="k", plan=planned, surroundings=Surroundings(variables={}), logs=tmp_path, hello_within=0.5)
     first, second = planned.schedule(())
+    assert call("arena", "bot", "add", "a", "b", "--data", str(tmp_path)).code == 0
     for match in (first, second):
         async with serving(tmp_path):
             played = await asyncio.to_thread(afar.play, ServerOn(tmp_path), terms, match)

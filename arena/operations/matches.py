@@ -27,6 +27,11 @@ def operations(arena: Arena) -> Iterator[Handler]:
     async def play(request: Play, tell: Tell) -> HandedOver:
         rules, seed = load(request.game, request.config), _seed(request.seed)
         _check(request, rules.seats)
+        known = [await arena.archive.ask(arena.archive.store.bot, bot) for bot in request.bots]
+        if None in known:
+            name = request.bots[known.index(None)]
+            raise UsageFault(f"there is no bot called {name} on this server: `arena bot list` names them")
+        wait = 0.0 if any(bot is not None and bot.revoked for bot in known) else request.wait_s
 
         def made() -> tuple[Header, bytes]:
             header = arena.header(
@@ -41,7 +46,7 @@ def operations(arena: Arena) -> Iterator[Handler]:
             )
             return header, seed
 
-        called = arena.calls.play(request.match, request.tournament, request.bots, made, request.wait_s)
+        called = arena.calls.play(request.match, request.tournament, request.bots, made, wait)
         return HandedOver.of(await called)
 
     yield Handler(Play, play, while_heard=True)
