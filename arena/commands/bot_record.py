@@ -103,7 +103,7 @@ def _gain(newer: Estimate, older: Estimate) -> Interval:
 def _told(found: BotRecord) -> list[str]:
     profile = found.profile
     seen = "never came in" if profile.seen is None else f"last came in {_minute(profile.seen)}"
-    approved = ", approved" if profile.approved else ""
+    approved = ", revoked" if profile.revoked else ", approved" if profile.approved else ""
     parts = [f"{profile.name}, registered {_minute(profile.created)}, {seen}{approved}"]
     if profile.standings:
         parts.append(_standings(profile))
@@ -158,8 +158,9 @@ def _match(result: Result, name: str) -> tuple[object, ...]:
     others = ", ".join(seat.bot for seat in result.seats if seat is not mine)
     first = [seat for seat in result.seats if seat.rank == 1]
     outcome = "lost to" if mine.rank > 1 else "won against" if len(first) == 1 else "drew with"
-    version = f" as {mine.version}" if mine.version else ""
-    return result.match, result.game, f"{outcome} {others}{version}", mine.reason, _minute(result.finished)
+    version = f" as version {mine.version}" if mine.version else ""
+    reason = mine.reason if result.annulled is None else f"{mine.reason}, annulled"
+    return result.match, result.game, f"{outcome} {others}{version}", reason, _minute(result.finished)
 
 
 def _minute(time: str) -> str:

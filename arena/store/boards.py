@@ -182,6 +182,7 @@ def profile(connection: Connection, name: str) -> Profile | None:
         created=bot.created,
         seen=bot.seen,
         approved=bool(bot.approved),
+        revoked=bool(bot.revoked),
         versions=list(dict.fromkeys(versions))[:VERSIONS],
         standings=[
             PoolStanding(

@@ -91,6 +91,7 @@ class Profile(Struct, frozen=True, kw_only=True, rename={"name": "bot"}):
     created: str
     seen: str | None
     approved: bool
+    revoked: bool
     versions: list[str]
     standings: list[PoolStanding]
     unrated: list[UnratedStanding]

@@ -42,8 +42,17 @@ def test_versions_stand_side_by_side_with_what_each_has_more_than_the_one_before
     assert (oldest[0], oldest[7:]) == ("1", ["0.167", "0.031-0.469"])
     assert (unrated[2][0], unrated[2][3:8]) == ("(none)", ["1", "0", "1", "0", "0.500"])
     assert latest[1][:6] == ["draw", "nim", "drew", "with", "bob,", "cid"]
-    assert latest[2][:7] == ["v2-11", "nim", "lost", "to", "bob", "as", "2"]
+    assert latest[2][:8] == ["v2-11", "nim", "lost", "to", "bob", "as", "version", "2"]
     assert len(latest) == 11
+
+
+def test_that_a_bot_is_revoked_and_its_match_annulled_is_shown(data: Path) -> None:
+    assert call("arena", "bot", "add", "ann", "--data", str(data)).code == 0
+    for words in (("bot", "revoke", "ann"), ("match", "annul", "v2-11")):
+        assert call("arena", *words, "--data", str(data)).code == 0
+    lines = show(data, "ann").out.splitlines()
+    assert lines[0].endswith(", revoked")
+    assert [line.split()[-4:-2] for line in lines if line.startswith("v2-11 ")] == [["win,", "annulled"]]
 
 
 def test_as_json_it_has_the_same_intervals(data: Path) -> None:
