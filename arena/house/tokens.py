@@ -39,7 +39,10 @@ def tokens(store: Store, file: Path, names: Sequence[str]) -> dict[str, str]:
 
 
 def _taken(name: str) -> str:
-    return f"the name {name} is somebody else's here: give the house's bot another one, like --house house-{name}=BOT"
+    return (
+        f"the name {name} is somebody else's here: give the house's bot another one, like --house house-{name}=BOT; "
+        "where the data was moved or restored, it is the house's own, whose house/tokens.json has to come along"
+    )
 
 
 def _read(file: Path) -> dict[str, str]:

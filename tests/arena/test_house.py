@@ -82,7 +82,7 @@ def test_tokens_are_made_once_and_kept_for_the_owner_alone(tmp_path: Path) -> No
 def test_a_name_that_is_somebody_elses_is_not_taken(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
     store.register("random", hash_token("hers" * 10))
-    says = "the name random is somebody else's here: give the house's bot another one, like --house house-random=BOT"
+    says = "the name random is somebody else's here: give the house's bot another one, like --house house-random=BOT; "
     with pytest.raises(UsageFault, match=says):
         tokens(store, file, ["greedy", "random"])
     assert (store.bot("greedy"), file.exists()) == (None, False)
