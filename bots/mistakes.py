@@ -68,7 +68,7 @@ def _modules_of(exc: BaseException) -> Iterator[tuple[str, str]]:
 
 def _is_beside(file: str) -> bool:
     """Whether a file lies in the folder of the program that runs."""
-    return Path(file).resolve().parent == Path(sys.argv[0] or ".").resolve().parent
+    return Path(file).is_file() and Path(file).resolve().parent == Path(sys.argv[0] or ".").resolve().parent
 
 
 def tell_in_a_line() -> None:
