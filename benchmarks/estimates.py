@@ -11,9 +11,9 @@ import time
 from statistics import correlation, fmean
 
 from bots import play_all
-from bots.analysis.appraising import UctAppraiser
-from machine.exact.judging import judge_of
-from referee.redo import moves, replay
+from bots.analysis.estimator import UctAppraiser
+from machine.exact.graders import judge_of
+from referee.replay import moves, replay
 
 CONFIG = {"map": "south-america"}
 MATCHES = 12

@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 
 from arena.ratings.ladder import BETA, MU, SIGMA, Rating, Standing, closeness, quality, rate
-from arena.ratings.meeting import Seeker, ladder_groups, teaching
+from arena.ratings.ladder_pairing import Seeker, ladder_groups, teaching
 
 POOL = "nim/classic"
 AFTER = (5, 10, 20, 50, 100)

@@ -22,15 +22,15 @@ from random import Random
 from typing import Any, NamedTuple
 
 from arena.store.backup import back_up
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.store import Store
 from bots.playing.players import Players
-from machine.times import utc
+from machine.timestamps import utc
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.launch import spec_of
 from protocol.messages import Clock
-from referee.closing import Closed
+from referee.footer import Closed
 from referee.record import RecordedSeat, header_of
 
 SEED = 20_261_123

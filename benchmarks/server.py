@@ -172,14 +172,14 @@ async def _serve_echo() -> None:
 
 
 async def _serve_arena(connections: int) -> None:
-    from arena.network.gate import Access
-    from arena.network.places import Bounds
+    from arena.host.journal import Journal
+    from arena.network.admission import Access
+    from arena.network.connection_limits import Bounds
     from arena.server.arena import Arena
-    from arena.server.journal import Journal
-    from arena.server.settling import Ended, StoreFirst
-    from arena.store.archive import Archive
+    from arena.server.finalizing import Ended, StoreFirst
+    from arena.store.async_store import AsyncStore
     from arena.store.store import Store
-    from arena.tournament.door import FixedDoor
+    from arena.tournament.static_auth import FixedDoor
     from protocol.games import load
     from protocol.messages import Clock
 
@@ -188,7 +188,7 @@ async def _serve_arena(connections: int) -> None:
     count = 0
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "arena.db")
-        archive = Archive(store)
+        archive = AsyncStore(store)
         door = FixedDoor({name: f"{number:016}" for number, name in enumerate(names)})
         journal = Journal(Path(folder) / "journal")
         store_first = StoreFirst(archive)

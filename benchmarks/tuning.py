@@ -18,8 +18,8 @@ from bots.tuning.genetic import first_genes, schedule
 from bots.tuning.presets import PRESETS, Preset
 from bots.tuning.selfplay import Seats, play_adjusted, play_all
 from bots.tuning.tuning import value_name
-from machine.crew.cluster import cluster
-from machine.crew.workers import IN_FLIGHT, Crew, processes, spread
+from machine.workers.cluster import cluster
+from machine.workers.local import IN_FLIGHT, WorkerPool, processes, spread
 from protocol import VERSION
 
 Play = Callable[[Sequence[Seats]], list[float]]
@@ -44,7 +44,7 @@ def main() -> None:
                 report(name, game, preset, crews)
 
 
-def report(name: str, game: str, preset: Preset, crews: Mapping[str, Crew]) -> None:
+def report(name: str, game: str, preset: Preset, crews: Mapping[str, WorkerPool]) -> None:
     """A line for each crew; the ratio is to the first."""
     value = value_name(*preset)
     play: Play = partial(play_all, preset.setup, version=VERSION)
@@ -71,19 +71,19 @@ def generation(preset: Preset) -> list[Seats]:
     return [Seats(genes[m.first], genes[m.second], m.start, m.dice) for m in schedule(preset.method, SEED, 1)]
 
 
-def warm_up(crew: Crew, play: Play, games: Sequence[Seats]) -> None:
+def warm_up(crew: WorkerPool, play: Play, games: Sequence[Seats]) -> None:
     """As many tasks at once as are handed out: while the first worker loads the code for one, the others get theirs."""
     for _ in crew.run(play, ([game] for game in islice(games, IN_FLIGHT * crew.size))):
         pass
 
 
-def enough(crew: Crew, play: Play, games: Sequence[Seats]) -> int:
+def enough(crew: WorkerPool, play: Play, games: Sequence[Seats]) -> int:
     """How many games keep this crew playing for `SECONDS`, or all there are."""
     few = games[:PROBE]
     return min(len(games), max(PROBE, int(len(few) * SECONDS / seconds(crew, play, few))))
 
 
-def seconds(crew: Crew, play: Play, games: Sequence[Seats]) -> float:
+def seconds(crew: WorkerPool, play: Play, games: Sequence[Seats]) -> float:
     begin = time.perf_counter()
     scores = sum(1 for _ in spread(crew, play, games))
     assert scores == len(games)

@@ -63,7 +63,7 @@ def run_bot(
     ] = False,
 ) -> None:
     """Connect a bot to an arena and play."""
-    from bots.client.named import choose_settings, find
+    from bots.client.named_opponents import choose_settings, find
     from bots.client.run import play
     from bots.client.settings import Given
     from bots.client.values import read_config, read_pairs

@@ -13,8 +13,8 @@ import socket
 import subprocess
 import sys
 
-from machine.children import bury, end_all, end_as, news
 from machine.prctl import die_with_parent
+from machine.subprocesses import end_all, end_as, news, reap
 
 STARTED = b"started\n"
 FAILED = b"failed "
@@ -50,7 +50,7 @@ def _watch(child: int, line: socket.socket, heard: socket.socket) -> int | None:
         if line in ready:
             return None
         heard.recv(4096)
-        status = bury(child)
+        status = reap(child)
         if status is not None:
             return status
 

@@ -15,7 +15,7 @@ from measuring.value import Value
 from measuring.values import value_of
 from protocol.games.base import Game
 from referee.record import Record
-from referee.redo import moves, replay
+from referee.replay import moves, replay
 
 MOST_STATES = 100_000
 """On the way to the outcomes of a throw, at most: a third of a second. Who plays could make it minutes."""

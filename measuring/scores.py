@@ -9,8 +9,8 @@ from statistics import NormalDist, fmean, variance
 from msgspec import Struct
 
 from measuring import student
-from measuring.saving import worth_of
-from measuring.units import SideScore, Strata, stratified
+from measuring.pair_scores import SideScore, Strata, stratified
+from measuring.variance_reduction import worth_of
 
 _NORMAL = NormalDist()
 Z95 = _NORMAL.inv_cdf(0.975)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from measuring.elo import NORMALISED, score_of
 from measuring.multinomial import with_deviations, with_mean
-from measuring.units import LEAST_UNITS
+from measuring.pair_scores import LEAST_UNITS
 from protocol.errors import UsageFault
 from protocol.shown import among, shown
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from protocol.errors import UsageFault
-from referee.closing import Closed
+from referee.footer import Closed
 from referee.record import Header
 
 

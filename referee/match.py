@@ -13,9 +13,8 @@ from protocol.codec import read_info
 from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
 from protocol.messages import MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
 from protocol.reasons import DISCONNECTED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
-from referee import telling
+from referee import messages
 from referee.clock import TimeBanks
-from referee.closing import footer_of, result_of, thinking
 from referee.course import Course
 from referee.effects import (
     Absent,
@@ -38,11 +37,12 @@ from referee.effects import (
     Voided,
     Write,
 )
+from referee.footer import footer_of, result_of, thinking
 from referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void
-from referee.redo import Recalled, course_of, recall
+from referee.replay import Recalled, course_of, recall
 from referee.result import Ratings, Result
 from referee.rules import rules_of
-from referee.standing import MatchStanding, Phase, Snapshot
+from referee.state import MatchStanding, Phase, Snapshot
 
 READY_WITHIN = 10.0
 RETURN_WITHIN = 30.0
@@ -117,18 +117,18 @@ class Match:
     def start(self, seat: int | None = None, *, resumed: bool = False) -> Start:
         """The `start` for a seat, or for a watcher."""
         seek = None if seat is None or resumed else self._seeks[seat]
-        return telling.start(self.header, self.game, self.players, seat, seek=seek, resumed=resumed)
+        return messages.start(self.header, self.game, self.players, seat, seek=seek, resumed=resumed)
 
     def listed(self, watchers: int) -> ListedMatch:
         """Where it stands, for a listing."""
-        return telling.listed(self.header, self.game, self.standing, watchers)
+        return messages.listed(self.header, self.game, self.standing, watchers)
 
     def view(self, now: float) -> Turn | None:
         """The current turn for a watcher that comes in now, with all events so far."""
         standing = self.standing
         if standing.phase is not Phase.PLAYING:
             return None
-        return telling.turn(self.id, standing, standing.events, standing.clock.milliseconds(now))
+        return messages.turn(self.id, standing, standing.events, standing.clock.milliseconds(now))
 
     def result(self, finished: str) -> Result:
         """The outcome, for the store; only when the match is over."""
@@ -142,7 +142,7 @@ class Match:
 
     def farewell(self, seat: int | None, ratings: Ratings | None = None) -> End:
         """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
-        return telling.end(self.id, self.players, self.standing, seat, self._seed, ratings)
+        return messages.end(self.id, self.players, self.standing, seat, self._seed, ratings)
 
     def _new_course(self) -> Course:
         """The match before its first state."""
@@ -205,18 +205,18 @@ class Match:
         try:
             return self.standing.keep(read_info(event.info)), []
         except MalformedMessage as fault:
-            return None, [Tell(event.seat, telling.bad_info(self.id, event.ply, fault))]
+            return None, [Tell(event.seat, messages.bad_info(self.id, event.ply, fault))]
 
     def _misplaced(self, event: Played) -> list[Effect]:
         """A move that answers no turn of this seat; a repeat of an accepted one is nothing new."""
         if self.standing.accepted.get(event.ply) == (event.seat, event.move):
             return []
-        return [Tell(event.seat, telling.misplaced(self.id, event.ply, self.standing.playing))]
+        return [Tell(event.seat, messages.misplaced(self.id, event.ply, self.standing.playing))]
 
     def _strike(self, event: Played, fault: MalformedMove | IllegalMove, now: float) -> list[Effect]:
         seat, standing = event.seat, self.standing
         strikes = standing.strike(seat)
-        rejected = telling.struck(self.id, event.ply, fault, strikes, standing.clock.milliseconds(now)[seat])
+        rejected = messages.struck(self.id, event.ply, fault, strikes, standing.clock.milliseconds(now)[seat])
         line = Strike(ply=event.ply, seat=seat, code=fault.code, message=str(fault))
         effects: list[Effect] = [Write(line), Tell(seat, rejected)]
         return effects if strikes < MAX_STRIKES else effects + self._leave(seat, ILLEGAL, now)
@@ -341,12 +341,12 @@ class Match:
         others = standing.follows - {seat, *course.out} if standing.follows else ()
         effects += [self._tell_turn(other, clock_ms) for other in others]
         if self._watched:
-            effects.append(Show(telling.turn(self.id, standing, standing.news(None), clock_ms)))
+            effects.append(Show(messages.turn(self.id, standing, standing.news(None), clock_ms)))
         standing.shown = len(standing.events)
         return effects
 
     def _tell_turn(self, seat: int, clock_ms: list[int]) -> Tell:
-        turn = telling.turn(self.id, self.standing, self.standing.news(seat), clock_ms, seat)
+        turn = messages.turn(self.id, self.standing, self.standing.news(seat), clock_ms, seat)
         self.standing.tell(seat)
         return Tell(seat, turn)
 
@@ -356,10 +356,10 @@ class Match:
         return Ply(event=event, clock=clock_ms, digest=standing.playing.digest.hex(), given=given, info=info)
 
     def _too_early(self, event: Played, now: float) -> list[Effect]:
-        return [Tell(event.seat, telling.too_early(self.id, event.ply))]
+        return [Tell(event.seat, messages.too_early(self.id, event.ply))]
 
     def _too_late(self, event: Played, now: float) -> list[Effect]:
-        return [Tell(event.seat, telling.too_late(self.id, event.ply))]
+        return [Tell(event.seat, messages.too_late(self.id, event.ply))]
 
     def _nothing(self, event: MatchEvent, now: float) -> list[Effect]:
         return []

@@ -1,6 +1,6 @@
 """The lines of a match record: header, a line for every event, footer; how they are written.
 
-The format is described in docs/records.md. A journal (arena/server/journal.py) is the same lines while the match is on.
+The format is described in docs/records.md. A journal (arena/host/journal.py) is the same lines while the match is on.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from arena.store.boards import LATEST
-from arena.store.browsing import (
+from arena.store.leaderboards import LATEST
+from arena.store.view_models import (
     DRAWN,
     LOST,
     OUTCOMES,

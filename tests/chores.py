@@ -1,4 +1,4 @@
-"""Work for the tests of `machine.crew.workers`: in a module of its own, as workers import it."""
+"""Work for the tests of `machine.workers.local`: in a module of its own, as workers import it."""
 
 from __future__ import annotations
 

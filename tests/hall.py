@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, cast
 
+from arena.host.session import Session
 from arena.ratings.ladder import INITIAL
-from arena.server.meetings import Meetings
-from arena.server.pace import Pace
-from arena.server.seeking import Seeks
-from arena.server.session import Session
-from arena.server.waiting import Sought, agreed
+from arena.server.encounter_counts import EncounterCounts
+from arena.server.match_rate import Pace
+from arena.server.matchmaking import Matchmaker
+from arena.server.seek_index import ActiveSeek, agreed
 from patience import WITHIN
 from protocol.games import load
 from protocol.messages import Seek
@@ -25,7 +25,7 @@ class Bot:
         self.bot = self.key = name
 
 
-class Hall:
+class TournamentHostPool:
     """Seeks whose matches are noted instead of played: who plays, in the order of the names, and what."""
 
     def __init__(self, pace: Pace | None = None) -> None:
@@ -36,10 +36,10 @@ class Hall:
         """The bots that may begin no match."""
         self.sated: set[tuple[str, str]] = set()
         """Who has enough matches of which open bot."""
-        self.seeks = Seeks(
+        self.seeks = Matchmaker(
             self.begin,
             lambda bot, pool: INITIAL,
-            Meetings(),
+            EncounterCounts(),
             lambda bot: False,
             most=lambda bot: bot not in self.busy,
             chance=Random(1),
@@ -48,7 +48,7 @@ class Hall:
         )
         self.changed = asyncio.Event()
 
-    def begin(self, group: Sequence[Sought]) -> None:
+    def begin(self, group: Sequence[ActiveSeek]) -> None:
         kind = agreed(group)
         self.begun.append(tuple(sorted(sought.bot for sought in group)))
         self.played.append((kind.config, kind.rated))

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.commands.tournament_options import Options, read_options
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.store import Store
 from bots import Bot, Choice
 from bots.reference.greedy import Greedy
 from bots.reference.perfect import Perfect
 from bots.reference.random_bot import RandomBot
-from machine.times import written
+from machine.timestamps import written
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Clock, Player
@@ -24,7 +24,7 @@ from referee import record as records
 from referee.effects import Deadline, Effect, Expired, Forfeited, MatchEvent, Played, Readied, Resigned, Write
 from referee.match import Match
 from referee.record import Header, RecordedSeat
-from referee.standing import Phase
+from referee.state import Phase
 from turns import move_of, turn
 
 OPENED = datetime(2026, 1, 5, 9, tzinfo=UTC)

@@ -6,13 +6,13 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from arena.host.journal import Journal
+from arena.host.peer import EncodedMessages
+from arena.host.runner import Runner
 from arena.replay.verify import verify
-from arena.server.journal import Journal
-from arena.server.peer import Shown
-from arena.server.runner import Runner
 from patience import WITHIN
 from protocol.messages import End, FromServer
-from referee import reading
+from referee import record_reader
 from referee.effects import Played, Readied
 from referee.match import Match
 from referee_table import A_MOVE, NONCES, Table, header
@@ -29,7 +29,7 @@ class Friend:
         self.told.append(message)
         self._news.set()
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: EncodedMessages) -> None:
         for message in shown.messages:
             self.send(message)
 
@@ -88,5 +88,5 @@ class Room:
             await self.finished.wait()
         assert self.finishes == 1
         self.runner.farewell(None)
-        verify(reading.read(self.runner.closed(self.runner.result("x")).record(), "m-1"))
+        verify(record_reader.read(self.runner.closed(self.runner.result("x")).record(), "m-1"))
         return [await friend.until(End) for friend in self.friends]

@@ -24,9 +24,9 @@ from referee.effects import (
     Returned,
     Voided,
 )
-from referee.reading import read_lines
 from referee.record import Ply, Strike, write_line
-from referee.standing import Phase
+from referee.record_reader import read_lines
+from referee.state import Phase
 from referee_scripts import GAMES, GARBAGE, INFO, SEATS, WAITED
 from referee_table import Table
 

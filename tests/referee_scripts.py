@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from protocol.messages import CHANCE
 from referee.effects import Absent, Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
-from referee.standing import Phase
+from referee.state import Phase
 from referee_table import Table
 
 GAMES: list[tuple[str, dict[str, Any]]] = [

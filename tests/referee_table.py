@@ -14,12 +14,12 @@ from protocol.games.base import Game
 from protocol.games.configs import integers, one_of, read_config
 from protocol.games.moves import illegal, move_fields
 from protocol.messages import CHANCE, Clock, End, Event, Player, Rejected, Start, Turn
-from referee import reading
 from referee import record as records
+from referee import record_reader
 from referee.effects import Deadline, Effect, Expired, Finish, Played, Readied, Release, Show, Tell, Write
 from referee.match import Match
 from referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, header_of, public, write_line
-from referee.standing import Phase
+from referee.state import Phase
 
 SEED = bytes(range(32))
 A_MOVE = {"heap": 2, "take": 1}
@@ -243,7 +243,7 @@ class Table:
 
     def record(self) -> records.Record:
         """The record of the finished match, through its bytes."""
-        return reading.read(self.packed(), "m-1.jsonl.gz")
+        return record_reader.read(self.packed(), "m-1.jsonl.gz")
 
     def packed(self) -> bytes:
         result = self.match.result("2026-01-01T00:01:00.000Z")

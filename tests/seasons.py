@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arena.ratings import ladder
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.store import Store
 from referee.result import Result, SeatResult
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.store import Store
 from bots.playing.matches import play_all
 from protocol.messages import Clock

@@ -16,13 +16,13 @@ import pytest
 
 from arena.processes.process import BotCrashed
 from arena.tournament.contestants import contestants
+from arena.tournament.dispatch import play as tournament_play
+from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan
-from arena.tournament.playing import play as tournament_play
-from arena.tournament.sandbox import Surroundings
-from arena.tournament.terms import MatchReport, Terms
+from arena.tournament.sandbox import BotEnvironment
 from commands import FAULTY, REPOSITORY, call, faulty, passing, run
 from conftest import free_port
-from machine.crew.workers import processes
+from machine.workers.local import processes
 from patience import WITHIN
 from processes import serving
 from protocol.games import load
@@ -170,7 +170,7 @@ def test_a_program_that_cannot_be_run_stops_the_tournament_in_one_line(tmp_path:
 
 
 def play(
-    folder: Path, words: Sequence[str], hello_within: float, rounds: int = 2
+    folder: Path, words: Sequence[str], connect_timeout: float, rounds: int = 2
 ) -> tuple[list[Result], list[str], BaseException | None]:
     """Play the matches of a tournament: their results, what was noted, and what stopped it."""
     plan = Plan(
@@ -183,13 +183,13 @@ def play(
         paired=False,
         clock=Clock(bank_ms=1000, increment_ms=0),
     )
-    around = Surroundings(variables=dict(os.environ))
-    terms = Terms(key="k", plan=plan, surroundings=around, logs=folder, hello_within=hello_within)
+    around = BotEnvironment(variables=dict(os.environ))
+    job = MatchJob(key="k", plan=plan, surroundings=around, logs=folder, connect_timeout=connect_timeout)
     reports: list[MatchReport] = []
     stopped = None
     try:
         with processes(1) as crew:
-            for ready in tournament_play(terms, plan.schedule(()), crew):
+            for ready in tournament_play(job, plan.schedule(()), crew):
                 reports += ready
     except BotCrashed as fault:
         stopped = fault
@@ -197,7 +197,7 @@ def play(
 
 
 def test_a_bot_that_never_says_hello_stops_the_tournament_with_its_last_lines(tmp_path: Path) -> None:
-    results, noted, stopped = play(tmp_path, ["random", faulty("silent")], hello_within=4.0)
+    results, noted, stopped = play(tmp_path, ["random", faulty("silent")], connect_timeout=4.0)
     assert (results, noted) == ([], [])
     log = tmp_path / "silent.log"
     assert str(stopped) == (
@@ -209,7 +209,7 @@ def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ARENA_MEMORY", str(tmp_path / "memory"))
-    results, noted, stopped = play(tmp_path, ["random", faulty("vanishingonce")], hello_within=4.0, rounds=3)
+    results, noted, stopped = play(tmp_path, ["random", faulty("vanishingonce")], connect_timeout=4.0, rounds=3)
     assert stopped is None
     fates = [seat.reason for result in results for seat in result.seats if seat.bot == "vanishingonce"]
     assert fates == ["disconnected", "win", "win"]

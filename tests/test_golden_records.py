@@ -19,7 +19,7 @@ from protocol.dice import Dice, match_key
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import CHANCE
-from referee import reading
+from referee import record_reader
 from referee.effects import Expired, MatchEvent, Played, Resigned
 from referee.match import Match
 from referee.record import Record
@@ -32,7 +32,7 @@ def data(name: str) -> bytes:
 
 
 def golden(name: str) -> Record:
-    return reading.read(data(name), name)
+    return record_reader.read(data(name), name)
 
 
 def opened(record: Record) -> tuple[bytes, list[bytes]]:

@@ -15,9 +15,9 @@ import pytest
 from arena.store.store import Store
 from commands import call, faulty, run
 from protocol.games.theory.impartial import outcome_class
-from referee import reading
 from referee import record as records
-from referee.redo import replay
+from referee import record_reader
+from referee.replay import replay
 from tournaments import Interrupted, digests, ratings, tournament
 
 EVERYONE = ["random", "greedy", "minimax", "alphabeta", "perfect", "--game", "nim", "--set", "nodes=200", "--seed", "7"]
@@ -38,7 +38,7 @@ def record(folder: Path, match: str) -> records.Record:
     with closing(Store.open(folder / "arena.db", create=False)) as store:
         body = store.record(match)
     assert body is not None
-    return reading.read(body, match)
+    return record_reader.read(body, match)
 
 
 class Played:

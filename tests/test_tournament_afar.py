@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from arena.operator import credentials
-from arena.tournament import afar
-from arena.tournament.sandbox import Surroundings
-from arena.tournament.terms import MatchReport, ServerOn, Terms
+from arena.tournament import remote
+from arena.tournament.job import MatchJob, MatchReport, ServerOn
+from arena.tournament.sandbox import BotEnvironment
 from commands import call
 from plans import plan
 from processes import Served, run, serving
@@ -114,17 +114,17 @@ async def test_matches_are_asked_for_on_one_connection_for_each_job(tmp_path: Pa
 async def test_a_server_that_was_started_again_is_found_by_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(afar, "TRY_AGAIN", 0.6)
+    monkeypatch.setattr(remote, "TRY_AGAIN", 0.6)
     planned = plan("ab")
-    terms = Terms(key="k", plan=planned, surroundings=Surroundings(variables={}), logs=tmp_path, hello_within=0.5)
+    job = MatchJob(key="k", plan=planned, surroundings=BotEnvironment(variables={}), logs=tmp_path, connect_timeout=0.5)
     first, second = planned.schedule(())
     assert call("arena", "bot", "add", "a", "b", "--data", str(tmp_path)).code == 0
     for match in (first, second):
         async with serving(tmp_path):
-            played = await asyncio.to_thread(afar.play, ServerOn(tmp_path), terms, match)
+            played = await asyncio.to_thread(remote.play, ServerOn(tmp_path), job, match)
         assert isinstance(played, MatchReport), played
         assert played.result.reason == "void"
-    await asyncio.to_thread(afar.leave, "k")
+    await asyncio.to_thread(remote.leave, "k")
 
 
 @pytest.mark.parametrize(

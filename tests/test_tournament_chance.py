@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.store.store import Store
-from referee import reading
+from referee import record_reader
 from tournaments import digests, tournament
 
 DEALT = ["--game", "nim", "--set", "heaps=9,9,9,9", "--set", "start=p-position", "--seed", "3"]
@@ -26,7 +26,7 @@ run(Mine("mine"))
 def first_states(folder: Path, content: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Of every match its seats, the seed of its dice, the nonces and how it was dealt."""
     with closing(Store.open(folder / "arena.db", create=False)) as store:
-        records = [reading.read(store.record(match["match"]) or b"", "it") for match in content["matches"]]
+        records = [record_reader.read(store.record(match["match"]) or b"", "it") for match in content["matches"]]
     return [
         ([seat.bot for seat in header.seats], header.config, footer.seed, footer.nonces, next(iter(lines)).event)
         for header, lines, footer in ((record.header, list(record.plies), record.footer) for record in records)

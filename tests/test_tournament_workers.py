@@ -18,12 +18,12 @@ from arena.store.database import StoreUnavailable
 from arena.store.incidents import Incident
 from arena.store.reader import Reader
 from arena.store.store import Store
-from arena.tournament import storing
-from arena.tournament.terms import MatchReport
+from arena.tournament import result_writer
+from arena.tournament.job import MatchReport
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
 from dask_cluster import cluster, dask, scheduler
 from patience import WITHIN
-from referee.closing import Closed
+from referee.footer import Closed
 from referee.record import Footer
 from seasons import result
 from tournaments import digests, killer, ratings, tournament
@@ -79,8 +79,8 @@ def test_a_worker_of_another_version_is_refused_in_one_line_and_its_words_say_wh
     pytest.importorskip("distributed")
     for package in ("arena", "bots", "machine", "measuring", "protocol", "referee"):
         shutil.copytree(REPOSITORY / package, tmp_path / "other" / package)
-    terms = tmp_path / "other" / "arena" / "tournament" / "terms.py"
-    terms.write_text(terms.read_text().replace("in_process:", "inside:"))
+    job = tmp_path / "other" / "arena" / "tournament" / "terms.py"
+    job.write_text(job.read_text().replace("in_process:", "inside:"))
     words = ["random", "perfect", "--game", "nim", "--data", str(tmp_path / "data")]
     with cluster(1, PYTHONPATH=str(tmp_path / "other"), PYTHONSAFEPATH="1") as address:
         done = run("arena", "tournament", *words, "--dask", address)
@@ -175,7 +175,7 @@ def test_what_can_not_be_played_so_is_refused_in_one_line_and_nothing_is_left(
 def test_reports_wait_for_a_store_that_can_do_nothing_which_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(storing, "TRY_AGAIN", 0.0)
+    monkeypatch.setattr(result_writer, "TRY_AGAIN", 0.0)
     finish, failures = Store.finish, [StoreUnavailable("the database is locked")] * 2
 
     def sometimes(self: Store, batch: Any) -> Any:
@@ -187,7 +187,7 @@ def test_reports_wait_for_a_store_that_can_do_nothing_which_is_said_once(
     closed = Closed(result("m1"), (), Footer(**FOOTER))
     incident = Incident(at="2026-01-01T00:00:00.000Z", code="1006", text="the connection broke off")
     with closing(Store.open(tmp_path / "arena.db")) as store:
-        storing.store_all(store, [MatchReport(closed, incidents=(("ann", incident),))])
+        result_writer.store_all(store, [MatchReport(closed, incidents=(("ann", incident),))])
         assert [match.match for match in store.matches()] == ["m1"]
     with closing(Reader.open(tmp_path / "arena.db")) as reader:
         assert reader.incidents("ann") == [incident]

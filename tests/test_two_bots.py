@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from commands import at_terminal, call, faulty, passing, run
-from measuring.units import LEAST_UNITS
+from measuring.pair_scores import LEAST_UNITS
 from tournaments import Interrupted, killer
 
 COUNT = ", and count: has a bot changed, take another --seed"

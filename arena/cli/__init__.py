@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.operating import GROUPS, run_status, run_watch
-from arena.cli.playing import run_test, run_tournament
-from arena.cli.taking_out import run_export, run_matches
-from arena.cli.words import Csv, Data, Database, Json, database_of, group
+from arena.cli.admin import GROUPS, run_status, run_watch
+from arena.cli.export import run_export, run_matches
+from arena.cli.options import Csv, Data, Database, Json, database_of, group
+from arena.cli.play import run_test, run_tournament
 from machine import program
 from protocol import VERSION
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from arena.commands.asking import by_server_or_alone
-from arena.commands.selecting import match_named
-from arena.commands.tables import counted
+from arena.commands.match_filters import match_named
+from arena.commands.server_or_local import by_server_or_alone
+from arena.commands.text_tables import counted
 from arena.operations.ladder import Annul
-from arena.store.annulling import Annulment
-from arena.store.searching import moment_of
+from arena.store.annulment import Annulment
+from arena.store.match_search import moment_of
 from protocol.errors import UsageFault
 
 

@@ -8,13 +8,13 @@ from contextlib import closing
 
 from msgspec import Struct
 
-from arena.commands.documents import print_document
-from arena.commands.tables import columns, table
-from arena.store.browsing import Page, Profile, Search, UnratedStanding, VersionRow
+from arena.commands.json_output import print_document
+from arena.commands.text_tables import columns, table
 from arena.store.reader import Reader
-from measuring import telling
+from arena.store.view_models import Page, Profile, Search, UnratedStanding, VersionRow
+from measuring import summary
+from measuring.pair_scores import SideScore
 from measuring.scores import Z95, Estimate, measured
-from measuring.units import SideScore
 from protocol.errors import UsageFault
 from protocol.names import folded
 from referee.result import Result
@@ -150,7 +150,7 @@ def _interval(found: Interval | None, sign: str = "") -> tuple[str, str]:
         return "", ""
     if sign:
         return f"{found.score:+z.3f}", f"{found.low:+z.3f} to {found.high:+z.3f}"
-    return telling.points(found.score), telling.interval(found)
+    return summary.points(found.score), summary.interval(found)
 
 
 def _match(result: Result, name: str) -> tuple[object, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.asking import by_server, by_server_or_here
-from arena.commands.documents import print_document
-from arena.commands.tables import columns, table
+from arena.commands.json_output import print_document
+from arena.commands.server_or_local import by_server, by_server_or_here
+from arena.commands.text_tables import columns, table
 from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
 from arena.operations.connections import Connected, Connections, Who
 from arena.operator.client import NoServer

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from arena.network.addresses import networks
 from arena.network.origins import origins
-from arena.processes.logs import FORMS, LEVELS
+from machine.log_output import FORMS, LEVELS
 from protocol.errors import UsageFault
 from protocol.launch import PORT
 from protocol.messages import MOST_CLOCK_MS, Clock

@@ -11,9 +11,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from arena.commands.asking import alone
-from arena.commands.tables import counted
-from arena.replay.agreement import differences
+from arena.commands.server_or_local import alone
+from arena.commands.text_tables import counted
+from arena.replay.consistency import differences
 from arena.replay.verify import verify
 from arena.store import database
 from arena.store.backup import back_up
@@ -24,7 +24,7 @@ from measuring.luck import luck_of
 from measuring.values import names_of
 from protocol.errors import ArenaFault, BadRecord
 from protocol.shown import printable
-from referee import reading
+from referee import record_reader
 from referee.record import Record
 from referee.result import Result, SeatRating
 from referee.rules import rules_of
@@ -81,7 +81,7 @@ def look(
 ) -> Iterator[str]:
     """What is wrong with a record and what is stored beside it, of a match that is rated if it is to be, or `waits`."""
     try:
-        record = reading.read(body, "the record")
+        record = record_reader.read(body, "the record")
         if not quick:
             verify(record, waits=waits)
     except BadRecord as fault:

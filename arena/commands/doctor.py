@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from arena.commands.tables import WIDTH
+from arena.commands.text_tables import WIDTH
 from arena.doctor.cases import COURSE, MUST, OK, SHOULD, Case
-from arena.doctor.course import Examined
-from arena.doctor.course import examine as examine_bot
-from arena.processes.own import startable
+from arena.doctor.suite import Examined
+from arena.doctor.suite import examine as examine_bot
+from arena.processes.bot_files import startable
 from machine import event_loop
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class

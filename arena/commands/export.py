@@ -7,16 +7,16 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from arena.commands.exported import FORMATS, opened
-from arena.commands.selecting import Selection, selected
-from arena.commands.tables import counted
+from arena.commands.export_files import FORMATS, opened
+from arena.commands.match_filters import Selection, selected
+from arena.commands.text_tables import counted
 from arena.replay.rows import rows
-from arena.store.exporting import MATCHES, PLIES, SEATS, Batch
+from arena.store.export_rows import MATCHES, PLIES, SEATS, Batch
 from arena.store.reader import Reader
-from machine.writing import folder_in_place_of
+from machine.atomic_write import folder_in_place_of
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.shown import among
-from referee import reading
+from referee import record_reader
 
 
 def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -> None:
@@ -64,5 +64,5 @@ def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) ->
 
 
 def _plies(number: int, match: str, data: bytes) -> Iterator[tuple[Any, ...]]:
-    for row in rows(reading.read(data, f"the record of match {match}")):
+    for row in rows(record_reader.read(data, f"the record of match {match}")):
         yield number, match, *row

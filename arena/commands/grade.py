@@ -13,9 +13,9 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from arena.commands.documents import print_document, print_line
+from arena.commands.json_output import print_document, print_line
 from arena.commands.replay import load, read
-from arena.commands.tables import columns, counted, say, table
+from arena.commands.text_tables import columns, counted, say, table
 from arena.replay import grading
 from arena.replay.costs import Costs, costs_of
 from arena.replay.grading import Graded, Grades
@@ -25,7 +25,7 @@ from protocol.errors import UsageFault
 from protocol.games import game_class
 from protocol.reasons import VOID
 from protocol.shown import printable
-from referee import reading
+from referee import record_reader
 from referee.record import Record
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ def grade_bot(
 def _record(store: Store, match: str) -> Record:
     body = store.record(match)
     assert body is not None, "a result is stored with its record"
-    return reading.read(body, match)
+    return record_reader.read(body, match)
 
 
 def _tracked(things: Iterator[T], count: int, what: str) -> Iterable[T]:

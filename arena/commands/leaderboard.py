@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from arena.commands.delimited import print_csv
-from arena.commands.documents import print_document
-from arena.commands.tables import columns, table
+from arena.commands.csv_output import print_csv
+from arena.commands.json_output import print_document
+from arena.commands.text_tables import columns, table
 from arena.ratings.ladder import game_of
-from arena.store.exporting import LADDER
-from arena.store.reading import LeaderboardRow
+from arena.store.export_rows import LADDER
+from arena.store.result_queries import LeaderboardRow
 from arena.store.store import Store
 from protocol.errors import UsageFault
 from protocol.games import game_class

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from contextlib import closing
 
-from arena.commands.delimited import print_csv
-from arena.commands.documents import print_list
-from arena.commands.selecting import Selection, selected
-from arena.commands.tables import columns, table
-from arena.store.browsing import Search
-from arena.store.exporting import MATCHES
+from arena.commands.csv_output import print_csv
+from arena.commands.json_output import print_list
+from arena.commands.match_filters import Selection, selected
+from arena.commands.text_tables import columns, table
+from arena.store.export_rows import MATCHES
 from arena.store.reader import Reader
+from arena.store.view_models import Search
 from protocol.errors import UsageFault
 from referee.result import Result
 

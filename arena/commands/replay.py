@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from arena.commands import stepping
-from arena.commands.documents import document, print_line
-from arena.commands.selecting import match_named
-from arena.commands.tables import columns, counted, say
+from arena.commands import step_viewer
+from arena.commands.json_output import document, print_line
+from arena.commands.match_filters import match_named
+from arena.commands.text_tables import columns, counted, say
 from arena.replay import document as documents
 from arena.replay import verify as verifying
 from arena.replay.document import Document
@@ -26,9 +26,9 @@ from measuring.luck import Luck
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.reasons import PLAYED_OUT
 from protocol.shown import printable, rating
-from referee import reading
+from referee import record_reader
 from referee.record import MOST_BYTES, Header, Record, Strike
-from referee.redo import replay
+from referee.replay import replay
 
 MADE_OF_RECORDS = (".json", ".html")
 ALWAYS = (0, 1, 2, 4)
@@ -70,7 +70,7 @@ def _annulled(name: str, database: str) -> str | None:
 def read(name: str, body: bytes) -> Record:
     """A record from what `load` gives. Raises `BadRecord`."""
     try:
-        return reading.read(body, name)
+        return record_reader.read(body, name)
     except BadRecord as fault:
         if name.endswith(MADE_OF_RECORDS):
             told = f"{name} is made of a record, and is none: name the match's .jsonl or .jsonl.gz, or its id"
@@ -120,7 +120,7 @@ def export(target: str, to: Path, database: str) -> None:
     if to.name.endswith(".jsonl.gz"):
         data = body
     elif to.suffix == ".jsonl":
-        data = reading.unpack(body, name)
+        data = record_reader.unpack(body, name)
     elif to.suffix == ".json":
         data = document(_whole(read(name, body)))
     elif to.suffix == ".html":
@@ -167,7 +167,7 @@ def show(
     shown in one place. Raises `UsageFault` without a terminal.
     """
     if step or play is not None:
-        stepping.check(step=step, play=play, others=boards or to_json)
+        step_viewer.check(step=step, play=play, others=boards or to_json)
     name, body = load(target, database)
     record = read(name, body)
     annulled = _annulled(name, database)
@@ -178,7 +178,7 @@ def show(
     with suppress(BadRecord):  # which is told where what is wrong would be shown
         luck = luck_in(record, value)
     if step or play is not None:
-        stepping.step(record, _end(record, luck), by_move(luck), play)
+        step_viewer.step(record, _end(record, luck), by_move(luck), play)
     else:
         _print(record, boards, luck, annulled)
 

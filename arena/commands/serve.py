@@ -11,32 +11,32 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.builtin_bots.specs import BuiltinBot
+from arena.commands.builtin_bots import housed, keeping, let_in
 from arena.commands.config import ServerSettings, clock, database
-from arena.commands.descriptors import Shares, raised
-from arena.commands.holding import held
-from arena.commands.house import housed, keeping, let_in
-from arena.commands.operators import let_operate
-from arena.commands.page import page_url, shown, web_scheme, web_sockets
-from arena.commands.tables import counted
-from arena.house.words import HouseBot
+from arena.commands.data_dir import held
+from arena.commands.fd_limits import Shares, raised
+from arena.commands.operator_socket import let_operate
+from arena.commands.text_tables import counted
+from arena.commands.web_process import page_url, shown, web_scheme, web_sockets
+from arena.host.journal import Journal
 from arena.network.addresses import is_loopback, networks
+from arena.network.admission import Access
 from arena.network.binding import bound, port_of, url_of
+from arena.network.connection_limits import Bounds
 from arena.network.encryption import CertificateFault, Encryption
-from arena.network.gate import Access
 from arena.network.origins import OwnPage, origins
-from arena.network.places import Bounds
 from arena.operations.table import operations
 from arena.operator import credentials
-from arena.processes.logs import write_log
 from arena.server.arena import Arena
-from arena.server.eligibility import Eligibility
-from arena.server.identity import Registration, StoreDoor
-from arena.server.journal import Journal
-from arena.server.pace import Pace
-from arena.store.archive import Archive
+from arena.server.auth import Authenticator, Registration
+from arena.server.match_rate import Pace
+from arena.server.rating_policy import RatingPolicy
+from arena.store.async_store import AsyncStore
 from arena.store.database import file_of
 from arena.store.store import Store
 from machine import event_loop
+from machine.log_output import write_log
 from protocol.games import NAMES, load
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def listening(settings: ServerSettings) -> Iterator[Ports]:
         yield Ports(arena, page)
 
 
-async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequence[HouseBot] = ()) -> None:
+async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequence[BuiltinBot] = ()) -> None:
     """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
     async with contextlib.AsyncExitStack() as stack:
         feed = _feed(settings.mqtt)
@@ -79,7 +79,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         store = stack.enter_context(contextlib.closing(Store.open(database(settings.db, data))))
         token = credentials.token_of(data)
         house = await stack.enter_async_context(keeping(bots, store, data))
-        archive = Archive(store)
+        archive = AsyncStore(store)
         stack.push_async_callback(archive.drain)
         if feed is not None:
             await stack.enter_async_context(_publishing(feed))
@@ -88,7 +88,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         others: list[Callable[[], None]] = []  # who read the certificate again with the arena
         encryption = _encryption(settings, others)
-        door = StoreDoor(archive, _registration(settings))
+        door = Authenticator(archive, _registration(settings))
         arena = Arena(
             archive,
             journal,
@@ -100,7 +100,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             access=_access(settings, files, ports.page, token),
             encryption=encryption,
             pace=Pace(settings.pace),
-            eligibility=Eligibility(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
+            eligibility=RatingPolicy(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
             operations=operations,
         )
         door.registered = arena.events.registered

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from arena.commands.documents import print_document
-from arena.commands.tables import columns, counted, table
-from arena.operations.present import ALL, Here, Present, UnderWay, Waited, WhatGoesOn
+from arena.commands.json_output import print_document
+from arena.commands.text_tables import columns, counted, table
+from arena.host.event_log import Failure
+from arena.operations.status import ALL, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from arena.operator.client import asked, connected_to
-from arena.server.events import Failure
 from protocol.errors import UsageFault
 from protocol.shown import printable
 
@@ -32,27 +32,27 @@ def status(data: Path, *, watch: bool, to_json: bool) -> None:
     if watch and (to_json or not sys.stdout.isatty()):
         raise UsageFault("--watch redraws a terminal, and goes without --json and pipes: ask again instead")
     if to_json:
-        print_document(asked(data, WhatGoesOn(most=ALL), Present))
+        print_document(asked(data, StatusRequest(most=ALL), ServerStatus))
     elif watch:
         try:
             asyncio.run(_watch(data))
         finally:
             print()
     else:
-        print("\n".join(told(asked(data, WhatGoesOn(most=MOST), Present), MOST, columns())))
+        print("\n".join(told(asked(data, StatusRequest(most=MOST), ServerStatus), MOST, columns())))
 
 
 async def _watch(data: Path) -> None:
     async with connected_to(data) as operator:
         while True:
             width, height = os.get_terminal_size(sys.stdout.fileno())
-            lines = fitting(await operator.ask(WhatGoesOn(most=MOST), Present), width or 80, height or 24)
+            lines = fitting(await operator.ask(StatusRequest(most=MOST), ServerStatus), width or 80, height or 24)
             sys.stdout.write("\x1b[H\x1b[2J" + "\n".join([*lines, "Ctrl-C ends this"]))
             sys.stdout.flush()
             await asyncio.sleep(EVERY)
 
 
-def fitting(present: Present, width: int, height: int) -> list[str]:
+def fitting(present: ServerStatus, width: int, height: int) -> list[str]:
     """The lines of what goes on, with as many rows as a terminal has room for above a line of its own."""
     for most in range(MOST, 0, -1):
         lines = told(present, most, width)
@@ -61,7 +61,7 @@ def fitting(present: Present, width: int, height: int) -> list[str]:
     return [*lines[: height - 2], "…"]
 
 
-def told(present: Present, most: int, width: int) -> list[str]:
+def told(present: ServerStatus, most: int, width: int) -> list[str]:
     """The lines of what goes on, with so many rows of bots and of matches at most."""
     now = datetime.fromisoformat(present.at)
     here = counted(present.connected, "bot", "bots")
@@ -79,7 +79,7 @@ def told(present: Present, most: int, width: int) -> list[str]:
     return lines
 
 
-def _bots(bots: Sequence[Here], now: datetime, width: int) -> list[str]:
+def _bots(bots: Sequence[BotStatus], now: datetime, width: int) -> list[str]:
     rows = [(bot.bot, bot.version, _age(now, bot.since), bot.address, bot.playing, _sought(bot) or "-") for bot in bots]
     headers = ("bot", "version", "on line", "address", "plays", "seeks")
     used = [at for at in range(len(headers)) if headers[at] != "address" or width >= WIDE]
@@ -87,7 +87,7 @@ def _bots(bots: Sequence[Here], now: datetime, width: int) -> list[str]:
     return table([headers[at] for at in used], cut, elastic=len(used) - 1, left=(0, 1), width=width).split("\n")
 
 
-def _matches(matches: Sequence[UnderWay], width: int) -> list[str]:
+def _matches(matches: Sequence[MatchStatus], width: int) -> list[str]:
     rows = [(match.match, match.game, match.ply, _clocks(match)) for match in matches]
     headers = ("match", "game", "ply", "s left, * moves")
     return table(headers, rows, elastic=3, left=(0, 1), width=width).split("\n")
@@ -98,12 +98,12 @@ def _failures(failures: Sequence[Failure], now: datetime, width: int) -> list[st
     return table(("failed", "who", "how"), rows, elastic=2, left=(1,), width=width).split("\n")
 
 
-def _sought(bot: Here) -> str:
+def _sought(bot: BotStatus) -> str:
     """Its seeks, and for how long the pace of the ladder holds them."""
     return _seeks(bot.seeks) + (f", held by its pace for {_time(bot.pace_s)}" if bot.pace_s else "")
 
 
-def _seeks(seeks: Sequence[Waited]) -> str:
+def _seeks(seeks: Sequence[SeekStatus]) -> str:
     """`nim rated (classic) 12 s; risk-duel openly 3 min`: those alike once, with the longest wait."""
     alike: dict[str, float] = {}
     for seek in seeks:
@@ -114,14 +114,14 @@ def _seeks(seeks: Sequence[Waited]) -> str:
     )
 
 
-def _way(seek: Waited) -> str:
+def _way(seek: SeekStatus) -> str:
     if seek.open:
         return f"{seek.game} openly"
     named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
     return f"{seek.game} {'rated' if seek.rated else 'unrated'}{named} ({seek.preset or 'own config'})"
 
 
-def _clocks(match: UnderWay) -> str:
+def _clocks(match: MatchStatus) -> str:
     return ", ".join(
         f"{'*' if seat == match.to_move else ''}{bot} {ms / 1000:.1f}"
         for seat, (bot, ms) in enumerate(zip(match.seats, match.clock_ms, strict=True))

@@ -9,25 +9,25 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from arena.commands.sitting import Sitting, sitting
-from arena.commands.tables import counted
-from arena.commands.tournament_options import Options, read_options
+from arena.commands.text_tables import counted
+from arena.commands.tournament_options import TournamentOptions, read_options
 from arena.commands.tournament_report import Report
+from arena.commands.tournament_run import TournamentRun, tournament_run
 from arena.ratings.pairing import Pairing
+from arena.tournament.job import MatchReport
 from arena.tournament.luck import luck_by_match
 from arena.tournament.plan import Plan, place_of
-from arena.tournament.terms import MatchReport
 from measuring.values import names_of
 from referee.result import Result
 
 
-def run(options: Options) -> None:
+def run(options: TournamentOptions) -> None:
     """Play a tournament, or what is missing of it, and print its table. Raises `Fault`."""
     entry = read_options(options)
     value = names_of(entry.rules)[0] if entry.rules.seats == 2 else None
     for bot, why in entry.failing.items():
         print(f"arena: {bot} {why}; it forfeits its matches", file=sys.stderr)
-    with sitting(options, entry, value) as seated:
+    with tournament_run(options, entry, value) as seated:
         results = _play(seated)
         measured_by, luck = luck_by_match(seated.store, seated.plan, results)
         failures = seated.store.tournament_failures(seated.plan.id)
@@ -37,7 +37,7 @@ def run(options: Options) -> None:
     report.show(options.data)
 
 
-def _play(seated: Sitting) -> list[Result]:
+def _play(seated: TournamentRun) -> list[Result]:
     plan, store = seated.plan, seated.store
     played = store.tournament_results(plan.id)
     before = len(played) + len(seated.held())
@@ -54,7 +54,7 @@ def _play(seated: Sitting) -> list[Result]:
 class _Course:
     """The missing matches of a tournament, played and stored, and how far that is."""
 
-    def __init__(self, seated: Sitting, played: Sequence[Result]) -> None:
+    def __init__(self, seated: TournamentRun, played: Sequence[Result]) -> None:
         self._seated = seated
         self._results = list(played)
         self._held = {place_of(report.result) for report in seated.held()}

@@ -14,15 +14,15 @@ from arena.commands import config
 from arena.operator import credentials
 from arena.operator.client import NoServer
 from arena.processes.environment import passed
-from arena.processes.reference import BOT_SETTINGS, check_names
+from arena.processes.reference_bots import BOT_SETTINGS, check_names
 from arena.ratings.pairing import TEST, count
 from arena.store.database import file_of
 from arena.store.lock import is_held
 from arena.tournament.contestants import Contestant, contestants
-from arena.tournament.guests import check
+from arena.tournament.in_process import check
+from arena.tournament.job import CONNECT_TIMEOUT, Server, ServerAt, ServerOn
 from arena.tournament.plan import Plan
-from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, Sandbox, Surroundings, check_bubblewrap, free_users
-from arena.tournament.terms import HELLO_WITHIN, Server, ServerAt, ServerOn
+from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, BotEnvironment, Sandbox, check_bubblewrap, free_users
 from machine.arguments import read_value
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
@@ -46,7 +46,7 @@ MOST_MATCHES = 1_000_000
 """A schedule is held in memory."""
 
 
-class Options(Struct, frozen=True, kw_only=True):
+class TournamentOptions(Struct, frozen=True, kw_only=True):
     """The options as they were given."""
 
     bots: Sequence[str]
@@ -68,12 +68,12 @@ class Options(Struct, frozen=True, kw_only=True):
     dask: str | None = None
     in_process: bool = False
     strict: bool | None = None
-    hello_within: float = HELLO_WITHIN
+    connect_timeout: float = CONNECT_TIMEOUT
     at: str | None = None
     operator_token: str | None = None
 
 
-class Entered(Struct, frozen=True, kw_only=True):
+class Entry(Struct, frozen=True, kw_only=True):
     """What the options say is to be played. `arguments` are what a tournament is found again by, beside its seed."""
 
     arguments: dict[str, Any]
@@ -112,7 +112,7 @@ class Entered(Struct, frozen=True, kw_only=True):
         )
 
 
-def read_options(options: Options) -> Entered:
+def read_options(options: TournamentOptions) -> Entry:
     """The entry that the options make. Raises `UsageFault`, and `BotFault` for a game that can't be."""
     if options.form not in FORMATS:
         raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(FORMATS)}")
@@ -121,7 +121,7 @@ def read_options(options: Options) -> Entered:
     return entered(options)
 
 
-def entered(options: Options) -> Entered:
+def entered(options: TournamentOptions) -> Entry:
     """The same, in whatever format and rounds."""
     if options.jobs is not None and options.dask is not None:
         raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
@@ -129,8 +129,10 @@ def entered(options: Options) -> Entered:
         raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
     if options.in_process and options.sandbox != NONE:
         raise UsageFault("--sandbox is for processes: with --in-process bots have none of their own")
-    if not LEAST_HELLO <= options.hello_within <= MOST_HELLO:
-        raise UsageFault(f"--hello-within is {options.hello_within:g}: it is {LEAST_HELLO:g} to {MOST_HELLO:g} seconds")
+    if not LEAST_HELLO <= options.connect_timeout <= MOST_HELLO:
+        raise UsageFault(
+            f"--hello-within is {options.connect_timeout:g}: it is {LEAST_HELLO:g} to {MOST_HELLO:g} seconds"
+        )
     game_config, bot_settings = _settings(options.game, options.sets)
     if options.at is None:
         bots = tuple(contestants(options.bots, bot_settings, in_process=options.in_process))
@@ -153,7 +155,7 @@ def entered(options: Options) -> Entered:
     _check_writable(options.to_json)
     strict = len(bots) == 2 if options.strict is None else options.strict
     failing = check(bots, rules, strict=strict)
-    return Entered(
+    return Entry(
         arguments=arguments,
         contestants=bots,
         rules=rules,
@@ -164,7 +166,7 @@ def entered(options: Options) -> Entered:
     )
 
 
-def jobs(options: Options) -> int:
+def jobs(options: TournamentOptions) -> int:
     """Worker processes on this machine: one fewer than there are cores where nobody says.
 
     Where bots play elsewhere they only wait: as many as matches can be under way, within reason.
@@ -174,7 +176,7 @@ def jobs(options: Options) -> int:
     return options.jobs or max(1, (os.cpu_count() or 2) - 1)
 
 
-def server(options: Options) -> Server | None:
+def server(options: TournamentOptions) -> Server | None:
     """The server among whose bots is played, where `--at` names one. Raises `UsageFault`, and `NoServer`."""
     if options.at is None:
         return None
@@ -190,7 +192,7 @@ def server(options: Options) -> Server | None:
     return ServerOn(folder)
 
 
-def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:
+def environment(options: TournamentOptions, environ: Mapping[str, str]) -> BotEnvironment:
     """What the bots find around them. Raises `UsageFault` for options that don't fit, `ArenaFault` for no sandbox."""
     variables = passed(environ, options.pass_env)
     if options.dask is not None:  # there, the worker's own are passed
@@ -203,7 +205,7 @@ def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:
         if not path.exists():
             raise UsageFault(f"--read {path}: there is no such file or folder")
     if options.sandbox == NONE:
-        return Surroundings(variables=variables)
+        return BotEnvironment(variables=variables)
     if options.sandbox == USERS and os.geteuid() != 0:
         raise UsageFault("--sandbox users is for root, who can run programs as other users: take bwrap")
     if options.sandbox == BWRAP:
@@ -217,10 +219,10 @@ def surroundings(options: Options, environ: Mapping[str, str]) -> Surroundings:
         memory_mib=options.memory,
         copies=jobs(options) if options.dask is None else MOST_ON_A_MACHINE,
     )
-    return Surroundings(variables=variables, sandbox=sandbox)
+    return BotEnvironment(variables=variables, sandbox=sandbox)
 
 
-def _check_size(options: Options, entered: int, seats: int) -> None:
+def _check_size(options: TournamentOptions, entered: int, seats: int) -> None:
     """Whether there are bots enough for a match, and not too many matches."""
     if seats != 2 and options.form in FOR_TWO:
         raise UsageFault(f"{FOR_TWO[options.form]} is for two seats: {options.game} has {seats} under this config")
@@ -231,7 +233,7 @@ def _check_size(options: Options, entered: int, seats: int) -> None:
         raise UsageFault(f"that makes {matches:,} matches: at most {MOST_MATCHES:,}, so fewer bots or --rounds")
 
 
-def _connected(options: Options, settings: Mapping[str, str]) -> tuple[Contestant, ...]:
+def _connected(options: TournamentOptions, settings: Mapping[str, str]) -> tuple[Contestant, ...]:
     """The bots of a running server, by their names alone. Raises `UsageFault`."""
     for word in options.bots:
         if not is_bot_name(word):

@@ -9,8 +9,8 @@ from typing import Any
 
 from rich.console import Console
 
-from arena.commands.documents import write_document
-from arena.commands.standing_tables import (
+from arena.commands.json_output import write_document
+from arena.commands.standings_tables import (
     cross_tables,
     duel_table,
     less_luck_table,
@@ -18,8 +18,8 @@ from arena.commands.standing_tables import (
     shares_table,
     standing_table,
 )
-from arena.commands.tables import columns, counted
-from arena.ratings.fared import Met, duels, rows
+from arena.commands.text_tables import columns, counted
+from arena.ratings.bot_results import Met, duels, rows
 from arena.ratings.standings import head_to_head, unbeaten
 from arena.tournament.plan import Plan, place_of
 from referee.result import Result

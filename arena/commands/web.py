@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from arena.network.binding import bound, port_of, url_of
 from arena.store.reader import Reader
+from arena.web.http_connections import PageServer
 from arena.web.site import Site
-from arena.web.visits import PageServer
 from machine import event_loop
 
 OTHERWISE = "choose another one with --web-port, or 0 for a free one"

@@ -6,8 +6,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from arena.doctor.examination import BACK_WITHIN, MOVE_WITHIN, TOLD_WITHIN, Examination, Failed
-from arena.doctor.relay import ARENA, GIVE_UP_PING, Message
+from arena.doctor.checkup import BACK_WITHIN, MOVE_WITHIN, TOLD_WITHIN, Checkup, Failed
+from arena.doctor.websocket_proxy import ARENA, GIVE_UP_PING, Message
 from protocol.close_codes import SUPERSEDED, TOO_MANY
 from protocol.error_codes import ILLEGAL_MOVE
 from protocol.messages import MAX_STRIKES
@@ -37,7 +37,7 @@ class Case(NamedTuple):
     done: str
     should: str
     see: str
-    examine: Callable[[Examination], Awaitable[Finding]]
+    examine: Callable[[Checkup], Awaitable[Finding]]
 
 
 Change = Callable[[Message], Iterable[Message]]
@@ -56,7 +56,7 @@ def _first(kind: str, act: Callable[[Message], Sequence[Message]]) -> Change:
     return change
 
 
-async def _plain(exam: Examination) -> Finding:
+async def _plain(exam: Checkup) -> Finding:
     mark = exam.mark
     match = await exam.match()
     await exam.moves(match, mark, 3)
@@ -66,7 +66,7 @@ async def _plain(exam: Examination) -> Finding:
     return Finding(OK, f"was ready, and moved within {exam.slowest_move:.2f} s")
 
 
-async def _next_match(exam: Examination) -> Finding:
+async def _next_match(exam: Checkup) -> Finding:
     match = await exam.match()
     for house in exam.houses:
         await house.resign()
@@ -82,7 +82,7 @@ async def _next_match(exam: Examination) -> Finding:
     )
 
 
-async def _unknown(exam: Examination) -> Finding:
+async def _unknown(exam: Checkup) -> Finding:
     def add(message: Message) -> Sequence[Message]:
         news = {"type": "weather", "sky": ["clear", 21.5], "match": message.get("match")}
         seats = [{**seat, "shirt": "red"} for seat in message.get("seats", ())]
@@ -94,7 +94,7 @@ async def _unknown(exam: Examination) -> Finding:
     return Finding(OK, "passed them over, and moved")
 
 
-async def _twice(exam: Examination) -> Finding:
+async def _twice(exam: Checkup) -> Finding:
     mark = exam.mark
     exam.relay.from_arena = _first("turn", lambda turn: [turn, turn])
     match = await exam.match()
@@ -108,22 +108,22 @@ async def _twice(exam: Examination) -> Finding:
     return Finding(OK, "answered it once" if len(answers) == 1 else "repeated its answer")
 
 
-async def _late(exam: Examination) -> Finding:
+async def _late(exam: Checkup) -> Finding:
     return await _delayed(exam, {"start": 1.5, "turn": 1.5})
 
 
-async def _slow(exam: Examination) -> Finding:
+async def _slow(exam: Checkup) -> Finding:
     return await _delayed(exam, {"start": 3.0, "turn": 5.0})
 
 
-async def _delayed(exam: Examination, delays: dict[str, float]) -> Finding:
+async def _delayed(exam: Checkup, delays: dict[str, float]) -> Finding:
     mark = exam.mark
     exam.relay.delays = delays
     await exam.moves(await exam.match(), mark)
     return Finding(OK, "waited, was ready, and moved")
 
 
-async def _cut_in_its_turn(exam: Examination) -> Finding:
+async def _cut_in_its_turn(exam: Checkup) -> Finding:
     def cut(turn: Message) -> Sequence[Message]:
         exam.cable.cut()
         return []
@@ -132,7 +132,7 @@ async def _cut_in_its_turn(exam: Examination) -> Finding:
     return await _comes_back_to_its_turn(exam)
 
 
-async def _cut_as_it_moves(exam: Examination) -> Finding:
+async def _cut_as_it_moves(exam: Checkup) -> Finding:
     def cut(move: Message) -> Sequence[Message]:
         exam.cable.cut()
         return []
@@ -141,7 +141,7 @@ async def _cut_as_it_moves(exam: Examination) -> Finding:
     return await _comes_back_to_its_turn(exam)
 
 
-async def _comes_back_to_its_turn(exam: Examination) -> Finding:
+async def _comes_back_to_its_turn(exam: Checkup) -> Finding:
     match = await exam.match()
     line = exam.relay.line
     mark = exam.mark if line is None else next(i for i, it in enumerate(exam.relay.seen) if it.line == line.number)
@@ -155,7 +155,7 @@ async def _comes_back_to_its_turn(exam: Examination) -> Finding:
     return Finding(OK, f"came back after {back.after:.1f} s with the same hello, and moved")
 
 
-async def _cut_before_ready(exam: Examination) -> Finding:
+async def _cut_before_ready(exam: Checkup) -> Finding:
     started: list[Message] = []
 
     def cut(start: Message) -> Sequence[Message]:
@@ -173,7 +173,7 @@ async def _cut_before_ready(exam: Examination) -> Finding:
     return Finding(OK, f"came back after {back.after:.1f} s, was ready, and moved")
 
 
-async def _waiting(exam: Examination) -> tuple[str, int]:
+async def _waiting(exam: Checkup) -> tuple[str, int]:
     """A match in which the house holds its turn, and the mark at which it does."""
     exam.hold()
     match = await exam.match()
@@ -181,14 +181,14 @@ async def _waiting(exam: Examination) -> tuple[str, int]:
     return match, exam.mark
 
 
-async def _goes_on(exam: Examination, match: str, since: int) -> None:
+async def _goes_on(exam: Checkup, match: str, since: int) -> None:
     """See that the bot plays on when the house has moved."""
     for house in exam.houses:
         await house.go_on()
     await exam.moves(match, since)
 
 
-async def _cut_meanwhile(exam: Examination) -> Finding:
+async def _cut_meanwhile(exam: Checkup) -> Finding:
     match, mark = await _waiting(exam)
     exam.cable.cut()
     back = await exam.comes_back(mark)
@@ -196,7 +196,7 @@ async def _cut_meanwhile(exam: Examination) -> Finding:
     return Finding(OK, f"came back after {back.after:.1f} s with the same hello, and moved in its turn")
 
 
-async def _half_open(exam: Examination) -> Finding:
+async def _half_open(exam: Checkup) -> Finding:
     match, mark = await _waiting(exam)
     exam.fall_silent()
     try:
@@ -212,7 +212,7 @@ async def _half_open(exam: Examination) -> Finding:
     return Finding(OK, f"noticed it, came back after {back.after:.1f} s, and moved in its turn")
 
 
-async def _restart(exam: Examination) -> Finding:
+async def _restart(exam: Checkup) -> Finding:
     match, mark = await _waiting(exam)
     for house in exam.houses:
         house.held.clear()
@@ -224,7 +224,7 @@ async def _restart(exam: Examination) -> Finding:
     return Finding(OK, f"came back {back.after:.1f} s after the restart, and played on")
 
 
-async def _hangs_up(exam: Examination) -> Finding:
+async def _hangs_up(exam: Checkup) -> Finding:
     match, mark = await _waiting(exam)
     before = exam.cable.hung_up
     exam.cable.hangs_up = True
@@ -234,7 +234,7 @@ async def _hangs_up(exam: Examination) -> Finding:
     return await _with_patience(exam, match, mark, exam.cable.hung_up - before, seconds)
 
 
-async def _full(exam: Examination) -> Finding:
+async def _full(exam: Checkup) -> Finding:
     match, mark = await _waiting(exam)
     exam.relay.closes_with = TOO_MANY
     exam.cable.cut()
@@ -247,7 +247,7 @@ async def _full(exam: Examination) -> Finding:
     return await _with_patience(exam, match, mark, attempts(), seconds)
 
 
-async def _attempts(exam: Examination, count: Callable[[], int]) -> float:
+async def _attempts(exam: Checkup, count: Callable[[], int]) -> float:
     """Watch for a while how often a bot tries to connect in vain, twice at least; for how many seconds."""
     begun = time.monotonic()
     await exam.relay.until(lambda: exam.patient.ended, DOWN_FOR)
@@ -256,7 +256,7 @@ async def _attempts(exam: Examination, count: Callable[[], int]) -> float:
     return time.monotonic() - begun
 
 
-async def _with_patience(exam: Examination, match: str, mark: int, attempts: int, seconds: float) -> Finding:
+async def _with_patience(exam: Checkup, match: str, mark: int, attempts: int, seconds: float) -> Finding:
     """Whether a bot waited between its attempts to connect, and comes back now that they lead somewhere."""
     back = await exam.comes_back(mark)
     await _goes_on(exam, match, mark)
@@ -264,7 +264,7 @@ async def _with_patience(exam: Examination, match: str, mark: int, attempts: int
     return Finding(verdict, f"tried {attempts} times in {seconds:.0f} s, and came back {back.after:.1f} s after that")
 
 
-async def _rejected(exam: Examination) -> Finding:
+async def _rejected(exam: Checkup) -> Finding:
     def reject(move: Message) -> Sequence[Message]:
         rejected = {
             "type": "rejected",
@@ -299,7 +299,7 @@ async def _rejected(exam: Examination) -> Finding:
     return Finding(OK, "moved again")
 
 
-async def _pings(exam: Examination) -> Finding:
+async def _pings(exam: Checkup) -> Finding:
     await exam.present()
     did = f"answered within {exam.relay.slowest_pong:.2f} s at the slowest"
     if exam.relay.slowest_pong >= GIVE_UP_PING:
@@ -307,7 +307,7 @@ async def _pings(exam: Examination) -> Finding:
     return Finding(OK if exam.relay.slowest_pong < PROMPT_PONG else SHOULD, did)
 
 
-async def _superseded(exam: Examination) -> Finding:
+async def _superseded(exam: Checkup) -> Finding:
     await exam.present()
     mark = exam.mark
     await exam.relay.hang_up(SUPERSEDED)

@@ -12,9 +12,9 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+from arena.network.connection_limits import ConnectionSlot
 from arena.network.encryption import Encryption
-from arena.network.foreign import Foreign
-from arena.network.places import Place
+from arena.network.tls_mismatch import TlsMismatch
 
 REST = 0.5
 """Seconds without accepting where the system has no more to give."""
@@ -33,10 +33,10 @@ class Acceptor:
     def __init__(
         self,
         sockets: list[socket.socket],
-        arrive: Callable[[str], Place | None],
-        wire: Callable[[Place], Any],
+        arrive: Callable[[str], ConnectionSlot | None],
+        wire: Callable[[ConnectionSlot], Any],
         encryption: Encryption | None,
-        foreign: Foreign,
+        foreign: TlsMismatch,
     ) -> None:
         self.sockets = tuple(sockets)
         self._arrive = arrive

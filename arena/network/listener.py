@@ -19,13 +19,13 @@ from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
 from arena.network.acceptor import Acceptor
+from arena.network.admission import OPERATOR, Admission, ConnectionRequest
 from arena.network.binding import bound, port_of
-from arena.network.budget import Budget
+from arena.network.connection import Connection
+from arena.network.connection_limits import ConnectionSlot
 from arena.network.encryption import Encryption
-from arena.network.foreign import Foreign
-from arena.network.gate import OPERATOR, Asked, Gate
-from arena.network.places import Place
-from arena.network.wire import Wire
+from arena.network.fair_scheduler import FairScheduler
+from arena.network.tls_mismatch import TlsMismatch
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME
 
@@ -46,11 +46,11 @@ class Listener:
 
     def __init__(
         self,
-        handle: Callable[[Wire, Codec], Awaitable[None]],
-        gate: Gate,
+        handle: Callable[[Connection, Codec], Awaitable[None]],
+        gate: Admission,
         encryption: Encryption | None = None,
         ailing: Callable[[], str | None] = lambda: None,
-        operate: Callable[[Wire], Awaitable[None]] | None = None,
+        operate: Callable[[Connection], Awaitable[None]] | None = None,
     ) -> None:
         self._handle = handle
         self._operate = operate
@@ -58,8 +58,8 @@ class Listener:
         self._gate = gate
         self._encryption = encryption
         self._servers: list[Server] = []
-        self._foreign = Foreign()
-        self._budget = Budget(asyncio.get_running_loop())
+        self._foreign = TlsMismatch()
+        self._budget = FairScheduler(asyncio.get_running_loop())
 
     async def open(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
@@ -103,13 +103,13 @@ class Listener:
         for server in self._servers:
             await server.wait_closed()
 
-    def _wire(self, server: Server, place: Place) -> Wire:
+    def _wire(self, server: Server, place: ConnectionSlot) -> Connection:
         protocol = ServerProtocol(
             subprotocols=[Subprotocol(name) for name in (*CODECS, OPERATOR)],
             select_subprotocol=_select,
             max_size=MAX_CLIENT_FRAME,
         )
-        return Wire(
+        return Connection(
             protocol,
             server,
             ping_interval=PING_EVERY,
@@ -155,7 +155,7 @@ class Listener:
         if not peer or not local:  # it is gone
             return None
         header = request.headers.get_all
-        asked = Asked(
+        asked = ConnectionRequest(
             method=request.method, header=header, peer=peer[0], local=local[0], address=address, operators=operators
         )
         refusal = self._gate.refuse(asked, wire.place)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from arena.operator.requests import Handler, Request, Tell
-from arena.store.annulling import Annulment
+from arena.store.annulment import Annulment
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena

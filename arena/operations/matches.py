@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from arena.operator.requests import Handler, Tell
-from arena.tournament.calls import HandedOver, Play
+from arena.tournament.remote_messages import Play, PlayReply
 from protocol.dice import SEED_BYTES
 from protocol.errors import UsageFault
 from protocol.games import load
@@ -24,7 +24,7 @@ MOST_WAIT = 3600.0
 def operations(arena: Arena) -> Iterator[Handler]:
     """What concerns matches."""
 
-    async def play(request: Play, tell: Tell) -> HandedOver:
+    async def play(request: Play, tell: Tell) -> PlayReply:
         rules, seed = load(request.game, request.config), _seed(request.seed)
         _check(request, rules.seats)
         known = [await arena.archive.ask(arena.archive.store.bot, bot) for bot in request.bots]
@@ -47,7 +47,7 @@ def operations(arena: Arena) -> Iterator[Handler]:
             return header, seed
 
         called = arena.calls.play(request.match, request.tournament, request.bots, made, wait)
-        return HandedOver.of(await called)
+        return PlayReply.of(await called)
 
     yield Handler(Play, play, while_heard=True)
 

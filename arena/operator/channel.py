@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from arena.network.wire import Wire
+from arena.network.connection import Connection
 from arena.operator.requests import MAX_REQUEST, Handler, Handlers, Request, number_of, read, reply, words_of
 from protocol.codec import Frame
 from protocol.errors import BotFault, Fault, UsageFault
@@ -23,7 +23,7 @@ class Channel:
         self._operations = operations
         self._unfinished: set[asyncio.Task[None]] = set()
 
-    async def serve(self, wire: Wire) -> None:
+    async def serve(self, wire: Connection) -> None:
         """One connection, which was let in as the operator's, to its end."""
         wire.place.enter()
         wire.protocol.max_message_size = MAX_REQUEST
@@ -42,7 +42,7 @@ class Channel:
 class _Heard:
     """A connection, and what is done for it."""
 
-    def __init__(self, wire: Wire, operations: Handlers, unfinished: set[asyncio.Task[None]]) -> None:
+    def __init__(self, wire: Connection, operations: Handlers, unfinished: set[asyncio.Task[None]]) -> None:
         self._wire = wire
         self._operations = operations
         self._unfinished = unfinished

@@ -16,7 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.typing import Subprotocol
 
-from arena.network.gate import OPERATOR
+from arena.network.admission import OPERATOR
 from arena.operator import credentials
 from arena.operator.requests import Reply, Request, encoded
 from arena.store.lock import is_held

@@ -9,9 +9,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from arena.store.private import FILE
+from arena.store.file_permissions import FILE
 from arena.store.tokens import new_token
-from machine.writing import in_place_of
+from machine.atomic_write import in_place_of
 from protocol.errors import ArenaFault
 
 NAME = "operator.json"

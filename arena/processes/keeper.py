@@ -14,9 +14,9 @@ import subprocess
 from functools import partial
 from pathlib import Path
 
-from arena.processes.orders import FAILED, STARTED, Order, read_order
-from machine.children import bury, end_all, end_as, news
+from arena.processes.launch_spec import FAILED, STARTED, LaunchSpec, read_order
 from machine.prctl import die_with_parent, keep_private
+from machine.subprocesses import end_all, end_as, news, reap
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def _volunteer() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def _start(order: Order, arena: socket.socket) -> int:
+def _start(order: LaunchSpec, arena: socket.socket) -> int:
     """Run the bot; its process id. Its standard input is a socket: a pipe could be opened by others through /proc."""
     theirs, ours = socket.socketpair()
     with theirs, ours, arena.dup() as line:
@@ -63,7 +63,7 @@ def _start(order: Order, arena: socket.socket) -> int:
     return process.pid
 
 
-def _prepare(order: Order) -> None:
+def _prepare(order: LaunchSpec) -> None:
     os.nice(order.nice)
     if order.limits is not None:
         order.limits.hold()
@@ -76,7 +76,7 @@ def _watch(bot: int, arena: socket.socket, heard: socket.socket) -> int | None:
         ready, _, _ = select.select([heard, arena], [], [])
         if heard in ready:
             heard.recv(4096)
-            status = bury(bot)
+            status = reap(bot)
             if status is not None:
                 return status
         if arena in ready:

@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.processes.orders import FAILED, LISTENING, STARTED, TERMINATE, Order
-from arena.processes.own import hidden_in
-from machine.children import ending
+from arena.processes.bot_files import hidden_in
+from arena.processes.launch_spec import FAILED, LISTENING, STARTED, TERMINATE, LaunchSpec
+from machine.subprocesses import ending
 from protocol.errors import ArenaFault
 from protocol.shown import printable
 
@@ -62,7 +62,7 @@ class BotProcess:
     def __init__(
         self,
         name: str,
-        order: Order,
+        order: LaunchSpec,
         log: Path,
         crashed: Callable[[BotProcess, Crash], None],
         listen: Callable[[socket.socket], Awaitable[Callable[[], None]]] | None = None,

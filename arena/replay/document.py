@@ -11,7 +11,7 @@ from msgspec import Struct
 from measuring.luck import Luck
 from protocol.errors import BadRecord
 from referee.record import Footer, Header, Ply, Record, Strike
-from referee.redo import replay
+from referee.replay import replay
 
 
 class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from arena.replay.estimating import Opinion, opinion_of
+from arena.replay.estimates import Opinion, opinion_of
 from arena.replay.luck import luck_in
 from measuring.kinds import kinds_of
 from measuring.luck import Luck
@@ -18,7 +18,7 @@ from measuring.scores import Z95
 from protocol.games.base import Game
 from referee.in_process import Appraisal
 from referee.record import Record
-from referee.redo import Moved, moves, replay
+from referee.replay import Moved, moves, replay
 
 
 class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):

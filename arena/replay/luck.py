@@ -8,7 +8,7 @@ from measuring.luck import Luck, luck_of
 from measuring.value import Nothing
 from measuring.values import value_of
 from referee.record import Record
-from referee.redo import replay
+from referee.replay import replay
 
 ByMove = Mapping[tuple[int, int], float]
 """By the ply and the seat of a move: the points that its dice gave to that seat."""

@@ -10,10 +10,10 @@ from protocol.games.base import Game
 from protocol.reasons import NO_SHOW, VOID
 from protocol.shown import shown
 from referee.clock import most_given
-from referee.closing import pool_of
 from referee.course import Course
+from referee.footer import pool_of
 from referee.record import Ply, Record
-from referee.redo import replay
+from referee.replay import replay
 
 
 def verify(record: Record, *, waits: bool = False) -> None:

@@ -12,34 +12,34 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from arena.host.actions import everything
+from arena.host.broadcast import Broadcaster
+from arena.host.event_log import Events
+from arena.host.handshake import Handshake
+from arena.host.health import Health
+from arena.host.incidents import Incidents, Write, ending, parting
+from arena.host.journal import Journal, JournalFault, MatchJournal
+from arena.host.lobby import Lobby
+from arena.host.recovery import restored
+from arena.host.runner import TRY_AGAIN, Runner
+from arena.host.session import Action, Session
+from arena.network.admission import Access, Admission
+from arena.network.connection import Connection
 from arena.network.encryption import Encryption
-from arena.network.gate import Access, Gate
 from arena.network.listener import Listener
-from arena.network.wire import Wire
 from arena.operator.channel import Channel
 from arena.operator.requests import Handler
-from arena.server.actions import everything
-from arena.server.audience import Rounds
-from arena.server.calling import Calls
-from arena.server.eligibility import Eligibility
-from arena.server.events import Events
-from arena.server.handshake import Handshake
-from arena.server.health import Health
-from arena.server.identity import Door
-from arena.server.incidents import Incidents, Write, ending, parting
-from arena.server.journal import Journal, JournalFault, MatchJournal
-from arena.server.lobby import Lobby
-from arena.server.pace import Pace
-from arena.server.ratings import KnownRatings
-from arena.server.reporting import Reporter
-from arena.server.restoring import restored
-from arena.server.runner import TRY_AGAIN, Runner
-from arena.server.session import Action, Session
-from arena.server.settling import Settle, Settling, StoreFirst
-from arena.server.strangers import Strangers
-from arena.server.waiting import Sought, agreed
-from arena.store.archive import Archive
-from machine.times import utc
+from arena.server.assigned_matches import AssignedMatches
+from arena.server.auth import Door
+from arena.server.feed_publisher import FeedPublisher
+from arena.server.finalizing import Settle, Settling, StoreFirst
+from arena.server.match_rate import Pace
+from arena.server.rating_cache import RatingCache
+from arena.server.rating_policy import RatingPolicy
+from arena.server.seek_index import ActiveSeek, agreed
+from arena.server.unknown_names import UnknownNames
+from arena.store.async_store import AsyncStore
+from machine.timestamps import utc
 from protocol.close_codes import RESTARTING
 from protocol.codec import Codec
 from protocol.dice import SEED_BYTES
@@ -69,7 +69,7 @@ class Arena:
 
     def __init__(
         self,
-        archive: Archive,
+        archive: AsyncStore,
         journal: Journal,
         door: Door,
         clock: Clock,
@@ -82,7 +82,7 @@ class Arena:
         feed: Feed | None = None,
         access: Access | None = None,
         encryption: Encryption | None = None,
-        eligibility: Eligibility | None = None,
+        eligibility: RatingPolicy | None = None,
         pace: Pace | None = None,
         note: Write | None = None,
         operations: Callable[[Arena], Mapping[str, Handler]] = lambda arena: {},
@@ -94,9 +94,9 @@ class Arena:
         self._slow_clock = slow_clock or clock
         self._away_ms = round(away * 1000)
         self._freed = freed
-        self._eligibility = eligibility or Eligibility(archive)
+        self._eligibility = eligibility or RatingPolicy(archive)
         self._incidents = Incidents(note or partial(archive.ask, archive.store.note))
-        self._ratings = KnownRatings(archive, self._eligibility)
+        self._ratings = RatingCache(archive, self._eligibility)
         self.health = Health()
         self.events = Events()
         """What happens here."""
@@ -110,22 +110,22 @@ class Arena:
             self._eligibility.bot,
             self._missed,
             pace,
-            Strangers(archive),
+            UnknownNames(archive),
         )
-        self._reporter = None if feed is None else Reporter(feed, archive)
+        self._reporter = None if feed is None else FeedPublisher(feed, archive)
         self._handshake = Handshake(door, self.lobby, self._ratings, actions(self.lobby), self._incidents, self.events)
-        self.calls = Calls(self.lobby, self.begin, settle or StoreFirst(archive))
+        self.calls = AssignedMatches(self.lobby, self.begin, settle or StoreFirst(archive))
         """Matches that the operator has played."""
         self._settling = Settling(journal, self.calls, self._part, self._rated, self.events.ended)
         self._channel = Channel(operations(self))
         self._listener = Listener(
             self._serve,
-            Gate(access or Access(), self.events.refused),
+            Admission(access or Access(), self.events.refused),
             encryption,
             lambda: self.health.reason,
             self._channel.serve,
         )
-        self._rounds = Rounds()
+        self._rounds = Broadcaster()
         self._restoring: asyncio.Task[int] | None = None
 
     async def listen(self, host: str, port: int) -> int:
@@ -144,7 +144,7 @@ class Arena:
         return await self._listener.take(bound, address, operators=operators)
 
     @property
-    def archive(self) -> Archive:
+    def archive(self) -> AsyncStore:
         """Where the store is asked."""
         return self._archive
 
@@ -238,7 +238,7 @@ class Arena:
         if self._reporter is not None:
             await self._reporter.close()
 
-    async def _serve(self, wire: Wire, codec: Codec) -> None:
+    async def _serve(self, wire: Connection, codec: Codec) -> None:
         """One connection, from its handshake to its end."""
         session = await self._handshake.admit(wire, codec)
         if session is None:
@@ -254,7 +254,7 @@ class Arena:
                 self._door.left(session.bot)
                 self._parted(session.bot, session, wire)
 
-    def _parted(self, bot: str, session: Session, wire: Wire) -> None:
+    def _parted(self, bot: str, session: Session, wire: Connection) -> None:
         """Note how the connection of a bot ended."""
         playing = self.lobby.playing(session)
         self._incidents.parted(bot, wire.ended, session.fault, playing)
@@ -288,7 +288,7 @@ class Arena:
         runner.stop()
         self.lobby.remove(runner)
 
-    def _begin_sought(self, group: Sequence[Sought]) -> None:
+    def _begin_sought(self, group: Sequence[ActiveSeek]) -> None:
         """Seats are drawn at random."""
         seated = list(group)
         secrets.SystemRandom().shuffle(seated)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from math import ceil
 
-from arena.server.runner import Runner
-from arena.server.seeking import Seeks
-from arena.server.session import Session
-from arena.server.waiting import Sought
+from arena.host.runner import Runner
+from arena.host.session import Session
+from arena.server.matchmaking import Matchmaker
+from arena.server.seek_index import ActiveSeek
 from protocol.messages import ListedBot, ListedSeek, Listing
 
 KEPT = 1.0
@@ -22,7 +22,7 @@ MOST_SEEKS = 8
 def listing(
     sessions: Collection[Session],
     playing: Mapping[str, Collection[str]],
-    seeks: Seeks,
+    seeks: Matchmaker,
     runners: dict[str, Runner],
     unknown: Callable[[Iterable[str]], list[str]],
 ) -> Listing:
@@ -48,7 +48,7 @@ def listing(
     )
 
 
-def _listed(found: Iterable[Sought], unknown: Callable[[Iterable[str]], list[str]]) -> list[ListedSeek]:
+def _listed(found: Iterable[ActiveSeek], unknown: Callable[[Iterable[str]], list[str]]) -> list[ListedSeek]:
     """Seeks of a bot, those that look the same once."""
     alike = dict.fromkeys(
         (kind.game, kind.preset, kind.rated, kind.open, sought.opponents) for sought in found for kind in (sought.kind,)

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from arena.ratings import ladder
-from arena.store import finishing, reading, seasons, summaries
-from arena.store.finishing import Tallies, Tally
+from arena.store import finish, result_queries, seasons, summaries
+from arena.store.finish import Tallies, Tally
 from arena.store.schema import matches, ratings, seats
 from referee.result import SeatRating
 
@@ -23,7 +23,7 @@ def rebuild(connection: Connection) -> int:
     _correct(connection, wrong)
     if stale:
         connection.execute(delete(ratings))
-        finishing.put(connection, tallies)
+        finish.put(connection, tallies)
     return len(wrong) + stale + summaries.rebuild(connection)
 
 
@@ -38,7 +38,7 @@ def rate_anew(connection: Connection, first: int, pools: Collection[str]) -> Non
     if changed:
         connection.execute(update(matches).where(matches.c.number == bindparam("at")).values(rerated=True), changed)
     connection.execute(delete(ratings).where(ratings.c.pool.in_(pools)))
-    finishing.put(connection, tallies)
+    finish.put(connection, tallies)
     summaries.renew(connection)
 
 
@@ -75,17 +75,17 @@ def _again(
     current = begins[-1] if begins else 0
     tallies: Tallies = {}
     if first > current:
-        before = finishing.tallies_before(connection, first)
+        before = finish.tallies_before(connection, first)
         tallies = {place: tally for place, tally in before.items() if pools is None or place[1] in pools}
     else:
         first = max((begin for begin in begins if begin <= first), default=0)
     ahead = deque(begin for begin in begins if begin > first)
     wrong: dict[tuple[int, int], SeatRating] = {}
-    for number, pool, result, rows in reading.rated(connection, first, pools):
+    for number, pool, result, rows in result_queries.rated(connection, first, pools):
         while ahead and number >= ahead[0]:
             ahead.popleft()
             tallies = {}
-        rated = finishing.rate(tallies, pool, result, [row.bot for row in rows])
+        rated = finish.rate(tallies, pool, result, [row.bot for row in rows])
         for row, rating in zip(rows, rated.seats, strict=True):
             if not all(_same(getattr(row, name), getattr(rating, name)) for name in _NUMBERS):
                 wrong[number, row.seat] = rating
@@ -94,7 +94,7 @@ def _again(
 
 def _stale(connection: Connection, tallies: Tallies) -> int:
     """How many standings are missing, superfluous or different."""
-    stored = finishing.tallies_of(connection)
+    stored = finish.tallies_of(connection)
     return sum(not _equal(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys())
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from arena.store import database
 from arena.store.database import NoDatabase, StoreFailed
-from arena.store.private import FILE
-from machine.writing import in_place_of, locked
+from arena.store.file_permissions import FILE
+from machine.atomic_write import in_place_of, locked
 from protocol.errors import ArenaFault, UsageFault
 
 

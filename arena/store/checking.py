@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 
-from arena.store import audit, awaiting, luck, reading, views
+from arena.store import audit, luck, pending_results, result_queries, views
 from arena.store.luck import MatchLuck
 from arena.store.schema import bots, matches, metadata, records, seasons, tournament_id, tournaments
 from protocol.digest import canonical
@@ -51,7 +51,7 @@ def complaints(connection: Connection, look: Look, progress: Callable[[int, int]
         ("the seasons", _seasons(connection)),
         ("the order of the matches", _numbers(connection)),
         ("the matches", _matches(connection, look, progress)),
-        ("the matches that wait to be rated", awaiting.complaints(connection, partial(look, waits=True))),
+        ("the matches that wait to be rated", pending_results.complaints(connection, partial(look, waits=True))),
         ("the luck of the matches", luck.complaints(connection)),
         ("the ratings and summaries", audit.complaints(connection)),
     ):
@@ -152,7 +152,8 @@ def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[R
     bodies = {row.match: row.data for row in connection.execute(query)}
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
     return {
-        number: (result, rows, bodies.get(number)) for number, result, rows in reading.with_seats(connection, chosen)
+        number: (result, rows, bodies.get(number))
+        for number, result, rows in result_queries.with_seats(connection, chosen)
     }
 
 
@@ -168,7 +169,7 @@ def _match(
         yield f"match {result.match}: its config is not written as {config}"
     if [row.seat for row in rows] != list(range(len(rows))):
         yield f"match {result.match}: its seats are {', '.join(str(row.seat) for row in rows)}"
-    ratings = reading.seat_ratings(rows)
+    ratings = result_queries.seat_ratings(rows)
     if not result.rated and any(value is not None for rating in ratings for value in msgspec.structs.astuple(rating)):
         yield f"match {result.match}: it is not rated, yet its seats have ratings"
     if body is None:

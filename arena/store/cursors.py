@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from arena.store.browsing import Page
+from arena.store.view_models import Page
 from protocol.errors import UsageFault
 
 T = TypeVar("T", bound=tuple[str | float, ...])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from arena.store.private import FILE, FOLDER, for_owner_only
+from arena.store.file_permissions import FILE, FOLDER, for_owner_only
 from protocol.errors import ArenaFault
 
 

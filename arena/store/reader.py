@@ -10,8 +10,22 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, select
 
 from arena.ratings import ladder
-from arena.store import boards, database, exporting, incidents, reading, searching, seasons, tournaments
-from arena.store.browsing import (
+from arena.store import (
+    database,
+    export_rows,
+    incidents,
+    leaderboards,
+    match_search,
+    result_queries,
+    seasons,
+    tournaments,
+)
+from arena.store.export_rows import Batch
+from arena.store.incidents import Incident
+from arena.store.schema import counts, matches, records
+from arena.store.schema import tournaments as played_in
+from arena.store.seasons import Season
+from arena.store.view_models import (
     UNRATED,
     BoardRow,
     BotRow,
@@ -26,11 +40,6 @@ from arena.store.browsing import (
     TournamentTable,
     VersionRow,
 )
-from arena.store.exporting import Batch
-from arena.store.incidents import Incident
-from arena.store.schema import counts, matches, records
-from arena.store.schema import tournaments as played_in
-from arena.store.seasons import Season
 from protocol.errors import UsageFault
 from referee.result import Result
 
@@ -104,23 +113,25 @@ class Reader:
         """
         _check(limit)
         with self._reading() as connection:
-            return boards.board(connection, pool, sort, search, after, limit, descending=descending, season=season)
+            return leaderboards.board(
+                connection, pool, sort, search, after, limit, descending=descending, season=season
+            )
 
     def bots(self, *, search: str | None = None, after: str | None = None, limit: int = 50) -> Page[BotRow]:
         """A page of the bots that are known, by name; with `search`, of names that hold it."""
         _check(limit)
         with self._reading() as connection:
-            return boards.bots(connection, search, after, limit)
+            return leaderboards.bots(connection, search, after, limit)
 
     def has_bot(self, name: str) -> bool:
         """Whether a bot of this name was ever registered or played."""
         with self._reading() as connection:
-            return boards.bot_of(connection, name) is not None
+            return leaderboards.bot_of(connection, name) is not None
 
     def profile(self, name: str) -> Profile | None:
         """What is known of a bot; None for one that was never registered and never played."""
         with self._reading() as connection:
-            return boards.profile(connection, name)
+            return leaderboards.profile(connection, name)
 
     def incidents(self, name: str) -> list[Incident]:
         """What went wrong with a bot of late, the newest first."""
@@ -129,31 +140,31 @@ class Reader:
 
     def history(self, name: str, pool: str) -> list[HistoryPoint]:
         """A bot's rating in a pool over time: its first and last match there, and at most some 300 in all."""
-        return self._of_bot([], boards.history, name, pool)
+        return self._of_bot([], leaderboards.history, name, pool)
 
     def opponents(self, name: str, pool: str, *, after: str | None = None, limit: int = 50) -> Page[OpponentRow]:
         """How a bot fared against each other one, those that it met most often first."""
         _check(limit)
-        return self._of_bot(Page(rows=[], total=0), boards.opponents, name, pool, after, limit)
+        return self._of_bot(Page(rows=[], total=0), leaderboards.opponents, name, pool, after, limit)
 
     def by_seat(self, name: str, pool: str) -> list[SeatRow]:
         """How a bot fared in each seat."""
-        return self._of_bot([], boards.by_seat, name, pool)
+        return self._of_bot([], leaderboards.by_seat, name, pool)
 
     def by_version(self, name: str, pool: str, *, after: str | None = None, limit: int = 50) -> Page[VersionRow]:
         """How each version of a bot fared, the one that played last first."""
         _check(limit)
-        return self._of_bot(Page(rows=[], total=0), boards.by_version, name, pool, after, limit)
+        return self._of_bot(Page(rows=[], total=0), leaderboards.by_version, name, pool, after, limit)
 
     def endings(self, name: str, pool: str) -> list[Ending]:
         """How a bot's matches ended for it, by outcome and reason, with the latest of each."""
-        return self._of_bot([], boards.endings, name, pool)
+        return self._of_bot([], leaderboards.endings, name, pool)
 
     def search(self, search: Search, *, after: str | None = None, limit: int = 50) -> Page[Result]:
         """A page of the matches that fit, those that were stored last first."""
         _check(limit)
         with self._reading() as connection:
-            return searching.search(connection, search, after, limit)
+            return match_search.search(connection, search, after, limit)
 
     def every(self, search: Search, limit: int | None = None) -> Iterator[Result]:
         """All matches that fit, or the first `limit` of them, those that were stored last first, as they are read."""
@@ -173,14 +184,14 @@ class Reader:
         `newest_first` turns that around; with `records` theirs come along.
         """
         with self._reading() as connection:
-            numbers = searching.numbers(connection, search)
-            yield from exporting.batches(connection, numbers[::-1] if newest_first else numbers, records=records)
+            numbers = match_search.numbers(connection, search)
+            yield from export_rows.batches(connection, numbers[::-1] if newest_first else numbers, records=records)
 
     def match(self, match: str) -> Result | None:
         """A finished match; None if there is none of this id."""
         chosen = select(matches.c.number).where(matches.c.id == match)
         with self._reading() as connection:
-            return next((result for _, result, _ in reading.with_seats(connection, chosen)), None)
+            return next((result for _, result, _ in result_queries.with_seats(connection, chosen)), None)
 
     def record(self, match: str) -> bytes | None:
         """A match's record as it was closed, gzip; None if there is no such match."""
@@ -214,7 +225,7 @@ class Reader:
     ) -> T:
         """What is asked of a bot, or `otherwise` where there is none of this name."""
         with self._reading() as connection:
-            bot = boards.bot_of(connection, name)
+            bot = leaderboards.bot_of(connection, name)
             return otherwise if bot is None else query(connection, bot.id, *args, **kwargs)
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, exists, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from arena.store.schema import bots, seats
-from machine.times import utc
+from machine.timestamps import utc
 from protocol.errors import UsageFault
 from protocol.names import folded
 

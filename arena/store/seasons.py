@@ -7,9 +7,9 @@ from typing import NamedTuple
 from msgspec import Struct
 from sqlalchemy import Connection, func, insert, select, text
 
-from arena.store.reading import LeaderboardRow, standing_of
+from arena.store.result_queries import LeaderboardRow, standing_of
 from arena.store.schema import matches, seasons
-from machine.times import utc
+from machine.timestamps import utc
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 from protocol.shown import among

@@ -16,32 +16,32 @@ from sqlalchemy.dialects.sqlite import insert
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from arena.store import (
-    annulling,
+    annulment,
     audit,
-    awaiting,
     checking,
     database,
-    finishing,
+    finish,
     incidents,
     luck,
-    reading,
+    pending_results,
     registry,
+    result_queries,
     seasons,
     summaries,
 )
-from arena.store.annulling import Annulment
-from arena.store.awaiting import Awaiting
+from arena.store.annulment import Annulment
 from arena.store.checking import Look
 from arena.store.database import NoDatabase
-from arena.store.finishing import Finished
+from arena.store.file_identity import FileIdentity
+from arena.store.finish import Finished
 from arena.store.incidents import Incident
 from arena.store.luck import MatchLuck
-from arena.store.presence import Presence
-from arena.store.reading import LeaderboardRow
+from arena.store.pending_results import PendingResult
 from arena.store.registry import Registered
+from arena.store.result_queries import LeaderboardRow
 from arena.store.schema import bots, matches, ratings, records, tournament_id, tournaments
 from arena.store.seasons import Season
-from machine.times import utc
+from machine.timestamps import utc
 from protocol.names import folded
 from referee.result import Ratings, Result
 
@@ -65,7 +65,7 @@ class Store:
         self.file = file
         self._engine = engine
         self._writer = database.writing(engine)
-        self._presence = Presence(file)
+        self._presence = FileIdentity(file)
 
     @classmethod
     def open(cls, where: str | Path, *, create: bool = True, checkpoint: bool = True) -> Store:
@@ -108,20 +108,20 @@ class Store:
         returned; the error comes through if there are none.
         """
         with self._writing() as connection:
-            return finishing.finish(connection, batch)
+            return finish.finish(connection, batch)
 
-    def hold(self, batch: Sequence[Awaiting]) -> None:
+    def hold(self, batch: Sequence[PendingResult]) -> None:
         """Keep matches of tournaments whose turn to be rated has not come, in one transaction, each once.
 
         `finish` has them wait no more.
         """
         with self._writing() as connection:
-            awaiting.keep(connection, batch)
+            pending_results.keep(connection, batch)
 
-    def held(self, tournament: str) -> list[Awaiting]:
+    def held(self, tournament: str) -> list[PendingResult]:
         """The matches of a tournament that wait to be rated, by their place in the schedule."""
         with self._reading() as connection:
-            return awaiting.of_tournament(connection, tournament)
+            return pending_results.of_tournament(connection, tournament)
 
     def bot(self, name: str) -> Registered | None:
         """The bot registered under a name, in any case; None also for one that only played in tournaments."""
@@ -200,17 +200,17 @@ class Store:
         Bots are named in lower case; a match of more than two seats is there for each of the others.
         """
         with self._reading() as connection:
-            return reading.meetings(connection, bot, utc(days_ago=1))
+            return result_queries.meetings(connection, bot, utc(days_ago=1))
 
     def met(self, bot: str) -> list[tuple[str, str, int]]:
         """How often a bot met others: pool (or GAME/unrated), another bot's name in lower case, matches."""
         with self._reading() as connection:
-            return reading.met(connection, bot)
+            return result_queries.met(connection, bot)
 
     def leaderboard(self, pool: str) -> list[LeaderboardRow]:
         """The bots of a pool, by mu − 3 sigma."""
         with self._reading() as connection:
-            return reading.leaderboard(connection, pool)
+            return result_queries.leaderboard(connection, pool)
 
     def pools(self, game: str | None = None) -> list[str]:
         """The pools with rated matches, or those of a game."""
@@ -227,8 +227,8 @@ class Store:
     ) -> Iterator[Result]:
         """The results that fit, newest first, as they are read: never all of them at once."""
         with self._reading() as connection:
-            numbers = reading.chosen(bot, game, tournament, limit)
-            for _, result, _ in reading.with_seats(connection, numbers, newest_first=True):
+            numbers = result_queries.chosen(bot, game, tournament, limit)
+            for _, result, _ in result_queries.with_seats(connection, numbers, newest_first=True):
                 yield result
 
     def matches(
@@ -291,19 +291,19 @@ class Store:
     def finish_tournament(self, tournament: str) -> None:
         """Mark a tournament as played to its end. What still waits of it was not needed."""
         with self._writing() as connection:
-            awaiting.drop(connection, tournament)
+            pending_results.drop(connection, tournament)
             connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(finished=utc()))
 
     def tournament_results(self, tournament: str) -> list[Result]:
         """The results of a tournament so far, by their place in the schedule."""
         with self._reading() as connection:
-            found = reading.results(connection, reading.chosen(None, None, tournament, None))
+            found = result_queries.results(connection, result_queries.chosen(None, None, tournament, None))
             return sorted((result for _, result in found), key=lambda result: result.place or 0)
 
     def tournament_failures(self, tournament: str) -> dict[str, dict[int, str]]:
         """Why the programs of bots failed in the matches of a tournament, by match and seat."""
         with self._reading() as connection:
-            return reading.failures_of(connection, tournament)
+            return result_queries.failures_of(connection, tournament)
 
     def tournament_luck(self, tournament: str) -> dict[str, MatchLuck]:
         """What luck gave in the matches of a tournament, by their ids: of those of which it was kept."""
@@ -329,7 +329,7 @@ class Store:
         match or bot that there is none of, and a match that was never rated.
         """
         with self._writing() as connection:
-            return annulling.annul(connection, ids, bot, since, undo=undo)
+            return annulment.annul(connection, ids, bot, since, undo=undo)
 
     def annulled(self, match: str) -> str | None:
         """The pool in which a match was rated, until that was annulled; None for any other."""

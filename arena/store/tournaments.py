@@ -11,12 +11,12 @@ import msgspec
 from sqlalchemy import Connection, text
 
 from arena.ratings import pairing
-from arena.ratings.fared import standing
+from arena.ratings.bot_results import standing
 from arena.ratings.ranking import Scored
 from arena.ratings.standings import Score, TableRow, rows_of
-from arena.store.browsing import DRAWN, LOST, VOIDED, WON, Page, TournamentRow, TournamentTable
 from arena.store.cursors import paged, place_of
 from arena.store.database import StoreFailed
+from arena.store.view_models import DRAWN, LOST, VOIDED, WON, Page, TournamentRow, TournamentTable
 from protocol.errors import BotFault
 from protocol.games import load
 from protocol.launch import name_in

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from arena.server.actions import NotAllowed, everything
-from arena.server.lobby import Lobby
-from arena.server.session import Action, Session
+from arena.host.actions import NotAllowed, everything
+from arena.host.lobby import Lobby
+from arena.host.session import Action, Session
 from protocol.messages import ClientMessage, Seek
 
 

@@ -12,7 +12,7 @@ from measuring.luck import luck_of
 from measuring.value import Nothing
 from measuring.values import names_of
 from protocol.reasons import VOID
-from referee.reading import read
+from referee.record_reader import read
 from referee.result import Result
 
 

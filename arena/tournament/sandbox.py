@@ -17,8 +17,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from arena.processes.launch_spec import LaunchSpec
 from arena.processes.limits import MIB, PROCESSES, SCRATCH_MIB, ResourceLimits
-from arena.processes.orders import Order
 from arena.tournament.contestants import Contestant
 from protocol import launch
 from protocol.errors import ArenaFault, UsageFault
@@ -54,7 +54,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     copies: int = 1
     """Processes of one bot that may run at once."""
 
-    def order(self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str) -> Order:
+    def order(self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str) -> LaunchSpec:
         """The order to run the tournament's bot of that number, with what is different in its environment.
 
         Raises `UsageFault` if its box would show what it must not.
@@ -63,7 +63,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         changed.pop("XDG_CACHE_HOME", None)
         user = self.users[number] if self.users else None
         limits = ResourceLimits(memory=self.memory_mib * MIB, processes=PROCESSES * self.copies, user=user)
-        order = Order(command=contestant.command, environment=changed, token=token, limits=limits)
+        order = LaunchSpec(command=contestant.command, environment=changed, token=token, limits=limits)
         if self.kind == USERS:
             return order
         changed |= {"HOME": _SCRATCH, "TMPDIR": _SCRATCH, launch.URL: f"ws://127.0.0.1:{launch.PORT}"}
@@ -86,7 +86,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         if not any(inside.is_relative_to(path) for path in bound):
             words += [*_parents(inside), "--perms", "0755", "--dir", str(inside)]
         words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(inside)]
-        return (*words, sys.executable, "-P", "-m", "arena.tournament.boxed")
+        return (*words, sys.executable, "-P", "-m", "arena.tournament.sandbox_init")
 
     def _covered(self, bound: Sequence[Path]) -> Iterator[Path]:
         """Where the data folder lies in what is bound, under whatever name."""
@@ -106,7 +106,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
             raise UsageFault(f"{name} would see all of {path}: give it a folder of its own")
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class BotEnvironment(Struct, frozen=True, kw_only=True):
     """The variables that every bot gets beside what a tournament tells it, and where a stranger's program runs."""
 
     variables: Mapping[str, str]

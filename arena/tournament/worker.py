@@ -13,17 +13,17 @@ from socket import gethostname
 
 from arena.ratings.pairing import Pairing
 from arena.store.luck import MatchLuck
-from arena.tournament import afar
-from arena.tournament.guests import Guests
-from arena.tournament.hall import hall
-from arena.tournament.terms import Halted, MatchReport, Terms
+from arena.tournament import remote
+from arena.tournament.host_pool import hall
+from arena.tournament.in_process import InProcessHost
+from arena.tournament.job import Aborted, MatchJob, MatchReport
 from machine.sources import digest_of_all
 from measuring.luck import luck_of
 from protocol import VERSION
 from protocol.errors import ArenaFault, Fault
 from protocol.reasons import VOID
-from referee.reading import read
 from referee.record import write_line
+from referee.record_reader import read
 
 PRINTED = "in-process.log"
 """Where what bots print goes that have no processes of their own: whose it is nobody can tell."""
@@ -33,33 +33,33 @@ _making = threading.Lock()
 """A bot's file is run as if alone in the process."""
 
 
-def referee_elsewhere(sources: str, terms: bytes, matches: Sequence[Pairing]) -> list[MatchReport | Halted]:
+def referee_elsewhere(sources: str, job: bytes, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
     """`referee` on another machine, by pickled terms: only the same sources know how to read them."""
     try:
         _check_sources(sources)
     except ArenaFault as fault:
-        return [Halted(fault)]
-    return referee(pickle.loads(terms), matches)  # noqa: S301 - from the head, whose code it is that runs here
+        return [Aborted(fault)]
+    return referee(pickle.loads(job), matches)  # noqa: S301 - from the head, whose code it is that runs here
 
 
-def referee(terms: Terms, matches: Sequence[Pairing]) -> list[MatchReport | Halted]:
+def referee(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
     """The matches, refereed one after the other; up to the first that can't be played, and why."""
-    done: list[MatchReport | Halted] = []
+    done: list[MatchReport | Aborted] = []
     try:
-        with _playing(terms) as play:
+        with _playing(job) as play:
             for match in matches:
                 reply = play(match)
-                done.append(_measured(reply, terms.value) if isinstance(reply, MatchReport) else reply)
-                if isinstance(reply, Halted):
+                done.append(_measured(reply, job.value) if isinstance(reply, MatchReport) else reply)
+                if isinstance(reply, Aborted):
                     break
     except Fault as fault:
-        done.append(Halted(fault))
+        done.append(Aborted(fault))
     return done
 
 
 def leave(key: str) -> None:
     """Let go of the bots that are kept for a sitting, whatever they play."""
-    afar.leave(key)
+    remote.leave(key)
     if hall.cache_info().currsize:
         hall().leave(key)
 
@@ -74,19 +74,19 @@ def _check_sources(sources: str) -> None:
 
 
 @contextmanager
-def _playing(terms: Terms) -> Iterator[Callable[[Pairing], MatchReport | Halted]]:
+def _playing(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
     """What plays a match, with nobody else's bots."""
-    if terms.server is not None:
-        yield partial(afar.play, terms.server, terms)
+    if job.server is not None:
+        yield partial(remote.play, job.server, job)
         return
-    if not terms.in_process:
-        with hall().table(terms) as play:
+    if not job.in_process:
+        with hall().table(job) as play:
             yield play
         return
-    if getattr(_mine, "key", None) != terms.key:
+    if getattr(_mine, "key", None) != job.key:
         with _making:
-            _print_to(terms.logs / PRINTED)
-            _mine.key, _mine.guests = terms.key, Guests(terms)
+            _print_to(job.logs / PRINTED)
+            _mine.key, _mine.guests = job.key, InProcessHost(job)
     yield _mine.guests.play
 
 

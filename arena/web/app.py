@@ -16,14 +16,14 @@ from starlette.types import Scope
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from arena.network.addresses import Network, Proxies
+from arena.web.allowed_hosts import OwnNames
 from arena.web.api import serving as api
-from arena.web.faults import Unforeseen, as_json
+from arena.web.errors import Unforeseen, as_json
 from arena.web.headers import SafeHeaders
-from arena.web.hosts import OwnNames
 from arena.web.pages import ROUTES
 from arena.web.rendering import as_page, site_of
 from arena.web.site import STATIC, Site
-from arena.web.upgrades import NoWebSocket
+from arena.web.websocket_tunnel import NoWebSocket
 from protocol.errors import Fault
 
 LEAST_ZIPPED = 1000

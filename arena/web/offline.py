@@ -7,7 +7,7 @@ import hashlib
 from arena.replay.document import Document, document
 from arena.replay.grading import Grades, grade
 from arena.web import bundle
-from arena.web.formats import moment
+from arena.web.formatting import moment
 from arena.web.rendering import VIEWER_SHEETS, rendered
 from arena.web.results import sentence
 from arena.web.site import STATIC

@@ -11,11 +11,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.web import bundle, formats, results
+from arena.web import bundle, formatting, results
 from arena.web.charts import curve
-from arena.web.faults import headers_of, sentence, status_of
+from arena.web.errors import headers_of, sentence, status_of
+from arena.web.etag import tagged
 from arena.web.site import STATIC, Site
-from arena.web.tags import tagged
 from protocol import VERSION
 from protocol.games import NAMES
 
@@ -36,9 +36,9 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.globals.update(version=VERSION, games=NAMES, query=formats.query, curve=curve)
+_templates.globals.update(version=VERSION, games=NAMES, query=formatting.query, curve=curve)
 _templates.globals.update(imported=_imported, viewer_sheets=VIEWER_SHEETS)
-_templates.filters.update({**formats.FILTERS, **results.FILTERS})
+_templates.filters.update({**formatting.FILTERS, **results.FILTERS})
 
 
 def site_of(request: Request) -> Site:

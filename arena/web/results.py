@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from arena.store.browsing import DRAWN, LOST, VOIDED, WON, group_of, outcome_of
-from arena.web.formats import plural
+from arena.store.view_models import DRAWN, LOST, VOIDED, WON, group_of, outcome_of
+from arena.web.formatting import plural
 from protocol import reasons
 from protocol.names import folded
 from referee.result import Result, SeatResult

@@ -19,7 +19,7 @@ import numpy as np
 import tomli_w
 from pairs import Pair, play_pair
 
-from machine.crew.workers import processes, spread
+from machine.workers.local import processes, spread
 from measuring.risk.features import NAMES, survey_of
 from protocol import VERSION
 

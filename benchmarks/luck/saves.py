@@ -19,12 +19,12 @@ from pairs import Pair, play_pair
 from bots import play_all
 from bots.tuning.weights import read_weights
 from machine.arguments import read_value
-from machine.crew.workers import Crew, processes, spread
+from machine.workers.local import WorkerPool, processes, spread
 from measuring.luck import luck_along, luck_of
-from measuring.saving import Factor, factor
+from measuring.pair_scores import SideScore
 from measuring.scores import Estimate, measured
-from measuring.units import SideScore
 from measuring.values import value_of
+from measuring.variance_reduction import Factor, factor
 
 SEED = "saves-1"
 """Of games that no fit played."""
@@ -103,7 +103,7 @@ def _in_order(row: Row, starts: Sequence[int], order: int) -> Iterator[Score]:
         yield played.points[order], tuple(luck_of(played.record, name).total[order] for name in row.values)
 
 
-def report(row: Row, crew: Crew, share: float) -> None:
+def report(row: Row, crew: WorkerPool, share: float) -> None:
     """A line for each value."""
     starts = max(2, round(row.starts * share))
     played = dict(spread(crew, partial(scores, row), range(starts)))

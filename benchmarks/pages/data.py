@@ -20,7 +20,7 @@ from sqlalchemy.schema import CreateIndex, DropIndex
 
 from arena.store import database, summaries
 from arena.store.schema import bots, matches, ratings, seats, tournament_id, tournaments
-from machine.times import written
+from machine.timestamps import written
 from protocol.digest import canonical
 from protocol.games import NAMES, game_class, load
 

@@ -28,7 +28,7 @@ from rig import WITHIN, Raw, Server, small_or_asked
 HASTY = """
 from arena import cli
 from referee import match
-from arena.server import attendance
+from arena.server import playban
 match.READY_WITHIN /= {haste}
 for name in ("FIRST", "LONGEST", "LONGEST_OF_ADDRESS", "FORGOTTEN"):
     setattr(attendance, name, getattr(attendance, name) / {haste})

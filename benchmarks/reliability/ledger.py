@@ -22,7 +22,7 @@ from rig import Closed, Raw
 
 from arena.commands.db import look
 from arena.store.store import Store
-from referee import reading
+from referee import record_reader
 from referee.record import Ply
 
 SLOTS = 3
@@ -86,7 +86,7 @@ class Ledger:
                 by_match.setdefault(told.message["match"], []).append(told)
         for match, turns in by_match.items():
             body = store.record(match)
-            lines = reading.read(body, match).lines if body else []
+            lines = record_reader.read(body, match).lines if body else []
             events = [msgspec.to_builtins(line.event) for line in lines if isinstance(line, Ply)]
             digests = [line.digest for line in lines if isinstance(line, Ply)]
             for told in turns:

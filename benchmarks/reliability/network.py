@@ -25,13 +25,13 @@ from typing import Any
 import uvloop
 from rig import WITHIN, Server, small_or_asked
 
-from arena.doctor.cable import Cable, Link
+from arena.doctor.tcp_proxy import Link, TcpProxy
 from arena.store.store import Store
 from bots import Bot, Turn
 from bots.client.run import Client
 from bots.client.settings import Settings
 from protocol.messages import End, Start
-from referee.reading import read
+from referee.record_reader import read
 
 SETTLED_WITHIN = 120.0
 """Seconds in which a match ends whose bots are gone: a bank for each seat, and as long again."""
@@ -43,7 +43,7 @@ HANG_UP = 0.05
 """Of each connection."""
 
 
-class BadCable(Cable):
+class BadCable(TcpProxy):
     """A cable to which something happens now and then; `done` counts what."""
 
     def __init__(self, port: int, chance: random.Random) -> None:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from bots.tuning.genetic import Gene
 from bots.tuning.selfplay import Freed, Seats, Setup, play_freed
-from machine.crew.workers import Crew, spread
+from machine.workers.local import WorkerPool, spread
 from measuring.elo import Comparison, compared
-from measuring.saving import Factor, factor
+from measuring.pair_scores import SideScore
 from measuring.scores import measured
-from measuring.units import SideScore
 from measuring.value import Nothing
+from measuring.variance_reduction import Factor, factor
 from protocol import VERSION
 
 
@@ -46,7 +46,7 @@ class TrialResult(NamedTuple):
 
 
 def play_trial(
-    crew: Crew,
+    crew: WorkerPool,
     sides: tuple[Side, Side],
     seed: str,
     starts: int,

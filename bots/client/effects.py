@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bots.client.thinking import Work
+from bots.client.worker_threads import Work
 from protocol.messages import FromClient
 
 

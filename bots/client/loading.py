@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from bots.client.bot import Bot
-from bots.client.named import choose_settings
+from bots.client.named_opponents import choose_settings
 from protocol.errors import Fault, UsageFault
 
 _loading: ContextVar[bool] = ContextVar("loading", default=False)

@@ -20,13 +20,13 @@ from bots import mistakes
 from bots.client.backoff import Backoff
 from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
-from bots.client.conversation import Conversation
 from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop, WarmUp
 from bots.client.loading import hand_over, refuse
+from bots.client.protocol import Conversation
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
-from bots.client.thinking import Choose, Conclude, Prepare, Thinkers, Thought, on
 from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import warm_up
+from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, WorkerThreads, on
 from machine import event_loop
 from machine.prctl import keep_private
 from protocol.codec import MSGPACK
@@ -116,7 +116,7 @@ class Client:
         self._settings = settings
         self._conversation = Conversation(bot, settings, token, game)
         self._backoff = Backoff(random.random)
-        self._thinkers = Thinkers(bot, self._thought_in_thread, settings.pace)
+        self._thinkers = WorkerThreads(bot, self._thought_in_thread, settings.pace)
         self._outbox: deque[FromClient] = deque()
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -6,10 +6,10 @@ import hmac
 from dataclasses import replace
 from typing import Any
 
-from bots.client import report
+from bots.client import progress_report
 from bots.client.bot import Bot, Turn, seeded
 from bots.client.effects import Effect, Say
-from bots.client.thinking import Choose, Conclude, Prepare, Thought, Work
+from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, Work
 from protocol import messages
 from protocol.dice import NONCE_BYTES
 from protocol.error_codes import ILLEGAL_MOVE, MALFORMED_MOVE
@@ -78,7 +78,7 @@ class Seat:
 
     def rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
         """A move was not accepted: tell the author, and choose again where the turn is still open."""
-        effects: list[Effect] = [Say(report.rejection(self._bot.name, rejected, self._answer), trouble=True)]
+        effects: list[Effect] = [Say(progress_report.rejection(self._bot.name, rejected, self._answer), trouble=True)]
         turn = self._turn
         if turn is None or turn.ply != rejected.ply or rejected.code not in STRIKES or rejected.strikes_left == 0:
             return effects
@@ -130,7 +130,7 @@ class Seat:
 
     def result(self, end: messages.End) -> Say:
         """The line that says how the match came out."""
-        return Say(report.result(self.start, self._seat, end))
+        return Say(progress_report.result(self.start, self._seat, end))
 
     def _think(self, work: Work) -> list[Effect]:
         if self.thinking:

@@ -24,8 +24,8 @@ from bots.tuning.selfplay import Setup, check
 from bots.tuning.session import pace
 from bots.tuning.tuning import check_seed
 from bots.tuning.weights import NAMES, WEIGHED, read_weights
-from machine.crew.workers import Crew
-from measuring.telling import better, elo, games, share, times
+from machine.workers.local import WorkerPool
+from measuring.summary import better, elo, games, share, times
 from measuring.values import names_of
 from protocol import VERSION
 from protocol.errors import UsageFault
@@ -81,7 +81,7 @@ def read_value_name(setup: Setup, name: str | None) -> str:
     return name or names[0]
 
 
-def _play(crew: Crew, sides: tuple[Side, Side], seed: str, starts: int, value: str) -> TrialResult:
+def _play(crew: WorkerPool, sides: tuple[Side, Side], seed: str, starts: int, value: str) -> TrialResult:
     """Play the trial; at a terminal a bar shows how far it is."""
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:

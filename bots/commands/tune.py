@@ -24,7 +24,7 @@ from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.session import Tuner, pace
 from bots.tuning.tuning import Tuning, check_tuning, numbers, under_way, value_name
 from bots.tuning.weights import WEIGHED
-from machine.crew.workers import Crew
+from machine.workers.local import WorkerPool
 from protocol import VERSION
 from protocol.errors import ArenaFault, UsageFault
 from protocol.shown import shown
@@ -84,7 +84,7 @@ def _place(option: str, name: str) -> Path:
 
 
 def _tune(
-    given: TuneOptions, path: Path, crew: AbstractContextManager[Crew], *, resume: bool, compile_: bool
+    given: TuneOptions, path: Path, crew: AbstractContextManager[WorkerPool], *, resume: bool, compile_: bool
 ) -> Tuning:
     """The finished tuning, played and printed. Raises as `_play`."""
     if os.path.exists(path) and not resume:
@@ -140,7 +140,7 @@ def _shown(value: Any) -> str:
     return "none" if value is None else shown(value)
 
 
-def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[Crew], *, compile_: bool) -> None:
+def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[WorkerPool], *, compile_: bool) -> None:
     """Play what is missing. Raises `SystemExit` when stopped by a signal."""
     tuning = tuner.tuning
     try:

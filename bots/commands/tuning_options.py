@@ -17,8 +17,8 @@ from bots.client.warm_up import warming_up
 from bots.tuning.genetic import Method
 from bots.tuning.selfplay import Setup, ready, value_for
 from bots.tuning.tuning import config_text
-from machine.crew.cluster import cluster
-from machine.crew.workers import Crew, processes
+from machine.workers.cluster import cluster
+from machine.workers.local import WorkerPool, processes
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
 from protocol.shown import shown
@@ -78,7 +78,7 @@ def _read(key: str, text: str, kind: type) -> Any:
         raise UsageFault(f"{key} is {shown(text)}: {right}{also}") from exc
 
 
-def read_crew(jobs: int | None, dask: str | None) -> AbstractContextManager[Crew]:
+def read_crew(jobs: int | None, dask: str | None) -> AbstractContextManager[WorkerPool]:
     """The workers: so many processes, one a core where nobody says, or those of a cluster. Raises `UsageFault`."""
     if jobs is not None and dask is not None:
         raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")

@@ -14,8 +14,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from machine.children import ending
 from machine.keeper import FAILED
+from machine.subprocesses import ending
 from protocol.errors import Fault, UsageFault
 from protocol.messages import MAX_CLIENT_FRAME
 

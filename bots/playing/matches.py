@@ -13,10 +13,10 @@ from typing import Any
 
 from bots.client.bot import Bot
 from bots.client.loading import make
-from bots.playing.guest import Guest
+from bots.playing.local_client import LocalClient
+from bots.playing.local_match import referee
 from bots.playing.players import bot_of, warmed_up
-from bots.playing.table import referee
-from machine.times import utc
+from machine.timestamps import utc
 from measuring.luck import Luck, luck_of
 from protocol.digest import canonical
 from protocol.errors import UsageFault
@@ -26,10 +26,10 @@ from protocol.launch import spec_of
 from protocol.messages import CHANCE, MOST_CLOCK_MS, Clock
 from protocol.names import folded
 from protocol.shown import printable, shown
-from referee import reading
-from referee.closing import Closed
+from referee import record_reader
+from referee.footer import Closed
 from referee.record import Header, Ply, Record, RecordedSeat, header_of
-from referee.redo import replay
+from referee.replay import replay
 from referee.result import Result, points
 from referee.rules import rules_of
 
@@ -57,7 +57,7 @@ class Played:
     @cached_property
     def record(self) -> Record:
         """Its record: header, a line for every event, footer."""
-        return reading.read(self.packed, self.result.match)
+        return record_reader.read(self.packed, self.result.match)
 
     @property
     def packed(self) -> bytes:
@@ -127,12 +127,13 @@ def play_all(
     names = _apart([bot.name for bot in made])
     # A name is seed enough for a bot: its choices and nonces follow from the match's id as well.
     guests = [
-        Guest(bot, name, name, rules, say or _to_author, raises=raises) for bot, name in zip(made, names, strict=True)
+        LocalClient(bot, name, name, rules, say or _to_author, raises=raises)
+        for bot, name in zip(made, names, strict=True)
     ]
     return (_played(rules, guests, told, str(seed), timed=timed) for seed in seeds)
 
 
-def _played(rules: Game[Any, Any], guests: Sequence[Guest], clock: Clock, seed: str, *, timed: bool) -> Played:
+def _played(rules: Game[Any, Any], guests: Sequence[LocalClient], clock: Clock, seed: str, *, timed: bool) -> Played:
     header, secret = _opening(rules, guests, clock, seed)
     return Played(seed, referee(header, secret, guests, timed=timed))
 
@@ -171,7 +172,7 @@ def _apart(names: Sequence[str]) -> list[str]:
     return apart
 
 
-def _opening(rules: Game[Any, Any], guests: Sequence[Guest], clock: Clock, seed: str) -> tuple[Header, bytes]:
+def _opening(rules: Game[Any, Any], guests: Sequence[LocalClient], clock: Clock, seed: str) -> tuple[Header, bytes]:
     """The header of a match, whose id no other match of these bots has, and the secret seed of its dice."""
     told = canonical([seed, rules.name, rules.config, [guest.name for guest in guests]])
     match = f"play-{hashlib.sha256(told).hexdigest()[:16]}"

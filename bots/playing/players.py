@@ -16,14 +16,14 @@ from msgspec.structs import replace
 
 from bots.client.bot import Bot
 from bots.client.loading import load_bot, make
-from bots.client.named import find
+from bots.client.named_opponents import find
 from bots.client.warm_up import warm_up
-from bots.playing.guest import Guest
-from bots.playing.table import referee
+from bots.playing.local_client import LocalClient
+from bots.playing.local_match import referee
 from protocol.errors import Fault, UsageFault
 from protocol.games.base import Game
 from protocol.launch import BotSpec
-from referee.closing import Closed
+from referee.footer import Closed
 from referee.in_process import InProcess
 from referee.record import Header, RecordedSeat
 from referee.rules import rules_of
@@ -46,7 +46,7 @@ class Players(InProcess):
         self._rules = game
         self._cold: dict[str, Bot] = {}
         """Those that have to warm up."""
-        self._guests: dict[str, Guest] = {}
+        self._guests: dict[str, LocalClient] = {}
         for spec in specs:
             with self._excused(spec, "can't be imported"):
                 self._cold[spec.name] = bot_of(spec)
@@ -55,7 +55,7 @@ class Players(InProcess):
             if (bot := self._cold.get(spec.name)) is not None:
                 with self._excused(spec, "can't play"):
                     bot.check_game(game)
-                    self._guests[spec.name] = Guest(bot, spec.name, spec.seed, game, partial(say, spec.name))
+                    self._guests[spec.name] = LocalClient(bot, spec.name, spec.seed, game, partial(say, spec.name))
         self._specs = {spec.name: spec for spec in specs}
 
     def play(self, header: Header, seed: bytes) -> Closed:

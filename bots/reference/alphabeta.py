@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from bots.client.bot import Turn
-from bots.reference.searching import SearchingBot
+from bots.reference.search_bot import SearchingBot
 from bots.search import Found, TranspositionTable, star1
 
 

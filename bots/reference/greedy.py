@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from bots.client.bot import Bot, Choice, Turn
 from bots.client.values import read_one
 from bots.evaluation import NAMES
-from bots.reference.purse import purse
-from bots.reference.searching import EVAL, evaluation_for, name_for, once_a_match
+from bots.reference.search_bot import EVAL, evaluation_for, name_for, once_a_match
+from bots.reference.time_management import purse
 from bots.search.base import Tree
 from bots.search.kernels import one_ply_for
 from protocol.games import load

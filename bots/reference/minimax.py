@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from bots.client.bot import Turn
-from bots.reference.searching import SearchingBot
+from bots.reference.search_bot import SearchingBot
 from bots.search import Found, expectiminimax
-from bots.search.deepening import DEEPEST
+from bots.search.iterative_deepening import DEEPEST
 from bots.search.kernels import Kernel
 
 USUAL_DEPTH = 3

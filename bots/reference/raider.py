@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bots.client.bot import Bot, Choice, Turn
-from bots.reference.searching import once_a_match
+from bots.reference.search_bot import once_a_match
 from bots.search.kernels import raider_for
 from protocol.games import load
 from protocol.games.base import Game

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from bots.client.bot import Bot, Choice, Turn
 from bots.client.values import read_number
-from bots.reference.purse import purse
-from bots.reference.searching import once_a_match
+from bots.reference.search_bot import once_a_match
+from bots.reference.time_management import purse
 from bots.search.kernels import WITH_UCT, uct_for
 from protocol.games import load
 from protocol.games.base import Game

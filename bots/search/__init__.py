@@ -2,8 +2,8 @@
 
 from bots.evaluation.base import WIN
 from bots.search.base import ENDLESS, Found, HasChance, Limit, LimitReached, win_value
-from bots.search.deepening import deepen
-from bots.search.exhaustive import expectiminimax, minimax, negamax
+from bots.search.expectiminimax import expectiminimax, minimax, negamax
+from bots.search.iterative_deepening import deepen
 from bots.search.pruning import alphabeta, star1
 from bots.search.status import Status, status
 from bots.search.table import TranspositionTable

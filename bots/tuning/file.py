@@ -24,7 +24,7 @@ from bots.tuning.presets import read_preset
 from bots.tuning.selfplay import FEATURES, SCORE_DECIMALS, Setup
 from bots.tuning.tuning import Running, Tuning, check_tuning, command, config_text, present
 from machine.arguments import read_file
-from machine.writing import in_place_of, locked
+from machine.atomic_write import in_place_of, locked
 from protocol.errors import ArenaFault, UsageFault
 from protocol.fields import wrong
 from protocol.shown import shown

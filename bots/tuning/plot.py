@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bots.tuning.genetic import middle
 from bots.tuning.tuning import Tuning
-from machine.writing import in_place_of
+from machine.atomic_write import in_place_of
 from protocol.errors import ArenaFault, UsageFault
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from bots.client.bot import seeded
 from bots.client.values import read_number, read_one
 from bots.evaluation import names_of, weights_of
 from bots.search.base import Limit
-from bots.search.deepening import DEEPEST
+from bots.search.iterative_deepening import DEEPEST
 from bots.search.kernels import Kernel, kernel_for
 from bots.search.settings import SearchSettings, choices_of
 from bots.tuning.genetic import Gene

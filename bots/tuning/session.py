@@ -16,7 +16,7 @@ from bots.tuning.file import NotKept, write
 from bots.tuning.genetic import Generation, fitness, middle, schedule
 from bots.tuning.selfplay import Seats, play_adjusted, play_all
 from bots.tuning.tuning import Running, Tuning, under_way
-from machine.crew.workers import Crew, spread
+from machine.workers.local import WorkerPool, spread
 
 KEEPING = 0.05
 """The share of the time that writing the file may take between generations."""
@@ -60,7 +60,7 @@ class Tuner:
         """How long this session has played."""
         return monotonic() - self._began
 
-    def run(self, crew: Crew) -> None:
+    def run(self, crew: WorkerPool) -> None:
         """Play to the end. Whatever ends it before, what was played is kept, unless it is `NotKept`."""
         self._began = monotonic()
         self._keep()
@@ -77,7 +77,7 @@ class Tuner:
             self._keep()
             raise
 
-    def _play(self, running: Running, crew: Crew) -> list[float | None]:
+    def _play(self, running: Running, crew: WorkerPool) -> list[float | None]:
         """The scores of this generation, those that were missing played."""
         tuning, genes, scores = self.tuning, running.genes, list(running.scores)
         number = len(tuning.generations) + 1

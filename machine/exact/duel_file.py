@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from machine.atomic_write import in_place_of
 from machine.exact.duel_shape import Shape
 from machine.exact.duel_symmetries import symmetries, turned
-from machine.writing import in_place_of
 from protocol.errors import UsageFault
 from protocol.games.risk.duel import ARMY
 

@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from machine.atomic_write import locked
 from machine.compiled import zeros
 from machine.exact.duel_bounds import CROSSED, draw_closer
 from machine.exact.duel_file import Spent, place_of, write_mapped
 from machine.exact.duel_rows import both_ways, rows_of
 from machine.exact.duel_shape import Shape
-from machine.writing import locked
 from protocol.errors import ArenaFault, UsageFault
 
 CLOSE = 1e-7

@@ -1,7 +1,7 @@
 """The registry: a game's name and where its rules are. Adding a game is one new file and one line here.
 
 What else there is for a game is registered by its name where it lives: bots.evaluation, bots.search.kernels,
-machine.exact.judging. Who serves, plays or searches any game knows none.
+machine.exact.graders. Who serves, plays or searches any game knows none.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from arena.host.journal import Journal
 from arena.server.arena import Arena
-from arena.server.eligibility import Eligibility
-from arena.server.identity import Registration, StoreDoor
-from arena.server.journal import Journal
-from arena.store.archive import Archive
+from arena.server.auth import Authenticator, Registration
+from arena.server.rating_policy import RatingPolicy
+from arena.store.async_store import AsyncStore
 from arena.store.store import Store
 from patience import WITHIN
 from protocol.messages import Clock
@@ -80,11 +80,13 @@ class Served:
     async def begin(self) -> None:
         """Start, without waiting for the matches of the journal."""
         self.store = Store.open(self.data / "arena.db")
-        self.archive = Archive(self.store)
+        self.archive = AsyncStore(self.store)
         options = dict(self.options)
-        door = StoreDoor(self.archive, options.pop("registration", Registration()), options.pop("time", time.monotonic))
+        door = Authenticator(
+            self.archive, options.pop("registration", Registration()), options.pop("time", time.monotonic)
+        )
         clock = options.pop("clock", Clock(bank_ms=60_000, increment_ms=0))
-        eligibility = Eligibility(
+        eligibility = RatingPolicy(
             self.archive, options.pop("rated_per_pair", 0), approved_only=options.pop("approved_only", False)
         )
         options["eligibility"] = eligibility

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from arena.network.addresses import Proxies, address_of, networks
-from arena.network.gate import Access
+from arena.network.admission import Access
 
 OURS = Proxies(networks("127.0.0.1, 10.0.0.0/8, 2001:db8:ffff::/48"))
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.annulling import Annulment
-from arena.store.browsing import Search
+from arena.store.annulment import Annulment
 from arena.store.reader import Reader
 from arena.store.store import Store
+from arena.store.view_models import Search
 from protocol.errors import UsageFault
 from seasons import finish, result, season
 

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from arena.store import archive as archives
-from arena.store.archive import Archive
+from arena.store import async_store as archives
+from arena.store.async_store import AsyncStore
 from arena.store.database import StoreFailed, StoreUnavailable
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.store import Store
 from patience import WITHIN
 from referee.result import Ratings, Result
@@ -39,7 +39,7 @@ class Shelf:
         return [None] * len(ids)
 
 
-def finish(archive: Archive, *ids: str) -> list[asyncio.Future[Any]]:
+def finish(archive: AsyncStore, *ids: str) -> list[asyncio.Future[Any]]:
     """Have matches stored; `ann-1` is one of ann's."""
     bots = [(SimpleNamespace(bot=match.partition("-")[0]),) for match in ids]
     results = [
@@ -48,8 +48,8 @@ def finish(archive: Archive, *ids: str) -> list[asyncio.Future[Any]]:
     return [archive.finish(Finished(result, lambda ratings: b"")) for result in results]
 
 
-def archive_of(shelf: Shelf) -> Archive:
-    return Archive(cast("Store", shelf))
+def archive_of(shelf: Shelf) -> AsyncStore:
+    return AsyncStore(cast("Store", shelf))
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from arena.server import seeking
-from arena.server.attendance import FIRST, FORGOTTEN, LONGEST, LONGEST_OF_ADDRESS, Attendance, Pauses, paused
+from arena.server import matchmaking
+from arena.server.playban import FIRST, FORGOTTEN, LONGEST, LONGEST_OF_ADDRESS, GrowingBans, Playbans, paused
 from protocol.messages import Clock
 from referee import match as referee
 
@@ -32,12 +32,12 @@ def watch() -> Watch:
 
 
 @pytest.fixture
-def attendance(watch: Watch) -> Attendance:
-    return Attendance(watch)
+def attendance(watch: Watch) -> Playbans:
+    return Playbans(watch)
 
 
 def test_each_match_missed_doubles_the_pause_up_to_the_longest(watch: Watch) -> None:
-    pauses = Pauses(LONGEST, watch)
+    pauses = GrowingBans(LONGEST, watch)
     assert [pauses.lengthen("troll") for _ in range(8)] == [10, 20, 40, 80, 160, 320, 600, 600]
     watch.time += 599
     assert (pauses.left("troll"), pauses.left("ann")) == (1, 0)
@@ -46,7 +46,7 @@ def test_each_match_missed_doubles_the_pause_up_to_the_longest(watch: Watch) -> 
 
 
 def test_a_match_played_makes_good_for_one_that_was_missed(watch: Watch) -> None:
-    pauses = Pauses(LONGEST, watch)
+    pauses = GrowingBans(LONGEST, watch)
     for _ in range(3):
         pauses.lengthen("ann")
     pauses.shorten("ann")
@@ -58,7 +58,7 @@ def test_a_match_played_makes_good_for_one_that_was_missed(watch: Watch) -> None
 
 
 def test_an_hour_after_its_end_a_pause_is_forgotten(watch: Watch) -> None:
-    pauses = Pauses(LONGEST, watch)
+    pauses = GrowingBans(LONGEST, watch)
     for name in ("ann", "bob"):
         pauses.lengthen(name)
     watch.time += FIRST + FORGOTTEN - 1
@@ -71,7 +71,7 @@ def test_a_pause_is_told_in_whole_seconds() -> None:
     assert paused(9.2).endswith("seek again in 10 s")
 
 
-def test_who_has_not_come_yet_has_one_match_at_a_time(attendance: Attendance) -> None:
+def test_who_has_not_come_yet_has_one_match_at_a_time(attendance: Playbans) -> None:
     assert attendance.free("ann", HERE)
     attendance.begin("ann", HERE)
     assert not attendance.free("ann", HERE)
@@ -83,7 +83,7 @@ def test_who_has_not_come_yet_has_one_match_at_a_time(attendance: Attendance) ->
     assert not attendance.ready("ann")
 
 
-def test_bots_of_one_address_that_have_not_come_yet_have_one_match_together(attendance: Attendance) -> None:
+def test_bots_of_one_address_that_have_not_come_yet_have_one_match_together(attendance: Playbans) -> None:
     attendance.begin("ann", HERE)
     assert (attendance.free("bob", HERE), attendance.free("cid", THERE)) == (False, True)
     attendance.begin("bob", HERE)  # the other seat of the same match
@@ -95,7 +95,7 @@ def test_bots_of_one_address_that_have_not_come_yet_have_one_match_together(atte
     assert not attendance.end("bob")
 
 
-def test_who_misses_a_match_pauses_and_is_not_tried_any_more(attendance: Attendance, watch: Watch) -> None:
+def test_who_misses_a_match_pauses_and_is_not_tried_any_more(attendance: Playbans, watch: Watch) -> None:
     attendance.ready("ann")
     assert attendance.missed("ann") == FIRST
     assert (attendance.pause("ann", HERE), attendance.pause("bob", HERE)) == (FIRST, 0)
@@ -106,7 +106,7 @@ def test_who_misses_a_match_pauses_and_is_not_tried_any_more(attendance: Attenda
     assert not attendance.free("ann", HERE)
 
 
-def test_an_address_whose_new_bots_do_not_come_has_a_tenth_of_the_time(attendance: Attendance, watch: Watch) -> None:
+def test_an_address_whose_new_bots_do_not_come_has_a_tenth_of_the_time(attendance: Playbans, watch: Watch) -> None:
     attendance.ready("ann")
     pauses = []
     for number in range(6):
@@ -188,7 +188,7 @@ async def test_a_silent_bot_with_64_slots_takes_one_honest_bot_at_a_time(serve: 
 async def test_bots_that_leave_while_a_look_goes_on_are_passed_over(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seeking, "AT_ONCE", 2)
+    monkeypatch.setattr(matchmaking, "AT_ONCE", 2)
     served = await serve()
     seeks = served.arena.lobby.seeks
     monkeypatch.setattr(seeks, "_look_in", lambda seconds: None)

@@ -11,9 +11,9 @@ from typing import Any
 import msgpack
 import pytest
 
-from arena.server import audience as audiences
-from arena.server.audience import PORTION, Audience, Rounds
-from arena.server.peer import Shown
+from arena.host import broadcast as audiences
+from arena.host.broadcast import PORTION, Audience, Broadcaster
+from arena.host.peer import EncodedMessages
 from patience import WITHIN
 from protocol.codec import JSON, MSGPACK, Codec
 from protocol.messages import FromServer, Turn, Unseeked
@@ -31,12 +31,12 @@ class Watcher:
 
     def __init__(self) -> None:
         self.told: list[FromServer] = []
-        self.shown: list[Shown] = []
+        self.shown: list[EncodedMessages] = []
 
     def send(self, message: FromServer) -> None:
         raise AssertionError("what many are told is shown")
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: EncodedMessages) -> None:
         self.told += shown.messages
         self.shown.append(shown)
 
@@ -63,7 +63,7 @@ def crowd(audience: Audience, count: int) -> list[Watcher]:
 
 
 async def test_few_watchers_are_told_at_once() -> None:
-    audience = Audience(Rounds(), "m")
+    audience = Audience(Broadcaster(), "m")
     watchers = crowd(audience, PORTION)
     audience.show(turn(1))
     assert [plies(watcher) for watcher in watchers] == [[1]] * PORTION
@@ -73,12 +73,12 @@ async def test_the_rest_after_a_portion_is_many_times_as_long_as_it_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(audiences, "REST", 15)
-    audience = Audience(Rounds(), "m")
+    audience = Audience(Broadcaster(), "m")
     told: list[tuple[float, float]] = []
     everyone = asyncio.Event()
 
     class Slow(Watcher):
-        def show(self, shown: Shown) -> None:
+        def show(self, shown: EncodedMessages) -> None:
             began = time.monotonic()
             time.sleep(0.001)
             told.append((began, time.monotonic()))
@@ -95,7 +95,7 @@ async def test_the_rest_after_a_portion_is_many_times_as_long_as_it_took(
 
 
 async def test_many_are_told_in_portions_with_a_turn_of_the_loop_between() -> None:
-    audience = Audience(Rounds(), "m")
+    audience = Audience(Broadcaster(), "m")
     watchers = crowd(audience, 3 * PORTION)
     audience.show(turn(1))
     told = []
@@ -110,7 +110,7 @@ async def test_between_portions_there_is_time_for_others(monkeypatch: pytest.Mon
     loop, pauses = asyncio.get_running_loop(), []
     monkeypatch.setattr(audiences, "BETWEEN", 0.003)
     monkeypatch.setattr(loop, "call_later", lambda pause, call: pauses.append((pause, call)) or pauses)
-    first, second = Audience(rounds := Rounds(), "m"), Audience(rounds, "n")
+    first, second = Audience(rounds := Broadcaster(), "m"), Audience(rounds, "n")
     watchers = crowd(first, PORTION), crowd(second, PORTION)
     first.show(turn(1))
     second.show(turn(1))
@@ -122,7 +122,7 @@ async def test_between_portions_there_is_time_for_others(monkeypatch: pytest.Mon
 
 
 async def test_everyone_is_told_everything_in_order_and_what_is_shown_meanwhile_at_once() -> None:
-    audience = Audience(Rounds(), "m")
+    audience = Audience(Broadcaster(), "m")
     watchers = crowd(audience, 5 * PORTION)
     for ply in range(20):
         audience.show(turn(ply))
@@ -133,7 +133,7 @@ async def test_everyone_is_told_everything_in_order_and_what_is_shown_meanwhile_
 
 
 async def test_two_large_audiences_are_told_in_turn() -> None:
-    rounds = Rounds()
+    rounds = Broadcaster()
     audiences = [Audience(rounds, name) for name in "ab"]
     crowds = [crowd(audience, 4 * PORTION) for audience in audiences]
     for audience in audiences:
@@ -147,7 +147,7 @@ async def test_two_large_audiences_are_told_in_turn() -> None:
 
 
 async def test_who_comes_during_a_round_is_told_what_follows_and_who_goes_nothing_more() -> None:
-    audience = Audience(Rounds(), "m")
+    audience = Audience(Broadcaster(), "m")
     watchers = crowd(audience, 2 * PORTION)
     audience.show(turn(1))
     audience.show(turn(2))
@@ -172,10 +172,10 @@ async def test_a_message_is_made_ready_once_for_each_encoding() -> None:
             super().__init__()
             self.codec = codec
 
-        def show(self, shown: Shown) -> None:
+        def show(self, shown: EncodedMessages) -> None:
             self.ready = shown.ready(self.codec, framed)
 
-    audience = Audience(Rounds(), "m")
+    audience = Audience(Broadcaster(), "m")
     clients = [Client(codec) for codec in (MSGPACK, JSON) for _ in range(PORTION)]
     for client in clients:
         audience.watch(client)
@@ -187,10 +187,10 @@ async def test_a_message_is_made_ready_once_for_each_encoding() -> None:
 
 async def test_one_that_can_not_be_told_is_its_own_trouble(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Watcher):
-        def show(self, shown: Shown) -> None:
+        def show(self, shown: EncodedMessages) -> None:
             raise ConnectionError("gone")
 
-    audience = Audience(Rounds(), "m-1")
+    audience = Audience(Broadcaster(), "m-1")
     audience.watch(Broken())
     other = crowd(audience, 1)[0]
     audience.show(turn(1))
@@ -199,7 +199,7 @@ async def test_one_that_can_not_be_told_is_its_own_trouble(caplog: pytest.LogCap
 
 
 async def test_who_reports_is_told_at_once_while_others_wait_for_their_rounds() -> None:
-    audience = Audience(rounds := Rounds(), "m")
+    audience = Audience(rounds := Broadcaster(), "m")
     crowd(other := Audience(rounds, "n"), 3 * PORTION)
     (watcher,) = crowd(audience, 1)
     reported: list[FromServer] = []
@@ -217,7 +217,7 @@ async def test_a_report_that_fails_is_its_own_trouble(caplog: pytest.LogCaptureF
     def fail(message: FromServer) -> None:
         raise RuntimeError("no feed")
 
-    audience = Audience(Rounds(), "m-1")
+    audience = Audience(Broadcaster(), "m-1")
     audience.report_to(fail)
     (watcher,) = crowd(audience, 1)
     audience.show(turn(1))
@@ -226,7 +226,7 @@ async def test_a_report_that_fails_is_its_own_trouble(caplog: pytest.LogCaptureF
 
 
 async def test_what_is_neither_start_nor_end_does_not_reach_a_subscriber() -> None:
-    audience = Audience(Rounds(), "m")
+    audience = Audience(Broadcaster(), "m")
     news = Watcher()
     audience.subscribe(news)
     audience.show(Unseeked(id="x"))

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from arena.store.awaiting import Awaiting
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.luck import MatchLuck
+from arena.store.pending_results import PendingResult
 from arena.store.store import Store
 from commands import call
-from referee.closing import Closed
 from referee.effects import Resigned
+from referee.footer import Closed
 from referee.record import public, write_line
 from referee_table import Table, header
 
@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def over(place: int) -> Awaiting:
+def over(place: int) -> PendingResult:
     """A match of the tournament `t1` that was refereed to its end, with luck and a failure."""
     placed = replace(header("nim", match=f"t1-{place:05d}", rated=True), tournament="t1", place=place)
     table = Table(header=placed).begin()
@@ -35,10 +35,10 @@ def over(place: int) -> Awaiting:
     result = table.match.result("2026-01-01T00:01:00.000Z")
     lines = tuple(line for line in map(write_line, table.lines) if public(line))
     closed = Closed(result, lines, table.match.footer(result, None))
-    return Awaiting(closed, MatchLuck("exact", 0.5), {1: "ended with exit code 3"})
+    return PendingResult(closed, MatchLuck("exact", 0.5), {1: "ended with exit code 3"})
 
 
-def finished(one: Awaiting) -> Finished:
+def finished(one: PendingResult) -> Finished:
     return Finished(one.result, one.closed.record, one.luck, one.failures)
 
 

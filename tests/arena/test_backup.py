@@ -22,7 +22,7 @@ from arena.store.backup import back_up as back_up_file
 from arena.store.database import revision_of
 from arena.store.store import Store
 from commands import Done, call
-from machine.writing import locked
+from machine.atomic_write import locked
 from patience import WITHIN
 from processes import Served, serving
 from seasons import finish, result, season

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from arena.ratings.fared import Met, rows
+from arena.ratings.bot_results import Met, rows
 from arena.ratings.standings import TableRow, head_to_head
-from arena.store.boards import MOST_POINTS
-from arena.store.browsing import OUTCOMES, SORTS, Page, Search
 from arena.store.cursors import cursor
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
+from arena.store.leaderboards import MOST_POINTS
 from arena.store.reader import Reader
 from arena.store.store import Store
+from arena.store.view_models import OUTCOMES, SORTS, Page, Search
 from brute_force import BruteForce
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from arena.network.budget import MOST_REST, REST, Account, Budget
+from arena.network.fair_scheduler import MOST_REST, REST, FairScheduler, Share
 
 WORK = 0.004
 
@@ -41,7 +41,7 @@ class Clockwork:
 class Worker:
     """Works whenever it is its turn, and asks for the next."""
 
-    def __init__(self, loop: Clockwork, account: Account, done: list[str], name: str) -> None:
+    def __init__(self, loop: Clockwork, account: Share, done: list[str], name: str) -> None:
         self.loop, self.account, self.done, self.name = loop, account, done, name
         self.worked = 0.0
         account.ask(self.turn)
@@ -60,23 +60,25 @@ def loop() -> Clockwork:
 
 
 @pytest.fixture
-def budget(loop: Clockwork) -> Budget:
-    return Budget(loop, loop.time)
+def budget(loop: Clockwork) -> FairScheduler:
+    return FairScheduler(loop, loop.time)
 
 
-def test_the_first_turn_is_given_at_once(budget: Budget) -> None:
+def test_the_first_turn_is_given_at_once(budget: FairScheduler) -> None:
     done: list[str] = []
     budget.open("a").ask(lambda: done.append("now"))
     assert done == ["now"]
 
 
-def test_one_address_works_a_tenth_of_the_time(loop: Clockwork, budget: Budget) -> None:
+def test_one_address_works_a_tenth_of_the_time(loop: Clockwork, budget: FairScheduler) -> None:
     worker = Worker(loop, budget.open("a"), [], "a")
     loop.run(loop.now + 100)
     assert worker.worked == pytest.approx(100 / (1 + REST), rel=0.05)
 
 
-def test_connections_of_one_address_share_its_tenth_and_are_served_in_order(loop: Clockwork, budget: Budget) -> None:
+def test_connections_of_one_address_share_its_tenth_and_are_served_in_order(
+    loop: Clockwork, budget: FairScheduler
+) -> None:
     done: list[str] = []
     workers = [Worker(loop, budget.open("a"), done, name) for name in "abcd"]
     loop.run(loop.now + 100)
@@ -85,14 +87,14 @@ def test_connections_of_one_address_share_its_tenth_and_are_served_in_order(loop
     assert all(served == set("abcd") for served in rounds)
 
 
-def test_however_many_addresses_there_are_half_of_the_time_is_left(loop: Clockwork, budget: Budget) -> None:
+def test_however_many_addresses_there_are_half_of_the_time_is_left(loop: Clockwork, budget: FairScheduler) -> None:
     workers = [Worker(loop, budget.open(str(number)), [], "") for number in range(30)]
     loop.run(loop.now + 100)
     assert sum(worker.worked for worker in workers) == pytest.approx(50, rel=0.05)
     assert min(worker.worked for worker in workers) == pytest.approx(50 / 30, rel=0.05)
 
 
-def test_others_need_not_rest_for_what_nobody_worked(loop: Clockwork, budget: Budget) -> None:
+def test_others_need_not_rest_for_what_nobody_worked(loop: Clockwork, budget: FairScheduler) -> None:
     budget.open("a").charge(0.0, loop.now, fined=0.05)
     done: list[str] = []
     budget.open("b").ask(lambda: done.append("b"))
@@ -102,13 +104,13 @@ def test_others_need_not_rest_for_what_nobody_worked(loop: Clockwork, budget: Bu
     assert done == ["b", "a"]
 
 
-def test_nobody_rests_for_ever(loop: Clockwork, budget: Budget) -> None:
+def test_nobody_rests_for_ever(loop: Clockwork, budget: FairScheduler) -> None:
     account = budget.open("a")
     account.charge(3600.0, loop.now)
     assert account.to_rest(loop.now) == MOST_REST
 
 
-def test_a_turn_that_fails_does_not_keep_the_next_from_its_own(loop: Clockwork, budget: Budget) -> None:
+def test_a_turn_that_fails_does_not_keep_the_next_from_its_own(loop: Clockwork, budget: FairScheduler) -> None:
     account = budget.open("a")
     done: list[str] = []
 
@@ -122,13 +124,13 @@ def test_a_turn_that_fails_does_not_keep_the_next_from_its_own(loop: Clockwork, 
     assert done == ["next"]
 
 
-def test_who_comes_back_has_still_to_rest(loop: Clockwork, budget: Budget) -> None:
+def test_who_comes_back_has_still_to_rest(loop: Clockwork, budget: FairScheduler) -> None:
     budget.open("a").charge(0.05, loop.now)
     budget.close("a")
     assert budget.open("a").above.resting(loop.now)  # type: ignore[union-attr]
 
 
-def test_an_address_that_is_gone_and_rested_is_forgotten(loop: Clockwork, budget: Budget) -> None:
+def test_an_address_that_is_gone_and_rested_is_forgotten(loop: Clockwork, budget: FairScheduler) -> None:
     for _ in range(3):
         budget.open("a").charge(0.05, loop.now)
         budget.close("a")
@@ -138,7 +140,7 @@ def test_an_address_that_is_gone_and_rested_is_forgotten(loop: Clockwork, budget
 
 
 def test_a_connection_of_another_address_than_was_thought_counts_there_from_then_on(
-    loop: Clockwork, budget: Budget
+    loop: Clockwork, budget: FairScheduler
 ) -> None:
     account = budget.open("proxy")
     budget.move(account, "proxy", "a")
@@ -148,7 +150,7 @@ def test_a_connection_of_another_address_than_was_thought_counts_there_from_then
 
 
 def test_as_long_as_it_is_unknown_whose_a_connection_is_it_counts_for_itself_alone(
-    loop: Clockwork, budget: Budget
+    loop: Clockwork, budget: FairScheduler
 ) -> None:
     first, second = budget.open(""), budget.open("")
     first.charge(0.05, loop.now, fined=0.05)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arena.server import calling, seeking
+from arena.server import assigned_matches, matchmaking
 from arena.server.arena import Arena
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, UsageFault
@@ -59,8 +59,8 @@ async def test_a_bot_that_is_busy_is_waited_for_and_one_that_never_comes_has_los
 async def test_bots_that_play_all_the_time_are_kept_free_for_a_match_that_has_waited(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calling, "KEEP_AFTER", 0.0)
-    monkeypatch.setattr(seeking, "GATHER", 0.0)
+    monkeypatch.setattr(assigned_matches, "KEEP_AFTER", 0.0)
+    monkeypatch.setattr(matchmaking, "GATHER", 0.0)
     served = await serve()
     clients = {bot: await served.enter(bot) for bot in ("ann", "bob", "cid", "dan")}
     others = {"ann": "bob", "bob": "ann", "cid": "dan", "dan": "cid"}

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament_options import BOT_SETTINGS
-from arena.processes.orders import Order
-from arena.processes.own import startable
+from arena.processes.bot_files import startable
+from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotCrashed, BotProcess
 from arena.tournament.contestants import Contestant, contestants
 from patience import WITHIN
@@ -122,7 +122,7 @@ class Started:
     def __init__(self, folder: Path, program: str) -> None:
         self.crashes: asyncio.Queue[str] = asyncio.Queue()
         self.log = folder / "logs" / "mine.log"
-        order = Order(command=(sys.executable, "-c", program), environment={"WORD": "hello"}, token="t" * 64)
+        order = LaunchSpec(command=(sys.executable, "-c", program), environment={"WORD": "hello"}, token="t" * 64)
         self.bot = BotProcess("mine", order, self.log, lambda bot, crash: self.crashes.put_nowait(str(crash)))
 
     async def crash(self) -> str:
@@ -142,7 +142,7 @@ async def test_a_file_that_hides_the_library_is_named_below_the_last_words(tmp_p
     for name in ("mine.py", "bots.py"):
         (tmp_path / name).write_text("from bots import Bot, run")
     crashes: asyncio.Queue[str] = asyncio.Queue()
-    order = Order(command=(sys.executable, str(tmp_path / "mine.py")), environment={}, token="t" * 64)
+    order = LaunchSpec(command=(sys.executable, str(tmp_path / "mine.py")), environment={}, token="t" * 64)
     bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: crashes.put_nowait(str(crash)))
     await bot.start()
     said = await asyncio.wait_for(crashes.get(), WITHIN)
@@ -209,7 +209,7 @@ async def test_a_bot_that_ignores_everything_is_killed_with_what_it_started(tmp_
 
 
 async def test_a_program_that_is_gone_is_told_in_one_line(tmp_path: Path) -> None:
-    order = Order(command=(str(tmp_path / "gone"), "-v"), environment={}, token="")
+    order = LaunchSpec(command=(str(tmp_path / "gone"), "-v"), environment={}, token="")
     bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: None)
     with pytest.raises(BotCrashed) as caught:
         await bot.start()

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from arena.commands.match_filters import Selection
 from arena.commands.matches import matches
-from arena.commands.selecting import Selection
-from arena.commands.tables import table
-from arena.store.finishing import Finished
+from arena.commands.text_tables import table
+from arena.store.finish import Finished
 from arena.store.lock import lock
 from arena.store.schema import REVISIONS
 from arena.store.store import Store

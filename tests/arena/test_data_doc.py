@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from arena.replay.rows import PlyRow
-from arena.store import exporting
-from arena.store.exporting import LADDER, MATCHES, PLIES, SEATS, Columns
+from arena.store import export_rows
+from arena.store.export_rows import LADDER, MATCHES, PLIES, SEATS, Columns
 from arena.store.schema import metadata
 from arena.store.store import Store
 from arena.store.views import VIEWS
@@ -41,7 +41,9 @@ def test_the_columns_of_a_table_are_those_that_are_told(heading: str, code: Colu
     told = columns(heading)
     assert [name for name, _ in told] == list(code)
     assert all(kind == code[name] for name, kind in told if kind)
-    assert {exporting.TEXT, exporting.WHOLE, exporting.REAL, exporting.TRUTH, exporting.TIME} >= set(code.values())
+    assert {export_rows.TEXT, export_rows.WHOLE, export_rows.REAL, export_rows.TRUTH, export_rows.TIME} >= set(
+        code.values()
+    )
 
 
 def test_the_columns_of_a_ply_are_those_of_its_rows() -> None:

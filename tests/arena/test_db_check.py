@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from arena.replay.luck import luck_in
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.luck import MatchLuck
 from arena.store.store import Store
 from commands import Done, call

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from arena.commands import descriptors
-from arena.commands.descriptors import needed, raised, shares
+from arena.commands import fd_limits
+from arena.commands.fd_limits import needed, raised, shares
+from arena.host.journal import Journal, JournalFault
 from arena.network import acceptor
-from arena.server.journal import Journal, JournalFault
 from commands import call
 from patience import WITHIN
 from processes import play, serving
@@ -25,7 +25,7 @@ from protocol.errors import ArenaFault
 @pytest.mark.parametrize("limit", [128, 256, 1024, 4096, 20_000, 1_000_000])
 def test_what_is_shared_out_is_there(limit: int) -> None:
     found = shares(limit, 1000)
-    assert found.connections + found.waiting + found.journals + descriptors.KEPT == limit
+    assert found.connections + found.waiting + found.journals + fd_limits.KEPT == limit
     assert min(found.connections, found.waiting) >= 8
     assert found.journals >= found.connections
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from arena.network.gate import Access
+from arena.network.admission import Access
 from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
 from arena.operations.connections import Connections, Who
 from arena.operations.table import operations
 from arena.operator.client import Operator, connected, connected_to
-from arena.server.identity import Registration, StoreDoor
+from arena.server.auth import Authenticator, Registration
 from arena.store.tokens import hash_token
 from patience import WITHIN
 from processes import run, serving
@@ -91,15 +91,15 @@ async def test_who_is_coming_in_when_it_is_revoked_stays_out(
     if known:
         await (await served.enter("ann")).wire.close()
     looked_up, go_on = asyncio.Event(), asyncio.Event()
-    identify = StoreDoor.identify
+    identify = Authenticator.identify
 
-    async def slowly(door: StoreDoor, *words: Any) -> Any:
+    async def slowly(door: Authenticator, *words: Any) -> Any:
         found = await identify(door, *words)
         looked_up.set()
         await go_on.wait()
         return found
 
-    monkeypatch.setattr(StoreDoor, "identify", slowly)
+    monkeypatch.setattr(Authenticator, "identify", slowly)
     coming = asyncio.create_task(refused(served, bot="ann", token=token))
     await looked_up.wait()
     async with operator_of(served) as operator:

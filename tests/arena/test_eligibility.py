@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from arena.ratings.meeting import Seeker, ladder_groups
-from arena.server.eligibility import DAY, Eligibility
-from arena.server.ratings import KnownRatings
-from arena.store.archive import Archive
-from arena.store.finishing import Finished
+from arena.ratings.ladder_pairing import Seeker, ladder_groups
+from arena.server.rating_cache import RatingCache
+from arena.server.rating_policy import DAY, RatingPolicy
+from arena.store.async_store import AsyncStore
+from arena.store.finish import Finished
 from arena.store.store import Store
-from machine.times import seconds_of, utc
+from machine.timestamps import seconds_of, utc
 from referee.result import Result, SeatResult
 
 POOL = "nim/classic"
 
 
 @pytest.fixture
-async def archive(tmp_path: Path) -> AsyncIterator[Archive]:
+async def archive(tmp_path: Path) -> AsyncIterator[AsyncStore]:
     store = Store.open(tmp_path / "arena.db")
-    archive = Archive(store)
+    archive = AsyncStore(store)
     yield archive
     await archive.drain()
     store.close()
@@ -48,7 +48,7 @@ def result(
     )
 
 
-async def stored(archive: Archive, *results: Result) -> None:
+async def stored(archive: AsyncStore, *results: Result) -> None:
     await archive.ask(archive.store.finish, [Finished(done, lambda ratings: b"record") for done in results])
 
 
@@ -57,9 +57,9 @@ def test_a_time_is_read_back() -> None:
     assert 59 < seconds_of(utc()) - seconds_of(utc(days_ago=60 / DAY)) < 61
 
 
-async def test_a_pair_is_rated_so_often_in_a_pool_and_a_day(archive: Archive) -> None:
+async def test_a_pair_is_rated_so_often_in_a_pool_and_a_day(archive: AsyncStore) -> None:
     now = 1_000_000.0
-    eligibility = Eligibility(archive, 2, now=lambda: now)
+    eligibility = RatingPolicy(archive, 2, now=lambda: now)
     eligibility.learn(result("m1"))
     eligibility.learn(result("m1"))
     assert eligibility.group(POOL, ["ann", "Bob"])
@@ -75,7 +75,7 @@ async def test_a_pair_is_rated_so_often_in_a_pool_and_a_day(archive: Archive) ->
     assert not eligibility.spent(POOL, "ann")
 
 
-async def test_what_was_played_before_the_start_counts(archive: Archive) -> None:
+async def test_what_was_played_before_the_start_counts(archive: AsyncStore) -> None:
     matches = [
         result("now"),
         result("long ago", ago=DAY + 60),
@@ -84,7 +84,7 @@ async def test_what_was_played_before_the_start_counts(archive: Archive) -> None
         result("of three", ("cid", "ann", "bob"), ago=60),
     ]
     await stored(archive, *matches)
-    eligibility = Eligibility(archive, 2)
+    eligibility = RatingPolicy(archive, 2)
     await eligibility.look_up("ann")
     await eligibility.look_up("bob")
     assert not eligibility.group(POOL, ["ann", "bob"])
@@ -94,19 +94,19 @@ async def test_what_was_played_before_the_start_counts(archive: Archive) -> None
     assert not eligibility.group(POOL, ["ann", "cid"])
 
 
-async def test_without_a_limit_nothing_is_counted(archive: Archive) -> None:
-    eligibility = Eligibility(archive)
+async def test_without_a_limit_nothing_is_counted(archive: AsyncStore) -> None:
+    eligibility = RatingPolicy(archive)
     for number in range(100):
         eligibility.learn(result(f"m{number}"))
     assert eligibility.group(POOL, ["ann", "bob"])
     assert eligibility.bot("anybody")
 
 
-async def test_only_approved_bots_are_rated_where_the_operator_wants_it_so(archive: Archive) -> None:
+async def test_only_approved_bots_are_rated_where_the_operator_wants_it_so(archive: AsyncStore) -> None:
     store = archive.store
     await archive.ask(store.add_bot, "Ann", "a" * 64)
     await archive.ask(store.register, "bob", "b" * 64)
-    eligibility = Eligibility(archive, approved_only=True)
+    eligibility = RatingPolicy(archive, approved_only=True)
     for name in ("ann", "bob"):
         await eligibility.look_up(name)
     assert [eligibility.bot(name) for name in ("ANN", "bob")] == [True, False]
@@ -145,9 +145,9 @@ def test_a_match_of_three_has_no_two_whose_matches_are_spent_if_others_are_there
     assert met(*three, dan, seats=3) in ([{"ann", "bob", "dan"}], [{"ann", "cid", "dan"}])
 
 
-async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive: Archive) -> None:
+async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive: AsyncStore) -> None:
     await stored(archive, result("m1"), result("m2", ("bob", "ann")), result("m3", ("ann", "cid"), pool=None))
-    known = KnownRatings(archive, Eligibility(archive))
+    known = RatingCache(archive, RatingPolicy(archive))
     meetings = known.meetings
     for bot in ("Ann", "bob", "ANN"):
         await known.look_up(bot)

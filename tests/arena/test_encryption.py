@@ -17,9 +17,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
 from arena.network import encryption
+from arena.network.admission import Access
+from arena.network.connection_limits import Bounds
 from arena.network.encryption import CertificateFault, Encryption
-from arena.network.gate import Access
-from arena.network.places import Bounds
 from certificates import Pair, make
 from commands import call
 from patience import WITHIN, rest_of

@@ -8,12 +8,12 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from arena.testing.evidence import Evidence, Question, Ratio, Sample
-from arena.testing.telling import amount, conclusion, warnings
+from arena.sprt.evidence import Evidence, Question, Ratio, Sample
+from arena.sprt.summary import amount, conclusion, warnings
 from measuring.elo import compared, normalised
+from measuring.pair_scores import LEAST_UNITS, SideScore
 from measuring.scores import measured
 from measuring.sequential import Hypotheses, Pentanomial
-from measuring.units import LEAST_UNITS, SideScore
 from protocol.reasons import RESIGNED, TIMEOUT, VOID, WIN
 from seasons import result
 

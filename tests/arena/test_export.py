@@ -16,13 +16,13 @@ from pathlib import Path
 import polars
 import pytest
 
-from arena.store import exporting
-from arena.store.browsing import Search
+from arena.store import export_rows
 from arena.store.reader import Reader
 from arena.store.store import Store
+from arena.store.view_models import Search
 from commands import Done, call
 from protocol.messages import CHANCE
-from referee import reading
+from referee import record_reader
 from referee_table import Table, header
 from seasons import finish, result
 from stored_matches import PLAYED, stored
@@ -49,7 +49,7 @@ def test_every_match_seat_and_ply_is_a_row_in_the_order_of_the_matches(arena: Ar
     assert done.out == f"{out}: {len(matches)} matches, {len(seats)} seats, {len(plies)} plies, as csv\n"
     with closing(Store.open(tmp_path / "arena.db")) as store:
         results = store.matches()[::-1]
-        records = [reading.read(store.record(one.match) or b"", one.match) for one in results]
+        records = [record_reader.read(store.record(one.match) or b"", one.match) for one in results]
     assert [row["match"] for row in matches] == [one.match for one in results]
     assert [(row["bot"], row["rank"]) for row in seats] == [(s.bot, str(s.rank)) for one in results for s in one.seats]
     told = [(record.header.match, line.event, line.clock) for record in records for line in record.plies]
@@ -165,7 +165,7 @@ def test_without_pyarrow_one_line_says_what_to_install(
 def test_matches_come_some_at_a_time_as_they_were_at_one_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "AT_ONCE", 3)
+    monkeypatch.setattr(export_rows, "AT_ONCE", 3)
     with closing(stored(tmp_path / "arena.db")) as store, closing(Reader.open(tmp_path / "arena.db")) as reader:
         batches = reader.export(Search(), records=True)
         sizes = [len(next(batches).matches)]

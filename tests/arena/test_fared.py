@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from arena.ratings.fared import Met, duels, rows
+from arena.ratings.bot_results import Met, duels, rows
 from arena.ratings.standings import interval
 from measuring.elo import elo_of
 from referee.result import Result, SeatResult

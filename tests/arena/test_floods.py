@@ -9,7 +9,7 @@ from typing import Any
 import msgpack
 import pytest
 
-from arena.server.identity import Registration
+from arena.server.auth import Registration
 from arena.store.tokens import hash_token
 
 JSON, MSGPACK = "arena.v1.json", "arena.v1.msgpack"

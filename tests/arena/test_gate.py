@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
-from arena.network import gate, listener
+from arena.network import admission, listener
 from arena.network.addresses import networks
-from arena.network.gate import Access
+from arena.network.admission import Access
+from arena.network.connection_limits import Bounds
 from arena.network.origins import Origins, OwnPage, is_own_name, origins
-from arena.network.places import Bounds
 from patience import WITHIN, rest_of
 
 
@@ -163,9 +163,9 @@ async def test_who_opens_connections_and_says_nothing_keeps_nobody_out(
 async def test_an_address_that_connects_without_end_is_refused_without_a_word(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gate, "ARRIVALS_PER_SECOND", 0.01)
+    monkeypatch.setattr(admission, "ARRIVALS_PER_SECOND", 0.01)
     served = await serve(access=Access(bounds=Bounds(per_address=2)))
-    for _ in range(4 + gate.ARRIVALS_AT_ONCE):
+    for _ in range(4 + admission.ARRIVALS_AT_ONCE):
         await (await served.connect()).wire.close()
     with pytest.raises((ConnectionError, InvalidMessage)):
         await served.connect()

@@ -19,7 +19,7 @@ from machine.exact.duel import load_or_solve, table_of
 from protocol.errors import UsageFault
 from protocol.games.risk.maps import named
 from referee.effects import Resigned, Voided
-from referee.standing import Phase
+from referee.state import Phase
 from referee_table import Table
 
 needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands import grade
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.store import Store
 from bots import play
 from commands import Done, call

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from arena.host import runner
 from arena.replay.verify import verify
-from arena.server import arena, runner, settling
-from arena.store import archive, database
+from arena.server import arena, finalizing
+from arena.store import async_store, database
 from patience import WITHIN
-from referee import reading
+from referee import record_reader
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +23,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What can't be kept is tried again at once."""
     for module in (arena, runner):
         monkeypatch.setattr(module, "TRY_AGAIN", 0.05)
-    monkeypatch.setattr(settling, "PATIENCE", 0.05)
-    monkeypatch.setattr(archive, "AGAIN_AFTER", 0.05)
+    monkeypatch.setattr(finalizing, "PATIENCE", 0.05)
+    monkeypatch.setattr(async_store, "AGAIN_AFTER", 0.05)
     monkeypatch.setattr(database, "BUSY_MS", 50)
 
 
@@ -147,7 +148,7 @@ async def test_a_journal_that_was_deleted_keeps_no_match_from_being_stored(serve
     (served.data / "journal" / f"{start['match']}.jsonl").unlink()
     ends = await asyncio.gather(first.play(), second.play())
     assert [end["reason"] for end in ends] == ["win"] * 2
-    verify(reading.read(served.store.record(start["match"]), "record"))
+    verify(record_reader.read(served.store.record(start["match"]), "record"))
 
 
 async def test_a_database_that_was_moved_away_holds_play_until_it_is_back(serve: Any) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from arena.house import house
-from arena.house.demo import demo_bots
-from arena.house.house import begin_anew
-from arena.house.tokens import tokens
-from arena.house.words import house_bots
-from arena.processes.reference import check_settings
+from arena.builtin_bots import supervisor
+from arena.builtin_bots.demo import demo_bots
+from arena.builtin_bots.specs import house_bots
+from arena.builtin_bots.supervisor import begin_anew
+from arena.builtin_bots.tokens import tokens
+from arena.processes.reference_bots import check_settings
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import call
@@ -106,7 +106,7 @@ def test_tokens_that_are_damaged_are_said(tmp_path: Path) -> None:
 def test_a_log_that_grows_too_large_is_begun_anew_under_whoever_writes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(house, "LARGEST_LOG", 10)
+    monkeypatch.setattr(supervisor, "LARGEST_LOG", 10)
     file = tmp_path / "my.bot.log"
     with file.open("ab", buffering=0) as writer:
         writer.write(b"0123456789")

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from arena.server import identity, sightings
-from arena.server.identity import Registration
+from arena.server import auth, last_seen
+from arena.server.auth import Registration
 from arena.store.database import StoreFailed
 from arena.store.tokens import hash_token
-from machine.times import utc
+from machine.timestamps import utc
 from patience import WITHIN
 
 
@@ -102,7 +102,7 @@ async def test_an_address_registers_so_many_names_in_an_hour(serve: Any) -> None
 
 
 async def test_wrong_tokens_make_an_address_wait_longer_and_longer(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identity, "FREE_FAILURES", 1)
+    monkeypatch.setattr(auth, "FREE_FAILURES", 1)
     time = Time()
     served = await serve(time=time)
     await served.enter("ann")
@@ -165,8 +165,8 @@ async def test_a_name_stays_its_owners_while_a_connection_of_it_is_there(serve: 
 
 
 async def test_bots_that_stay_are_noted_now_and_then(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sightings, "WRITE_EVERY", 0.0)
-    monkeypatch.setattr(sightings, "STILL_HERE", 0.02)
+    monkeypatch.setattr(last_seen, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(last_seen, "STILL_HERE", 0.02)
     served = await serve()
     written = _noted(served, monkeypatch)
     await served.enter("ann")
@@ -215,7 +215,7 @@ def _noted(served: Any, monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[dict[s
 async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sightings, "WRITE_EVERY", 0.3)
+    monkeypatch.setattr(last_seen, "WRITE_EVERY", 0.3)
     served = await serve()
     written = _noted(served, monkeypatch)
     began = utc()
@@ -228,7 +228,7 @@ async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
     await clients[0].wire.close()
     assert (await asyncio.wait_for(written.get(), WITHIN)).keys() == {"ann"}
     assert served.store.bot("ann").seen > came
-    monkeypatch.setattr(sightings, "WRITE_EVERY", 300)
+    monkeypatch.setattr(last_seen, "WRITE_EVERY", 300)
     came = served.store.bot("bob").seen
     await served.restart()
     assert served.store.bot("bob").seen > came
@@ -237,7 +237,7 @@ async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
 async def test_after_an_error_of_the_arena_bots_that_are_seen_are_noted_again(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sightings, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(last_seen, "WRITE_EVERY", 0.0)
     served = await serve()
     asked: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()

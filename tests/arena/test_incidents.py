@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from arena.network import wire
-from arena.network.wire import Parted
-from arena.server import incidents
-from arena.server.incidents import parting
+from arena.host import incidents
+from arena.host.incidents import parting
+from arena.network import connection
+from arena.network.connection import CloseInfo
 from arena.store.incidents import KEPT, Incident
 from arena.store.reader import Reader
 from arena.store.tokens import hash_token
@@ -137,16 +137,16 @@ async def test_the_last_incidents_of_a_bot_are_kept_and_none_of_a_name_that_is_g
 
 
 def test_how_a_connection_ended_is_told_in_a_sentence() -> None:
-    silent = Parted(1011, "keepalive ping timeout", here=True)
+    silent = CloseInfo(1011, "keepalive ping timeout", here=True)
     assert parting(silent, "", 2) == "closed by the arena (1011): keepalive ping timeout, with 2 matches under way"
     slow = "closed because the bot did not read what it was sent"
-    assert parting(Parted(4005, "does not read", here=True), "", 0) == slow
-    assert parting(Parted(1000, "", here=False), "", 0) is None
-    assert parting(Parted(None, "", here=False), "", 0) == "the connection broke off without a close"
+    assert parting(CloseInfo(4005, "does not read", here=True), "", 0) == slow
+    assert parting(CloseInfo(1000, "", here=False), "", 0) is None
+    assert parting(CloseInfo(None, "", here=False), "", 0) == "the connection broke off without a close"
 
 
 async def test_who_reads_nothing_is_noted_as_such(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "STALLED_AFTER", 0.05)
+    monkeypatch.setattr(connection, "STALLED_AFTER", 0.05)
     served = await serve()
     ann = await served.enter("ann")
     ann.wire.transport.pause_reading()

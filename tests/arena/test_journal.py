@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.server.journal import Journal, JournalFault
+from arena.host.journal import Journal, JournalFault
 from protocol.errors import BadRecord
 from referee.record import Begun, Header, Secret, write_line
 from referee_table import Table
@@ -194,7 +194,7 @@ def test_a_part_that_can_not_be_cut_off_is_never_taken_for_the_record(
 FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
-from arena.server.journal import Journal, JournalFault
+from arena.host.journal import Journal, JournalFault
 from referee.record import Secret, write_line
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from arena.processes.environment import passed
-from arena.processes.orders import Order
+from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotCrashed, BotProcess
 from commands import REPOSITORY, children, descendants, ends
 from patience import WITHIN
@@ -25,7 +25,7 @@ from protocol.errors import UsageFault
 
 async def told(tmp_path: Path, program: str) -> Any:
     """What a program prints as JSON that a tournament runs as a bot."""
-    order = Order(command=(sys.executable, "-c", program), environment={"ARENA_BOT": "mine"}, token="t" * 64)
+    order = LaunchSpec(command=(sys.executable, "-c", program), environment={"ARENA_BOT": "mine"}, token="t" * 64)
     ended = asyncio.Event()
     bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: ended.set())
     await bot.start()
@@ -95,7 +95,7 @@ while True:
 """
 HOLDER = """
 import asyncio, os, pathlib, sys
-from arena.processes.orders import Order
+from arena.processes.launch_spec import Order
 from arena.processes.process import BotProcess
 
 async def hold():
@@ -126,7 +126,7 @@ def test_a_bot_that_ignores_every_signal_and_hides_is_gone_with_a_tournament_tha
 
 
 async def test_the_end_of_a_bot_is_told_although_its_log_was_deleted(tmp_path: Path) -> None:
-    order = Order(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
+    order = LaunchSpec(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
     crashed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: crashed.set_result(str(crash)))
     before = set(children(os.getpid()))
@@ -144,14 +144,14 @@ async def test_a_bot_for_which_no_descriptor_is_left_is_one_that_cannot_be_start
     def exhausted() -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
-    bot = BotProcess("mine", Order(command=("true",), environment={}, token=""), tmp_path / "log", lambda *_: None)
+    bot = BotProcess("mine", LaunchSpec(command=("true",), environment={}, token=""), tmp_path / "log", lambda *_: None)
     monkeypatch.setattr(socket, "socketpair", exhausted)
     with pytest.raises(BotCrashed, match="mine can't be started: Too many open files"):
         await bot.start()
 
 
 async def test_a_bot_is_gone_with_its_keeper(tmp_path: Path) -> None:
-    order = Order(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
+    order = LaunchSpec(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
     crashed = asyncio.Event()
     bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: crashed.set())
     before = set(children(os.getpid()))
@@ -164,7 +164,7 @@ async def test_a_bot_is_gone_with_its_keeper(tmp_path: Path) -> None:
 
 
 async def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(tmp_path: Path) -> None:
-    order = Order(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
+    order = LaunchSpec(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
     bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: None)
     before = set(children(os.getpid()))
     await bot.start()

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from arena.network.gate import Access
+from arena.network.admission import Access
 from arena.operations.ladder import Annul, StartSeason
 from arena.operations.table import operations
 from arena.operator.client import connected
-from arena.store.annulling import Annulment
+from arena.store.annulment import Annulment
 from arena.store.lock import lock
 from arena.store.store import Store
 from commands import Done, call

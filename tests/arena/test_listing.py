@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from arena.server import listing
-from arena.server.pace import Pace
-from machine.times import utc
+from arena.server.match_rate import Pace
+from machine.timestamps import utc
 from patience import WITHIN
 from protocol.codec import JSON
 from protocol.messages import MAX_SERVER_FRAME, ListedBot, ListedMatch, ListedSeek, Listing
@@ -19,7 +19,7 @@ from protocol.messages import MAX_SERVER_FRAME, ListedBot, ListedMatch, ListedSe
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every listing is new."""
-    monkeypatch.setattr("arena.server.lobby.KEPT", 0.0)
+    monkeypatch.setattr("arena.host.lobby.KEPT", 0.0)
 
 
 async def listed(client: Any) -> dict[str, Any]:
@@ -79,7 +79,7 @@ async def test_a_watcher_without_a_name_is_told_who_is_here_what_they_seek_and_w
 
 
 async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.server.lobby.KEPT", 3600.0)
+    monkeypatch.setattr("arena.host.lobby.KEPT", 3600.0)
     served = await serve()
     ann = await served.enter("ann")
     assert [bot["bot"] for bot in (await listed(ann))["bots"]] == ["ann"]

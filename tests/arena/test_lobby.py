@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from arena.host.runner import WATCHED
 from arena.replay.verify import verify
-from arena.server import seeking
-from arena.server.runner import WATCHED
-from arena.store.finishing import Finished
-from referee import reading
+from arena.server import matchmaking
+from arena.store.finish import Finished
+from referee import record_reader
 from referee.result import Result, SeatResult
 
 
@@ -84,7 +84,7 @@ async def test_a_named_opponent_is_waited_for_and_the_match_is_unrated(serve: An
 
 
 async def test_two_bots_alone_do_not_wait_for_a_better_match(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seeking, "LOOK_AGAIN", 3600.0)
+    monkeypatch.setattr(matchmaking, "LOOK_AGAIN", 3600.0)
     served = await serve()
     for bot in ("ann", "bob"):
         await served.enter(bot)
@@ -129,7 +129,7 @@ async def test_a_game_for_three_begins_when_three_seek_it(serve: Any, dibs: None
     assert {player["bot"] for player in start["seats"]} == {"ann", "bob", "cid"}
     ends = await asyncio.gather(*(client.play() for client in seats))
     assert [sorted(end["ranks"]) for end in ends] == [[1, 2, 2]] * 3
-    verify(reading.read(served.store.record(start["match"]), "record"))
+    verify(record_reader.read(served.store.record(start["match"]), "record"))
 
 
 async def test_a_seat_that_drops_out_of_three_is_told_one_end_and_is_free_at_once(serve: Any, dibs: None) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
-from arena.ratings.meeting import LONGEST, PATIENCE, Seeker, drawn, ladder_groups, teaching
+from arena.ratings.ladder_pairing import LONGEST, PATIENCE, Seeker, drawn, ladder_groups, teaching
 
 
 def seeker(bot: str, mu: float = 25.0, sigma: float = 1.0, since: float = 0.0, **met: int) -> Seeker:

@@ -15,12 +15,12 @@ from alembic.config import Config
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from arena.store import database, store
-from arena.store.browsing import Search
 from arena.store.database import StoreFailed
 from arena.store.luck import MatchLuck
 from arena.store.reader import Reader
 from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.store import Store, upgrade
+from arena.store.view_models import Search
 from arena.store.views import VIEWS
 from protocol.games import load
 from seasons import finish, result, season

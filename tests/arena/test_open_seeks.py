@@ -7,30 +7,30 @@ from typing import Any
 
 import pytest
 
-from arena.server import seeking
+from arena.server import matchmaking
 from arena.store.tokens import hash_token
-from hall import Hall
+from hall import TournamentHostPool
 from protocol.messages import Clock, Seek
 
 LONG = 3600.0
 
 
 @pytest.fixture
-async def hall(monkeypatch: pytest.MonkeyPatch) -> Hall:
+async def hall(monkeypatch: pytest.MonkeyPatch) -> TournamentHostPool:
     """One in which nobody takes an open seek that did not wait in vain for others; it does not wait for the clock."""
-    monkeypatch.setattr(seeking, "ALONE", 0.0)
-    monkeypatch.setattr(seeking, "FILL_EVERY", 0.0)
-    return Hall()
+    monkeypatch.setattr(matchmaking, "ALONE", 0.0)
+    monkeypatch.setattr(matchmaking, "FILL_EVERY", 0.0)
+    return TournamentHostPool()
 
 
 @pytest.fixture
-async def patient(monkeypatch: pytest.MonkeyPatch) -> Hall:
+async def patient(monkeypatch: pytest.MonkeyPatch) -> TournamentHostPool:
     """One in which nobody takes an open seek."""
-    monkeypatch.setattr(seeking, "ALONE", LONG)
-    return Hall()
+    monkeypatch.setattr(matchmaking, "ALONE", LONG)
+    return TournamentHostPool()
 
 
-async def rest(hall: Hall) -> None:
+async def rest(hall: TournamentHostPool) -> None:
     """Look at all seeks for as often as something may come of it."""
     for _ in range(200):
         hall.seeks._look()
@@ -40,7 +40,7 @@ async def rest(hall: Hall) -> None:
 # With two seats
 
 
-async def test_an_open_seek_takes_the_config_and_the_ratedness_of_the_other(hall: Hall) -> None:
+async def test_an_open_seek_takes_the_config_and_the_ratedness_of_the_other(hall: TournamentHostPool) -> None:
     hall.open("house")
     hall.seek("ann", heaps=[4, 5])
     assert await hall.until(1) == [("ann", "house")]
@@ -51,7 +51,7 @@ async def test_an_open_seek_takes_the_config_and_the_ratedness_of_the_other(hall
     assert not hall.seeks.of("house")
 
 
-async def test_two_open_seeks_never_meet_nor_does_one_of_another_game(hall: Hall) -> None:
+async def test_two_open_seeks_never_meet_nor_does_one_of_another_game(hall: TournamentHostPool) -> None:
     hall.open("house")
     hall.open("inn")
     hall.open("mill", game="grundy")
@@ -61,7 +61,7 @@ async def test_two_open_seeks_never_meet_nor_does_one_of_another_game(hall: Hall
     assert not hall.seeks._waiting.ripe
 
 
-async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_seeks(patient: Hall) -> None:
+async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_seeks(patient: TournamentHostPool) -> None:
     patient.open("house")
     patient.seek("ann")
     patient.seek("bob")
@@ -72,20 +72,22 @@ async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_see
 
 
 async def test_where_there_are_enough_others_a_seek_gives_them_more_time(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
+    hall: TournamentHostPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seeking, "NOT_ALONE", LONG)
+    monkeypatch.setattr(matchmaking, "NOT_ALONE", LONG)
     hall.busy = {"bob"}
     hall.open("house")
     hall.seek("ann")
     hall.seek("bob")
     await rest(hall)
     assert not hall.begun
-    monkeypatch.setattr(seeking, "NOT_ALONE", 0.0)
+    monkeypatch.setattr(matchmaking, "NOT_ALONE", 0.0)
     assert await hall.until(1) == [("ann", "house")]
 
 
-async def test_who_names_a_bot_takes_its_open_seek_at_once_or_as_soon_as_there_is_one(patient: Hall) -> None:
+async def test_who_names_a_bot_takes_its_open_seek_at_once_or_as_soon_as_there_is_one(
+    patient: TournamentHostPool,
+) -> None:
     patient.open("house")
     patient.seek("ann", opponent="house", heaps=[9])
     assert await patient.until(1) == [("ann", "house")]
@@ -96,7 +98,7 @@ async def test_who_names_a_bot_takes_its_open_seek_at_once_or_as_soon_as_there_i
     assert [config["heaps"] for config, _ in patient.played] == [[9], [8]]
 
 
-async def test_who_names_a_bot_and_may_not_play_keeps_its_open_seek_from_nobody(patient: Hall) -> None:
+async def test_who_names_a_bot_and_may_not_play_keeps_its_open_seek_from_nobody(patient: TournamentHostPool) -> None:
     patient.busy = {f"stranger-{number}" for number in range(9)}
     for name in sorted(patient.busy):
         patient.seek(name, opponent="house")
@@ -106,7 +108,7 @@ async def test_who_names_a_bot_and_may_not_play_keeps_its_open_seek_from_nobody(
     assert await patient.until(1) == [("ann", "house")]
 
 
-async def test_open_seeks_of_bots_that_may_begin_no_match_are_passed_over(hall: Hall) -> None:
+async def test_open_seeks_of_bots_that_may_begin_no_match_are_passed_over(hall: TournamentHostPool) -> None:
     hall.busy = {f"stranger-{number}" for number in range(100)}
     for name in sorted(hall.busy):
         hall.open(name)
@@ -116,8 +118,8 @@ async def test_open_seeks_of_bots_that_may_begin_no_match_are_passed_over(hall: 
     assert await hall.until(1) == [("ann", "house")]
 
 
-async def test_those_that_find_nobody_keep_no_other_from_an_open_seek(hall: Hall) -> None:
-    for number in range(4 * seeking.IN_VAIN):
+async def test_those_that_find_nobody_keep_no_other_from_an_open_seek(hall: TournamentHostPool) -> None:
+    for number in range(4 * matchmaking.IN_VAIN):
         hall.add(
             f"stranger-{number}", Seek(id="s", game="risk-campaign", config={"players": 6, "max_rounds": number + 9})
         )
@@ -127,7 +129,7 @@ async def test_those_that_find_nobody_keep_no_other_from_an_open_seek(hall: Hall
     assert await hall.until(1) == [("ann", "house")]
 
 
-async def test_an_open_seek_that_was_taken_back_is_not_taken(hall: Hall) -> None:
+async def test_an_open_seek_that_was_taken_back_is_not_taken(hall: TournamentHostPool) -> None:
     hall.open("house")
     hall.seeks.withdraw("house", "open")
     hall.seek("ann")
@@ -136,7 +138,7 @@ async def test_an_open_seek_that_was_taken_back_is_not_taken(hall: Hall) -> None
     assert not hall.begun
 
 
-async def test_open_seeks_that_are_not_taken_have_their_turn_later(hall: Hall) -> None:
+async def test_open_seeks_that_are_not_taken_have_their_turn_later(hall: TournamentHostPool) -> None:
     names = [f"house-{number}" for number in range(5)]
     for name in names:
         hall.open(name)
@@ -147,7 +149,7 @@ async def test_open_seeks_that_are_not_taken_have_their_turn_later(hall: Hall) -
     assert {name for match in hall.begun for name in match} == {"ann", *names}
 
 
-async def test_who_has_its_share_of_an_open_bot_waits_and_keeps_it_from_nobody(hall: Hall) -> None:
+async def test_who_has_its_share_of_an_open_bot_waits_and_keeps_it_from_nobody(hall: TournamentHostPool) -> None:
     hall.sated = {("ann", "house"), ("bob", "house")}
     hall.open("house")
     hall.seek("ann", opponent="house")
@@ -165,7 +167,9 @@ async def test_who_has_its_share_of_an_open_bot_waits_and_keeps_it_from_nobody(h
 # With more
 
 
-async def test_a_match_of_more_seats_takes_as_many_open_seeks_of_different_bots_as_it_lacks(hall: Hall) -> None:
+async def test_a_match_of_more_seats_takes_as_many_open_seeks_of_different_bots_as_it_lacks(
+    hall: TournamentHostPool,
+) -> None:
     hall.campaign("ann", players=4)
     hall.campaign("bob", players=4)
     for ref in ("1", "2", "3"):
@@ -176,7 +180,7 @@ async def test_a_match_of_more_seats_takes_as_many_open_seeks_of_different_bots_
     assert await hall.until(1) == [("ann", "bob", "house", "inn")]
 
 
-async def test_several_opponents_are_named_and_open_seeks_take_the_other_seats(patient: Hall) -> None:
+async def test_several_opponents_are_named_and_open_seeks_take_the_other_seats(patient: TournamentHostPool) -> None:
     patient.open("mill", game="risk-campaign")
     patient.campaign("ann", "bob", "house", players=4)
     patient.open("house", game="risk-campaign")
@@ -187,7 +191,7 @@ async def test_several_opponents_are_named_and_open_seeks_take_the_other_seats(p
     assert patient.played[0][1] is False
 
 
-async def test_who_names_others_fits_where_all_of_them_play(hall: Hall) -> None:
+async def test_who_names_others_fits_where_all_of_them_play(hall: TournamentHostPool) -> None:
     hall.campaign("ann", "bob", "cid")
     hall.campaign("bob", "ann", "dan")
     hall.campaign("cid", "ann")
@@ -197,7 +201,7 @@ async def test_who_names_others_fits_where_all_of_them_play(hall: Hall) -> None:
     assert await hall.until(1) == [("ann", "bob", "cid")]
 
 
-async def test_one_who_is_named_among_several_may_name_nobody(patient: Hall) -> None:
+async def test_one_who_is_named_among_several_may_name_nobody(patient: TournamentHostPool) -> None:
     patient.campaign("ann", "bob")
     patient.campaign("bob")
     await rest(patient)

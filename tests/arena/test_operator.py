@@ -15,19 +15,19 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
+from arena.network.admission import ARRIVALS_AT_ONCE, OPERATOR, Access
 from arena.network.binding import bound, port_of
-from arena.network.gate import ARRIVALS_AT_ONCE, OPERATOR, Access
-from arena.network.places import Bounds
-from arena.network.rates import FREE_FAILURES
+from arena.network.connection_limits import Bounds
+from arena.network.rate_limits import FREE_FAILURES
 from arena.operations.connections import Connections, Who
-from arena.operations.present import Present, WhatGoesOn
+from arena.operations.status import ServerStatus, StatusRequest
 from arena.operations.table import operations
 from arena.operator import credentials
 from arena.operator.channel import MOST_AT_ONCE
 from arena.operator.client import NoAnswer, NoServer, TokenRefused, connected, connected_to
 from arena.operator.requests import MAX_REQUEST, Handler, Request, table
-from arena.store.annulling import Annulment
-from arena.tournament.calls import HandedOver, Play
+from arena.store.annulment import Annulment
+from arena.tournament.remote_messages import Play, PlayReply
 from certificates import make
 from patience import WITHIN
 from processes import REPOSITORY, run, serving
@@ -353,7 +353,7 @@ async def test_a_match_that_can_not_be_played_is_refused(serve: Any, changes: di
     )
     async with connected(at(served), TOKEN) as operator:
         with pytest.raises(UsageFault) as caught:
-            await operator.ask(replace(request, **changes), HandedOver)
+            await operator.ask(replace(request, **changes), PlayReply)
     assert str(caught.value).startswith(says)
 
 
@@ -364,7 +364,7 @@ async def test_an_answer_of_another_version_is_a_line(serve: Any) -> None:
         with pytest.raises(NoAnswer, match=says):
             await operator.ask(Who(), Annulment)
         with pytest.raises(UsageFault, match=r"^status: most is 1180591620717411303424: "):
-            await operator.ask(WhatGoesOn(most=2**70), Present)
+            await operator.ask(StatusRequest(most=2**70), ServerStatus)
 
 
 def test_credentials_are_for_their_owner_alone_and_hold_a_token(tmp_path: Path) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from arena.network import rates
-from arena.network.places import Bounds, Place, Places
-from arena.network.rates import Patience, Rate
+from arena.network import rate_limits
+from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
+from arena.network.rate_limits import Backoff, TokenBucket
 
 
 class Crowd:
     """Places, and which connections were cut off, by the names given them."""
 
     def __init__(self, **bounds: int) -> None:
-        self.places = Places(Bounds(**bounds))
+        self.places = ConnectionLimits(Bounds(**bounds))
         self.cut: list[str] = []
 
-    def take(self, name: str, address: str, *, shared: bool = False) -> Place:
+    def take(self, name: str, address: str, *, shared: bool = False) -> ConnectionSlot:
         place = self.places.take(address, shared=shared)
         place.cut = lambda: self.cut.append(name)
         return place
@@ -93,7 +93,7 @@ def test_at_the_end_those_are_cut_off_that_need_not_be_told() -> None:
 
 
 def test_a_rate_gives_a_burst_and_then_one_at_a_time() -> None:
-    rate = Rate(3, 0.5)
+    rate = TokenBucket(3, 0.5)
     assert [rate.take("a", 100.0) for _ in range(5)] == [0, 0, 0, 2, 2]
     assert rate.take("b", 100.0) == 0
     assert rate.take("a", 101.5) == pytest.approx(0.5)
@@ -102,7 +102,7 @@ def test_a_rate_gives_a_burst_and_then_one_at_a_time() -> None:
 
 
 def test_failures_cost_nothing_at_first_and_then_twice_as_much_each_time() -> None:
-    patience = Patience(2, 10.0)
+    patience = Backoff(2, 10.0)
     waits = []
     for _ in range(8):
         waits.append(patience.wait("a", 100.0))
@@ -114,7 +114,7 @@ def test_failures_cost_nothing_at_first_and_then_twice_as_much_each_time() -> No
 
 
 def test_failures_of_long_ago_are_forgotten() -> None:
-    patience = Patience(1, 7200.0)
+    patience = Backoff(1, 7200.0)
     for _ in range(20):
         patience.fail("a", 0.0)
     assert patience.wait("a", 3599.0) > 0
@@ -124,8 +124,8 @@ def test_failures_of_long_ago_are_forgotten() -> None:
 
 
 def test_what_is_remembered_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rates, "MOST_KEYS", 2)
-    rate, patience = Rate(1, 1.0), Patience(0, 60.0)
+    monkeypatch.setattr(rate_limits, "MOST_KEYS", 2)
+    rate, patience = TokenBucket(1, 1.0), Backoff(0, 60.0)
     for key in "abc":
         rate.take(key, 0.0)
         patience.fail(key, 0.0)

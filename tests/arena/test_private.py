@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.private import tighten
+from arena.store.file_permissions import tighten
 from commands import call, faulty, run
 from processes import serving
 

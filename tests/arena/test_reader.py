@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from arena.store.backup import back_up
-from arena.store.browsing import Search
 from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed
 from arena.store.reader import Reader
 from arena.store.store import Store
+from arena.store.view_models import Search
 from seasons import finish, result, season
 
 NOBODY = 65_534

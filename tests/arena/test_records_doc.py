@@ -15,7 +15,7 @@ import pytest
 
 from arena.replay.verify import verify
 from protocol import VERSION
-from referee import reading
+from referee import record_reader
 from referee.effects import Resigned
 from referee_table import Table, header
 
@@ -48,7 +48,7 @@ def verified_by_hand(packed: bytes, folder: Path) -> subprocess.CompletedProcess
 
 def test_the_example_is_what_this_version_writes_and_it_verifies() -> None:
     shown = block("jsonl").encode()
-    verify(reading.read(shown, "the example"))
+    verify(record_reader.read(shown, "the example"))
     assert shown == gzip.decompress(example().packed()).replace(VERSION.encode(), b"0.1.0", 1)
 
 

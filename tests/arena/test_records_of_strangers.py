@@ -14,7 +14,7 @@ import pytest
 from arena.commands.replay import load
 from arena.replay.verify import verify
 from protocol.errors import BadRecord
-from referee import reading
+from referee import record_reader
 from referee.record import MOST_BYTES, write_line
 from referee_table import A_MOVE, Table
 
@@ -23,7 +23,7 @@ SIZE = 8 * 1024 * 1024
 
 def refusal(data: bytes) -> str:
     with pytest.raises(BadRecord) as refused:
-        verify(reading.read(data, "x"))
+        verify(record_reader.read(data, "x"))
     message = str(refused.value)
     assert "\n" not in message
     assert len(message) < 500
@@ -65,18 +65,20 @@ def test_lines_are_decoded_one_at_a_time() -> None:
 
 def test_a_line_that_is_longer_than_any_is_refused_and_not_decoded() -> None:
     header, first, *rest = record()
-    long = first[:-2] + b',"more":"' + b"x" * reading.MOST_A_LINE + b'"}\n'
-    said = f"x is not a match record: line 2 has more than {reading.MOST_A_LINE} bytes"
+    long = first[:-2] + b',"more":"' + b"x" * record_reader.MOST_A_LINE + b'"}\n'
+    said = f"x is not a match record: line 2 has more than {record_reader.MOST_A_LINE} bytes"
     assert refusal(b"".join([header, long, *rest])) == said
-    exact = first[:-2] + b',"more":"' + b"x" * (reading.MOST_A_LINE - len(first) - len(b',"more":""') + 1) + b'"}\n'
-    assert len(exact) == reading.MOST_A_LINE + 1  # with its line feed
-    verify(reading.read(b"".join([header, exact, *rest]), "x"))
+    exact = (
+        first[:-2] + b',"more":"' + b"x" * (record_reader.MOST_A_LINE - len(first) - len(b',"more":""') + 1) + b'"}\n'
+    )
+    assert len(exact) == record_reader.MOST_A_LINE + 1  # with its line feed
+    verify(record_reader.read(b"".join([header, exact, *rest]), "x"))
 
 
 def test_lines_are_what_line_feeds_close() -> None:
-    assert list(reading.rows(b"\na\n\nb")) == [b"", b"a", b""]
-    assert list(reading.rows(b"\na\nb\n", 1, 4)) == [b"a"]
-    assert list(reading.rows(b"")) == []
+    assert list(record_reader.rows(b"\na\n\nb")) == [b"", b"a", b""]
+    assert list(record_reader.rows(b"\na\nb\n", 1, 4)) == [b"a"]
+    assert list(record_reader.rows(b"")) == []
 
 
 def test_a_footer_that_is_damaged_is_refused_by_name_and_number() -> None:
@@ -95,13 +97,13 @@ def test_a_file_that_is_larger_than_any_record_is_not_read_to_its_end(tmp_path: 
     name, data = load(str(path), "")
     assert len(data) == MOST_BYTES + 1
     with pytest.raises(BadRecord, match=f"has more than {MOST_BYTES} bytes: a match record is smaller"):
-        reading.read(data, name)
+        record_reader.read(data, name)
 
 
 def test_a_record_of_the_most_bytes_is_read_unpacked_too(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"".join(record())
-    monkeypatch.setattr(reading, "MOST_BYTES", len(data))
-    verify(reading.read(data, "x"))
+    monkeypatch.setattr(record_reader, "MOST_BYTES", len(data))
+    verify(record_reader.read(data, "x"))
 
 
 def test_a_seat_has_no_more_strikes_than_drop_it_out() -> None:
@@ -116,12 +118,12 @@ def test_a_seat_has_no_more_strikes_than_drop_it_out() -> None:
 def test_a_record_can_be_looked_at_more_than_once() -> None:
     table = Table().begin()
     table.play(A_MOVE)
-    read = reading.read(table.finish_at_random().packed(), "x")
+    read = record_reader.read(table.finish_at_random().packed(), "x")
     assert list(read.lines) == list(read.lines)
     assert len(read.lines) == len(list(read.lines)) == read.footer.plies
     assert next(iter(read.plies)) in read.lines
     assert read.footer not in read.lines
-    assert read.lines == reading.read(table.packed(), "y").lines
-    assert read.lines != reading.read(b"".join(record()), "x").lines
+    assert read.lines == record_reader.read(table.packed(), "y").lines
+    assert read.lines != record_reader.read(b"".join(record()), "x").lines
     assert read.lines != list(read.lines)
     assert b"".join(map(write_line, read.lines)).count(b"\n") == len(read.lines)

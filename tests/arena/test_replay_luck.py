@@ -16,7 +16,7 @@ from golden import make
 from machine.compiled import FAST
 from measuring.luck import ChanceEvent, Luck
 from protocol.errors import UsageFault
-from referee import reading
+from referee import record_reader
 from referee.record import Record
 
 needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
@@ -28,7 +28,7 @@ def file_of(name: str) -> str:
 
 
 def golden(name: str) -> Record:
-    return reading.read(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name)
+    return record_reader.read(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name)
 
 
 def replayed(*words: str) -> str:
@@ -127,7 +127,7 @@ def test_a_record_that_is_wrong_is_shown_as_far_as_it_goes(tmp_path: Path) -> No
     assert code == 1
     assert "0  ann: invade Peru" in out
     assert "should be" in err
-    assert document(reading.read(forged.read_bytes(), "forged")).fault is not None
+    assert document(record_reader.read(forged.read_bytes(), "forged")).fault is not None
 
 
 def test_a_game_without_such_a_value_is_refused_before_anything_is_measured() -> None:

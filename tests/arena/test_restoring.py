@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from arena.host.runner import Runner
 from arena.server import arena
-from arena.server.runner import Runner
 from patience import WITHIN
 from protocol.close_codes import RESTARTING
 from referee.effects import Resigned

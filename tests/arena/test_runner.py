@@ -15,7 +15,7 @@ from protocol.errors import BadRecord
 from protocol.messages import End, Error, FromServer, Rejected, Start, Turn
 from referee.effects import Effect, Held, Played, Resigned, Show, Voided
 from referee.record import Ply
-from referee.standing import Phase
+from referee.state import Phase
 from referee_table import A_MOVE, Dibs
 
 pytestmark = pytest.mark.usefixtures("dibs")

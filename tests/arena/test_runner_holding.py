@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from arena.server import runner
-from arena.server.holding import MOST_KEPT
-from arena.server.journal import JournalFault
+from arena.host import runner
+from arena.host.journal import JournalFault
+from arena.host.suspended_match import MOST_KEPT
 from match_room import Friend, Room
 from patience import WITHIN
 from protocol.messages import Error, Rejected, Start, Turn

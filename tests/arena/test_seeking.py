@@ -11,21 +11,21 @@ from types import FrameType
 
 import pytest
 
-from arena.server import seeking
-from arena.server.pace import Pace
-from arena.server.waiting import Sought, kind_of
-from hall import Hall
+from arena.server import matchmaking
+from arena.server.match_rate import Pace
+from arena.server.seek_index import ActiveSeek, match_spec_of
+from hall import TournamentHostPool
 from patience import WITHIN
 from protocol.games import load
 from referee.rules import rules_of
 
 
 @pytest.fixture
-async def hall() -> Hall:
-    return Hall()
+async def hall() -> TournamentHostPool:
+    return TournamentHostPool()
 
 
-async def test_who_names_each_other_or_names_one_that_names_nobody_meets(hall: Hall) -> None:
+async def test_who_names_each_other_or_names_one_that_names_nobody_meets(hall: TournamentHostPool) -> None:
     hall.seek("ann", opponent="bob")
     hall.seek("cid")
     hall.seek("dan", opponent="cid")
@@ -33,7 +33,7 @@ async def test_who_names_each_other_or_names_one_that_names_nobody_meets(hall: H
     assert sorted(await hall.until(2)) == [("ann", "bob"), ("cid", "dan")]
 
 
-async def test_who_names_one_that_names_another_waits(hall: Hall) -> None:
+async def test_who_names_one_that_names_another_waits(hall: TournamentHostPool) -> None:
     hall.seek("ann", opponent="bob")
     hall.seek("bob", opponent="cid")
     hall.seek("dan")
@@ -43,14 +43,14 @@ async def test_who_names_one_that_names_another_waits(hall: Hall) -> None:
     assert (await hall.until(2))[1] == ("ann", "bob")
 
 
-async def test_a_named_opponent_is_served_before_the_ladder(hall: Hall) -> None:
+async def test_a_named_opponent_is_served_before_the_ladder(hall: TournamentHostPool) -> None:
     hall.seek("ann")
     hall.seek("bob")
     hall.seek("cid", opponent="bob")
     assert await hall.until(1) == [("bob", "cid")]
 
 
-async def test_a_seek_that_was_taken_back_is_not_found_by_who_names_it(hall: Hall) -> None:
+async def test_a_seek_that_was_taken_back_is_not_found_by_who_names_it(hall: TournamentHostPool) -> None:
     hall.seek("ann", "first")
     hall.seek("ann", "second")
     hall.seeks.withdraw("ann", "first")
@@ -67,7 +67,7 @@ async def test_a_seek_that_was_taken_back_is_not_found_by_who_names_it(hall: Hal
     assert (await hall.until(2))[1] == ("bob", "cid")
 
 
-async def test_all_seeks_of_two_bots_are_paired_off(hall: Hall) -> None:
+async def test_all_seeks_of_two_bots_are_paired_off(hall: TournamentHostPool) -> None:
     for number in range(64):
         hall.seek("ann", str(number))
         hall.seek("bob", str(number))
@@ -75,7 +75,7 @@ async def test_all_seeks_of_two_bots_are_paired_off(hall: Hall) -> None:
 
 
 async def test_a_bot_of_many_slots_begins_no_more_than_its_pace_allows() -> None:
-    hall = Hall(Pace(2))
+    hall = TournamentHostPool(Pace(2))
     hall.seeks._most = lambda bot: 32
     for number in range(32):
         hall.seek("ann", str(number))
@@ -87,9 +87,9 @@ async def test_a_bot_of_many_slots_begins_no_more_than_its_pace_allows() -> None
 
 
 async def test_who_has_to_wait_for_its_pace_takes_no_seat_beside_an_open_bot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seeking, "ALONE", 0.0)
-    monkeypatch.setattr(seeking, "FILL_EVERY", 0.0)
-    hall = Hall(Pace(1))
+    monkeypatch.setattr(matchmaking, "ALONE", 0.0)
+    monkeypatch.setattr(matchmaking, "FILL_EVERY", 0.0)
+    hall = TournamentHostPool(Pace(1))
     for bot in ("ann", "bob", "cid"):
         hall.campaign(bot)
     await hall.until(1)
@@ -104,8 +104,10 @@ async def test_who_has_to_wait_for_its_pace_takes_no_seat_beside_an_open_bot(mon
     assert (await hall.until(4))[3] == ("dan", "eve", "house")
 
 
-async def test_more_bots_than_are_compared_at_once_all_meet(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seeking, "AT_ONCE", 4)
+async def test_more_bots_than_are_compared_at_once_all_meet(
+    hall: TournamentHostPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matchmaking, "AT_ONCE", 4)
     names = [f"bot-{number}" for number in range(14)]
     for name in names:
         hall.seek(name)
@@ -113,7 +115,7 @@ async def test_more_bots_than_are_compared_at_once_all_meet(hall: Hall, monkeypa
     assert sorted(bot for match in begun for bot in match) == sorted(names)
 
 
-async def test_matches_begin_one_in_a_turn_of_the_loop(hall: Hall) -> None:
+async def test_matches_begin_one_in_a_turn_of_the_loop(hall: TournamentHostPool) -> None:
     for number in range(20):
         hall.seek("ann", str(number), opponent="bob" if number % 2 else None)
         hall.seek("bob", str(number))
@@ -125,7 +127,7 @@ async def test_matches_begin_one_in_a_turn_of_the_loop(hall: Hall) -> None:
     assert at_once == 1
 
 
-async def test_who_seeks_much_is_in_nobodys_way_but_its_own(hall: Hall) -> None:
+async def test_who_seeks_much_is_in_nobodys_way_but_its_own(hall: TournamentHostPool) -> None:
     for number in range(64):
         hall.seek("ann", str(number), opponent="bob")
         hall.seek("bob", str(number), opponent="ann")
@@ -135,8 +137,8 @@ async def test_who_seeks_much_is_in_nobodys_way_but_its_own(hall: Hall) -> None:
 
 
 async def test_seeks_that_name_an_opponent_without_end_leave_the_others_their_turn() -> None:
-    class Endless(Hall):
-        def begin(self, group: Sequence[Sought]) -> None:
+    class Endless(TournamentHostPool):
+        def begin(self, group: Sequence[ActiveSeek]) -> None:
             super().begin(group)
             if len(self.begun) < 200:
                 self.seek("ann", f"s{len(self.begun)}", opponent="bob")
@@ -152,8 +154,8 @@ async def test_seeks_that_name_an_opponent_without_end_leave_the_others_their_tu
     assert ("cid", "dan") in hall.begun
 
 
-async def test_a_match_that_fails_to_begin_keeps_nobody_else_waiting(hall: Hall) -> None:
-    def fail(group: Sequence[Sought]) -> None:
+async def test_a_match_that_fails_to_begin_keeps_nobody_else_waiting(hall: TournamentHostPool) -> None:
+    def fail(group: Sequence[ActiveSeek]) -> None:
         hall.seeks._begin = hall.begin
         raise RuntimeError("no match today")
 
@@ -193,7 +195,7 @@ def calls(function: Callable[[], object]) -> int:
 
 async def price(waiting: int, opponent: str | None) -> tuple[int, int]:
     """Calls for a look that begins one match, and for a bot's coming and going, beside so many seeks that wait."""
-    hall = Hall()
+    hall = TournamentHostPool()
     for number in range(waiting):
         hall.seek(f"bot-{number // 64}", str(number), opponent, heaps=[1, number] if opponent is None else [1])
     while hall.seeks._new:
@@ -213,20 +215,20 @@ async def price(waiting: int, opponent: str | None) -> tuple[int, int]:
 async def test_seeks_that_cannot_be_paired_cost_nobody_anything(
     opponent: str | None, alone: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seeking, "ALONE", alone)
+    monkeypatch.setattr(matchmaking, "ALONE", alone)
     assert await price(900, opponent) == await price(2, opponent)
 
 
 async def test_a_seek_holds_its_config_packed_and_once() -> None:
     config = {"heaps": [7] * 64}
     game = load("nim", config)
-    kinds = [kind_of(game, rated=False), kind_of(load("nim", config), rated=False)]
+    kinds = [match_spec_of(game, rated=False), match_spec_of(load("nim", config), rated=False)]
     alive = weakref.ref(game)
     del game
     assert alive() is None, "the rules are read again when the match begins"
     assert kinds[0] is kinds[1]
     assert kinds[0].config == load("nim", config).config
-    assert kinds[0] is not kind_of(load("nim", config), rated=True)
+    assert kinds[0] is not match_spec_of(load("nim", config), rated=True)
 
 
 def test_matches_under_one_config_share_their_rules() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from arena.store import reader
-from arena.store.exporting import LADDER, MATCHES
+from arena.store.export_rows import LADDER, MATCHES
 from arena.store.store import Store
 from commands import Done, call
 from protocol.digest import canonical

@@ -12,7 +12,7 @@ from arena.network.binding import PortFault
 from arena.replay.verify import verify
 from protocol.messages import Clock
 from referee import match as referee
-from referee import reading
+from referee import record_reader
 
 
 async def played(serve: Any, **seek: Any) -> tuple[Any, dict[str, Any], dict[str, Any]]:
@@ -28,7 +28,7 @@ async def test_a_match_is_played_rated_and_recorded(serve: Any) -> None:
     assert sorted(end["ranks"]) == [1, 2]
     assert end["digest"] == other["digest"]
     assert all(seat["sigma_after"] < seat["sigma_before"] for seat in end["seats"])
-    record = reading.read(served.store.record(end["match"]), "record")
+    record = record_reader.read(served.store.record(end["match"]), "record")
     verify(record)
     assert record.footer.seed == end["seed"]
     assert [row.bot for row in served.store.leaderboard("nim/classic")] == [
@@ -175,7 +175,7 @@ async def test_a_match_goes_on_after_the_server_was_restarted(serve: Any) -> Non
     }
     ends = await asyncio.gather(back[0].play(), _answer(back[1], again))
     assert ends[0]["reason"] == "win"
-    verify(reading.read(served.store.record(start["match"]), "record"))
+    verify(record_reader.read(served.store.record(start["match"]), "record"))
 
 
 async def test_after_a_restart_start_tells_the_ratings_that_the_seats_bring(serve: Any) -> None:

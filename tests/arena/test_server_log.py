@@ -14,10 +14,10 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Subprotocol
 
-from arena.processes.logs import JsonLines, TextLines
-from arena.server import events
-from arena.server.events import Events
+from arena.host import event_log
+from arena.host.event_log import Events
 from commands import call
+from machine.log_output import JsonLines, TextLines
 from processes import serving
 
 
@@ -82,16 +82,16 @@ async def test_who_is_refused_is_told_with_the_reason(serve: Any, written: Any) 
 async def test_a_flood_of_refusals_is_written_in_part_and_then_counted(
     written: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(events, "SUM_UP_AFTER", 0.0)
+    monkeypatch.setattr(event_log, "SUM_UP_AFTER", 0.0)
     told = Events(lambda: 0.0)
     for _ in range(1000):
         told.refused("10.0.0.1", "it connects too often")
     told.came("ann", "", "", "10.0.0.2")
     await asyncio.sleep(0.01)
-    assert (len(of(written, "refused")), len(of(written, "came"))) == (events.OF_ADDRESS, 1)
+    assert (len(of(written, "refused")), len(of(written, "came"))) == (event_log.OF_ADDRESS, 1)
     [left_out] = of(written, "left_out")
-    assert left_out.fields == {"refused": 1000 - events.OF_ADDRESS}
-    assert len(told.failures) == events.KEPT_FAILURES
+    assert left_out.fields == {"refused": 1000 - event_log.OF_ADDRESS}
+    assert len(told.failures) == event_log.KEPT_FAILURES
 
 
 def test_nothing_that_strangers_wrote_moves_a_cursor_or_begins_a_line() -> None:

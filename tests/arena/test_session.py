@@ -11,10 +11,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from arena.network import wire
-from arena.network.gate import Access
-from arena.network.places import Bounds
-from arena.server import handshake
+from arena.host import handshake
+from arena.network import connection
+from arena.network.admission import Access
+from arena.network.connection_limits import Bounds
 from patience import WITHIN
 
 
@@ -99,8 +99,8 @@ async def test_unknown_subprotocols_are_refused_with_those_there_are(serve: Any)
 async def test_json_is_spoken_in_text_frames(serve: Any) -> None:
     served = await serve()
     async with connect(f"ws://127.0.0.1:{served.port}", subprotocols=["arena.v1.json"]) as wire:
-        await wire.send(json.dumps({"type": "hello", "bot": "ann", "token": "x" * 16}))
-        welcome = json.loads(await wire.recv())
+        await connection.send(json.dumps({"type": "hello", "bot": "ann", "token": "x" * 16}))
+        welcome = json.loads(await connection.recv())
         assert welcome["type"] == "welcome"
         assert welcome["limits"] == {"max_message": 16384, "strikes": 3, "slots": 1}
 
@@ -108,7 +108,7 @@ async def test_json_is_spoken_in_text_frames(serve: Any) -> None:
 async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire, "MOST_UNREAD", 64 * 1024)
+    monkeypatch.setattr(connection, "MOST_UNREAD", 64 * 1024)
     served = await serve()
     watcher = await served.connect(max_queue=1)
     await watcher.send(type="hello")
@@ -139,8 +139,8 @@ async def turns_until(condition: Callable[[], Any]) -> None:
 async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_together_leave_too_much(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire, "MOST_UNREAD_OF_ALL", 256 * 1024)
-    monkeypatch.setattr(wire, "FAIR_SHARE", 64 * 1024)
+    monkeypatch.setattr(connection, "MOST_UNREAD_OF_ALL", 256 * 1024)
+    monkeypatch.setattr(connection, "FAIR_SHARE", 64 * 1024)
     served = await serve()
     watchers = [await served.connect(max_queue=1) for _ in range(8)]
     for watcher in watchers:

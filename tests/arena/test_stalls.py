@@ -13,8 +13,8 @@ import pytest
 import uvloop
 from websockets.frames import Frame, Opcode
 
-from arena.server.peer import Shown
-from arena.server.runner import Runner
+from arena.host.peer import EncodedMessages
+from arena.host.runner import Runner
 from protocol.messages import Clock, FromServer, Turn
 from referee.record import Ply
 
@@ -118,7 +118,7 @@ class Stalling:
     def send(self, message: FromServer) -> None:
         """It has no seat."""
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: EncodedMessages) -> None:
         if isinstance(shown.messages[0], Turn):
             stall()
 

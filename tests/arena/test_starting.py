@@ -16,19 +16,19 @@ import pytest
 
 from arena.commands import serve, tournament
 from arena.commands.config import ServerSettings
-from arena.commands.tournament_options import Options
+from arena.commands.tournament_options import TournamentOptions
+from arena.host.journal import Journal
 from arena.network.binding import PortFault
 from arena.network.listener import Listener
 from arena.server.arena import Arena
-from arena.server.journal import Journal
 from arena.store.database import StoreFailed
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.store import Store
 from arena.tournament.contestants import contestants
+from arena.tournament.host import TournamentHost
+from arena.tournament.job import Aborted, MatchJob, MatchReport
 from arena.tournament.plan import Plan
-from arena.tournament.sandbox import Surroundings
-from arena.tournament.table import Table
-from arena.tournament.terms import Halted, MatchReport, Terms
+from arena.tournament.sandbox import BotEnvironment
 from arena.tournament.worker import referee
 from commands import children
 from protocol.errors import ArenaFault
@@ -116,7 +116,7 @@ async def test_what_can_not_be_closed_keeps_nothing_else_open(tmp_path: Path, mo
 
 def run_tournament(data: Path, *bots: str, in_process: bool = False) -> None:
     tournament.run(
-        Options(
+        TournamentOptions(
             bots=bots or ("random", "perfect"),
             game="nim",
             sets=(),
@@ -170,7 +170,7 @@ def test_a_tournament_that_can_not_store_a_result_says_so_and_closes_what_it_ope
     assert multiprocessing.active_children() == []
 
 
-def table_terms(logs: Path) -> Terms:
+def table_terms(logs: Path) -> MatchJob:
     plan = Plan(
         id="t0123456789",
         seed="1",
@@ -181,7 +181,7 @@ def table_terms(logs: Path) -> Terms:
         paired=False,
         clock=Clock(bank_ms=10_000, increment_ms=0),
     )
-    return Terms(key="k", plan=plan, surroundings=Surroundings(variables=dict(os.environ)), logs=logs)
+    return MatchJob(key="k", plan=plan, environment=BotEnvironment(variables=dict(os.environ)), logs=logs)
 
 
 async def test_a_worker_that_can_not_listen_closes_what_it_opened(
@@ -191,9 +191,9 @@ async def test_a_worker_that_can_not_listen_closes_what_it_opened(
         raise PortFault("no port")
 
     monkeypatch.setattr(Listener, "open", fails)
-    terms = table_terms(tmp_path / "logs")
-    (failed,) = await asyncio.to_thread(referee, terms, terms.plan.schedule(())[:1])
-    assert isinstance(failed, Halted)
+    job = table_terms(tmp_path / "logs")
+    (failed,) = await asyncio.to_thread(referee, job, job.plan.schedule(())[:1])
+    assert isinstance(failed, Aborted)
     assert str(failed.fault) == "no port"
     assert left(tmp_path) == []
     assert list((tmp_path / "logs").iterdir()) == []
@@ -210,10 +210,10 @@ async def test_a_table_whose_arena_can_not_be_closed_ends_its_bots_all_the_same(
 
     monkeypatch.setattr(Arena, "close", fails)
     before = children(os.getpid())
-    terms = table_terms(tmp_path)
-    table = Table(terms, tmp_path)
+    job = table_terms(tmp_path)
+    table = TournamentHost(job, tmp_path)
     await table.open()
-    assert isinstance(await table.play(terms.plan.schedule(())[0]), MatchReport)
+    assert isinstance(await table.play(job.plan.schedule(())[0]), MatchReport)
     assert children(os.getpid()) != before
     assert [str(fault) for fault in await table.close()] == ["no end"]
     assert children(os.getpid()) == before
@@ -222,12 +222,12 @@ async def test_a_table_whose_arena_can_not_be_closed_ends_its_bots_all_the_same(
 
 async def test_a_table_that_is_closed_plays_nothing_and_starts_no_bots(tmp_path: Path) -> None:
     before = children(os.getpid())
-    terms = table_terms(tmp_path)
-    table = Table(terms, tmp_path)
+    job = table_terms(tmp_path)
+    table = TournamentHost(job, tmp_path)
     await table.open()
     await table.close()
-    halted = await table.play(terms.plan.schedule(())[0])
-    assert isinstance(halted, Halted)
+    halted = await table.play(job.plan.schedule(())[0])
+    assert isinstance(halted, Aborted)
     assert str(halted.fault) == "the table is closed"
     assert children(os.getpid()) == before
 
@@ -235,4 +235,4 @@ async def test_a_table_that_is_closed_plays_nothing_and_starts_no_bots(tmp_path:
 async def test_a_table_where_its_folder_can_not_be_made_says_so(tmp_path: Path) -> None:
     (tmp_path / "arena").write_text("my diary\n")
     with pytest.raises(ArenaFault, match=r"^the folder .*/arena can't be made: File exists$"):
-        Table(table_terms(tmp_path), tmp_path)
+        TournamentHost(table_terms(tmp_path), tmp_path)

@@ -12,27 +12,29 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from arena.commands.status import fitting, told
-from arena.operations.present import Here, Present, UnderWay, Waited, WhatGoesOn
+from arena.host.event_log import Failure
+from arena.operations.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from arena.operations.table import operations
-from arena.server.events import Failure
 from commands import call, run
 from processes import serving
 
 NOW = "2026-11-23T12:00:00Z"
 
 
-def ask(seconds: float, **more: Any) -> Waited:
+def ask(seconds: float, **more: Any) -> SeekStatus:
     seek = {"game": "nim", "preset": "classic", "rated": True, "open": False, "opponents": []}
-    return Waited(**{**seek, **more}, seconds=seconds)
+    return SeekStatus(**{**seek, **more}, seconds=seconds)
 
 
-def here(bot: str, *seeks: Waited, pace_s: int = 0) -> Here:
+def here(bot: str, *seeks: SeekStatus, pace_s: int = 0) -> BotStatus:
     since = "2026-11-23T11:57:00Z"
-    return Here(bot=bot, version="1.0", address="10.0.0.7", since=since, playing=1, seeks=list(seeks), pace_s=pace_s)
+    return BotStatus(
+        bot=bot, version="1.0", address="10.0.0.7", since=since, playing=1, seeks=list(seeks), pace_s=pace_s
+    )
 
 
-def match(number: int) -> UnderWay:
-    return UnderWay(
+def match(number: int) -> MatchStatus:
+    return MatchStatus(
         match=f"261123-120000-{number:08x}",
         game="risk-duel",
         preset="classic",
@@ -45,9 +47,9 @@ def match(number: int) -> UnderWay:
     )
 
 
-def present(**parts: Any) -> Present:
+def present(**parts: Any) -> ServerStatus:
     nothing = {"held": None, "connected": 0, "bots": [], "under_way": 0, "matches": [], "failures": []}
-    return Present(at=NOW, **{**nothing, **parts}, last_minute=3, last_hour=40)
+    return ServerStatus(at=NOW, **{**nothing, **parts}, last_minute=3, last_hour=40)
 
 
 def test_it_says_who_seeks_what_and_since_when_and_the_clocks_of_matches() -> None:
@@ -95,13 +97,13 @@ async def test_a_server_tells_its_bots_seeks_matches_and_failures(serve: Any) ->
     await cid.expect("listing")
     served.arena.events.refused("10.0.0.9", "it connects too often")
     handler = operations(served.arena)["status"]
-    state = await handler.perform(WhatGoesOn(most=2), lambda event: None)
+    state = await handler.perform(StatusRequest(most=2), lambda event: None)
     assert (state.connected, [bot.bot for bot in state.bots], state.under_way) == (3, ["ann", "bob"], 1)
     assert (state.matches[0].to_move, state.matches[0].clock_ms[1]) == (0, 60_000)
     assert [(failure.who, failure.text) for failure in state.failures] == [
         ("10.0.0.9", "not let in: it connects too often")
     ]
-    state = await handler.perform(WhatGoesOn(), lambda event: None)
+    state = await handler.perform(StatusRequest(), lambda event: None)
     assert [(seek.game, seek.open, seek.opponents) for seek in state.bots[2].seeks] == [
         ("grundy", False, ["dan"]),
         ("nim", True, []),

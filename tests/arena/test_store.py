@@ -19,7 +19,7 @@ from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from arena.store import database
 from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed, StoreUnavailable, WrongSchema
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.lock import Locked, lock
 from arena.store.registry import NameInUse
 from arena.store.schema import APPLICATION_ID, REVISIONS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.luck import MatchLuck
 from arena.store.store import Store
 from referee.result import Result

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.commands.test_options import Proposal, read_options
+from arena.commands.sprt_options import SprtOptions, read_options
 from commands import call
 
 DUEL = ("greedy", "random", "--game", "risk-duel")
@@ -75,13 +75,13 @@ def test_what_is_asked_is_kept_in_the_arguments_and_how_many_pairs_at_most_is_no
         "data": Path("data"),
         "to_json": None,
     }
-    entry, question = read_options(Proposal(**common))
+    entry, question = read_options(SprtOptions(**common))
     assert entry.arguments["test"] == {
         "hypotheses": {"h0": 0.0, "h1": 0.02, "unit": "score", "alpha": 0.05, "beta": 0.05},
         "value": "exact",
     }
     assert question.value == "exact"
-    assert read_options(Proposal(**common, most=5))[0].key == entry.key
-    assert read_options(Proposal(**common, h1=0.03))[0].key != entry.key
-    assert read_options(Proposal(**common, raw=True))[0].key != entry.key
-    assert read_options(Proposal(**common, pairs=5))[0].arguments["rounds"] == 5
+    assert read_options(SprtOptions(**common, most=5))[0].key == entry.key
+    assert read_options(SprtOptions(**common, h1=0.03))[0].key != entry.key
+    assert read_options(SprtOptions(**common, raw=True))[0].key != entry.key
+    assert read_options(SprtOptions(**common, pairs=5))[0].arguments["rounds"] == 5

@@ -13,7 +13,7 @@ import pytest
 from arena.commands.tournament_report import Report
 from arena.tournament.plan import Plan
 from commands import on_terminal
-from measuring.units import LEAST_UNITS
+from measuring.pair_scores import LEAST_UNITS
 from plans import plan
 from protocol.errors import ArenaFault
 from protocol.games import load

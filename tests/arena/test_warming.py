@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.processes import warming
-from arena.processes.warming import warm_ups_told
+from arena.processes import warmup_notice
+from arena.processes.warmup_notice import warm_ups_told
 from patience import WITHIN
 
 
@@ -28,7 +28,7 @@ class Heard(io.StringIO):
 
 
 def listening(monkeypatch: pytest.MonkeyPatch) -> Heard:
-    monkeypatch.setattr(warming, "LOOK_EVERY", 0.001)
+    monkeypatch.setattr(warmup_notice, "LOOK_EVERY", 0.001)
     heard = Heard()
     monkeypatch.setattr("sys.stderr", heard)
     return heard

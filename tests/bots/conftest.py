@@ -158,16 +158,16 @@ def script() -> Script:
 @pytest.fixture
 async def port(tmp_path: Path) -> AsyncIterator[int]:
     """The port of a real arena with open registration; only the end-to-end tests ask for it."""
+    from arena.host.journal import Journal
     from arena.server.arena import Arena
-    from arena.server.identity import Registration, StoreDoor
-    from arena.server.journal import Journal
-    from arena.store.archive import Archive
+    from arena.server.auth import Authenticator, Registration
+    from arena.store.async_store import AsyncStore
     from arena.store.store import Store
 
     store = Store.open(tmp_path / "arena.db")
-    archive = Archive(store)
+    archive = AsyncStore(store)
     clock = messages.Clock(bank_ms=60_000, increment_ms=500)
-    arena = Arena(archive, Journal(tmp_path / "journal"), StoreDoor(archive, Registration()), clock)
+    arena = Arena(archive, Journal(tmp_path / "journal"), Authenticator(archive, Registration()), clock)
     yield await arena.listen("127.0.0.1", 0)
     await arena.close()
     await archive.drain()

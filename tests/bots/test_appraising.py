@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from bots import play
-from bots.analysis.appraising import LEAST, UctAppraiser
+from bots.analysis.estimator import LEAST, UctAppraiser
 from machine.compiled import FAST
-from machine.exact.judging import judge_of
+from machine.exact.graders import judge_of
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from referee.in_process import Appraisal, NoEstimate
-from referee.redo import Moved, moves, replay
+from referee.replay import Moved, moves, replay
 
 SOLVED = {"map": "south-america", "max_troops": 6}
 CAMPAIGN = {"map": "south-america", "max_rounds": 20}

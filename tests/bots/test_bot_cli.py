@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.client.named import choose_settings
+from bots.client.named_opponents import choose_settings
 from commands import REPOSITORY, call, run
 from protocol.errors import UsageFault
 from protocol.launch import REFERENCE_BOTS

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bots import play_all
+from measuring.pair_scores import SideScore
 from measuring.scores import measured
-from measuring.units import SideScore
 from protocol.errors import UsageFault
 from tournaments import tournament
 

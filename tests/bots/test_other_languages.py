@@ -16,7 +16,7 @@ import pytest
 
 from bots.client.bot import Turn
 from bots.client.seat import Seat
-from bots.client.thinking import Choose
+from bots.client.worker_threads import Choose
 from bots.piping.lines import answer, asked, told
 from bots.reference.random_bot import RandomBot
 from commands import REPOSITORY, run

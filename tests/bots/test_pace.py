@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bots.client.settings import Given, settle
-from bots.client.thinking import rest
+from bots.client.worker_threads import rest
 from protocol.errors import UsageFault
 
 

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from arena.replay.verify import verify
 from bots import Bot, Choice, GiveUp, Played, Turn, play, play_all
 from bots.client.bot import Bot as AnyBot
-from bots.playing import alarm, table
+from bots.playing import alarm, local_match
 from protocol.errors import BadConfig, Fault, UnknownGame, UsageFault
 from protocol.messages import Clock, End, Rejected, Start
-from referee import match, reading
+from referee import match, record_reader
 from referee.record import Strike
 
 SHORT = Clock(bank_ms=200, increment_ms=0)
@@ -116,7 +116,7 @@ def test_a_record_is_written_as_a_file_has_it(tmp_path: Path) -> None:
     played = play(["random", "greedy"], "nim", seed=1)
     file = tmp_path / "m.jsonl.gz"
     file.write_bytes(played.packed)
-    assert reading.read(file.read_bytes(), "m") == played.record
+    assert record_reader.read(file.read_bytes(), "m") == played.record
 
 
 # What bots do wrong
@@ -304,7 +304,7 @@ def test_a_bot_that_never_returns_is_stopped_and_loses_by_time(where: str, monke
             self.think("ended")
 
     monkeypatch.setattr(match, "READY_WITHIN", 0.1)
-    monkeypatch.setattr(table, "ENDED_WITHIN", 0.1)
+    monkeypatch.setattr(local_match, "ENDED_WITHIN", 0.1)
     before = signal.getsignal(signal.SIGALRM)
     played, said = quiet(First, Endless, clock=SHORT)
     assert reasons(played)[1] == {"prepare": "no_show", "choose": "timeout"}.get(where, "win")

@@ -16,8 +16,8 @@ from arena.store.store import Store
 from commands import run
 from protocol.games import load
 from protocol.launch import PLAYERS, BotSpec
-from referee import reading
-from referee.closing import Closed
+from referee import record_reader
+from referee.footer import Closed
 from referee.record import Ply, Record, Strike
 
 SEED = "7"
@@ -83,7 +83,7 @@ def as_processes(folder: Path, *words: str) -> list[Record]:
         bodies = {match.match: store.record(match.match) for match in store.matches(limit=1000)}
     finally:
         store.close()
-    return [reading.read(body, match) for match, body in sorted(bodies.items()) if body is not None]
+    return [record_reader.read(body, match) for match, body in sorted(bodies.items()) if body is not None]
 
 
 def in_process(records: list[Record], specs: dict[str, tuple[str, dict[str, str]]]) -> list[Closed]:
@@ -126,9 +126,9 @@ def test_reference_bots_play_the_records_that_they_play_as_processes(
     words = [f"{name}={bot}:{_listed(settings)}".rstrip(":") for name, (bot, settings) in bots.items()]
     records = as_processes(tmp_path, *words, "--game", game, *sets, "--rounds", "2")
     closed = in_process(records, bots)
-    assert [told(reading.read(one.record(), "it")) for one in closed] == [told(record) for record in records]
+    assert [told(record_reader.read(one.record(), "it")) for one in closed] == [told(record) for record in records]
     for one, record in zip(closed, records, strict=True):
-        verify(reading.read(one.record(record.footer.ratings), "it"))
+        verify(record_reader.read(one.record(record.footer.ratings), "it"))
 
 
 def test_a_bot_of_a_file_plays_gives_up_and_is_struck_as_it_is_as_a_process(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_bot_of_a_file_plays_gives_up_and_is_struck_as_it_is_as_a_process(tmp_
     assert {record.footer.reason for record in records} == {"win", "resigned"}
     assert any(told(record).strikes for record in records)
     closed = in_process(records, {"random": ("random", {}), "odd": (str(mine), {})})
-    assert [told(reading.read(one.record(), "it")) for one in closed] == [told(record) for record in records]
+    assert [told(record_reader.read(one.record(), "it")) for one in closed] == [told(record) for record in records]
     results = [one.result for one in closed]
     assert [result.reason for result in results] == [record.footer.reason for record in records]
     assert {seat.bot: seat.version for seat in results[0].seats} == {"random": "", "odd": "2.1"}

@@ -19,7 +19,7 @@ from bots.search.risk import campaign_play, campaign_tree
 from bots.search.risk.campaign import DEEPEST, CampaignSearch
 from bots.search.risk.settings import CampaignSettings, Horizon
 from bots.search.risk.sums import FEATURES, scale_values, state_of
-from bots.search.risk.work import begin
+from bots.search.risk.work_buffers import begin
 from bots.search.settings import Algorithm
 from machine.compiled import FAST, floats, zeros
 from protocol.dice import Dice

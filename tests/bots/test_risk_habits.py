@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bots.search.risk.campaign_raid import CampaignRaid
-from bots.search.risk.habits import START, Habits
+from bots.search.risk.opponent_model import START, OpponentModel
 from bots.search.risk.policies import POLICIES, RAID, RUSH
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
@@ -45,16 +45,16 @@ def at_random(rules: Campaign) -> Player:
     return lambda state: rules.sample(state, rng.randrange)
 
 
-def watched(rules: Campaign, players: list[Player], seat: int, turns: int, lost: int = -1) -> Habits:
+def watched(rules: Campaign, players: list[Player], seat: int, turns: int, lost: int = -1) -> OpponentModel:
     """What a seat learns in its first turns; from the one numbered `lost` on it has to begin anew."""
-    habits, dice = Habits(CampaignRaid(rules)), Dice(KEY, 0)
+    habits, dice = OpponentModel(CampaignRaid(rules)), Dice(KEY, 0)
     state, deal = rules.initial(dice)
     news: list[Event] = [] if deal is None else [deal]
     while turns and rules.to_move(state) is not None:
         if state.seat == seat:
             turns -= 1
             if turns == lost:
-                habits = Habits(CampaignRaid(rules))
+                habits = OpponentModel(CampaignRaid(rules))
             habits.watch(state, news)
             news = []
         state, event = rules.apply(state, players[state.seat](state), Dice(KEY, rules.ply(state)))
@@ -92,6 +92,6 @@ def test_who_comes_back_without_memory_learns_from_then_on() -> None:
 
 
 def test_limits_are_sums_of_the_trust() -> None:
-    habits = Habits(CampaignRaid(Campaign({})))
+    habits = OpponentModel(CampaignRaid(Campaign({})))
     habits.trust[0], habits.trust[1] = [0.5, 0.5], [0.25, 0.75]
     assert list(habits.limits())[: 2 * POLICIES] == [0.5, 1.0, 0.25, 1.0]

@@ -20,7 +20,7 @@ from bots.search.risk.campaign_play import campaign_board
 from bots.search.risk.campaign_turns import EVERY, TurnSearch, Width
 from bots.search.risk.campaign_turns import USUAL as USUAL_WIDTH
 from bots.search.risk.field import field_of
-from bots.search.risk.judging import OUTLOOK, judge
+from bots.search.risk.move_evaluation import OUTLOOK, judge
 from bots.search.risk.odds import enough, odds_of, odds_table
 from bots.search.risk.settings import CampaignSettings
 from bots.search.risk.sums import FEATURES, NONE

@@ -14,7 +14,7 @@ import pytest
 from bots.reference.alphabeta import AlphaBeta
 from bots.search.risk.settings import CampaignSettings, DuelSettings
 from bots.tuning.selfplay import KEPT, Seats, Setup, check, play, play_adjusted, play_all, play_freed, ready
-from machine.crew.workers import processes
+from machine.workers.local import processes
 from measuring.luck import luck_along
 from measuring.values import value_of
 from protocol import VERSION

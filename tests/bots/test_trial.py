@@ -20,7 +20,7 @@ from bots.search.risk.settings import CampaignSettings
 from bots.tuning.presets import PRESETS
 from bots.tuning.selfplay import Freed, Seats, play_freed
 from commands import at_terminal, call, children, ends, run, started
-from machine.crew.workers import Crew, processes
+from machine.workers.local import WorkerPool, processes
 from patience import WITHIN
 from protocol import VERSION
 from protocol.errors import UsageFault
@@ -33,7 +33,7 @@ WORLD = "map=world", "max_rounds=10"
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
+def crew() -> Iterator[WorkerPool]:
     """Two workers, which begin sooner as nothing is compiled."""
     with pytest.MonkeyPatch.context() as patch, processes(2) as crew:
         patch.setenv("ARENA_PLAIN", "1")
@@ -45,7 +45,9 @@ def sides(one: str, other: str, game: str = "risk-duel", config: tuple[str, ...]
     return read_side(setup, one), read_side(setup, other)
 
 
-def test_the_games_are_those_of_each_side_from_either_seat_of_every_start_with_dice_of_their_own(crew: Crew) -> None:
+def test_the_games_are_those_of_each_side_from_either_seat_of_every_start_with_dice_of_their_own(
+    crew: WorkerPool,
+) -> None:
     one, other = sides("equal:depth=2", "1,0,2,0")
     deals = [f"trial/s/{k}" for k in range(12)]
     first = [Seats(one.weights, other.weights, deal, f"{deal}/0") for deal in deals]
@@ -70,7 +72,7 @@ def test_the_games_are_those_of_each_side_from_either_seat_of_every_start_with_d
     ],
 )
 def test_the_same_seed_gives_the_same_whoever_plays(
-    one: str, game: str, config: tuple[str, ...], value: str, crew: Crew, monkeypatch: pytest.MonkeyPatch
+    one: str, game: str, config: tuple[str, ...], value: str, crew: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ARENA_PLAIN", "1")
     pair = sides(one, "1,0,2,0", game, config)
@@ -79,18 +81,18 @@ def test_the_same_seed_gives_the_same_whoever_plays(
         assert play_trial(alone, pair, "s", 15, value) == here
 
 
-def test_another_seed_gives_other_games(crew: Crew) -> None:
+def test_another_seed_gives_other_games(crew: WorkerPool) -> None:
     pair = sides("paper", "1,0,2,0")
     assert len({play_trial(crew, pair, seed, 15, VALUE).score.score for seed in "abcd"}) > 1
 
 
-def test_a_side_that_drafts_at_random_loses_by_far(crew: Crew) -> None:
+def test_a_side_that_drafts_at_random_loses_by_far(crew: WorkerPool) -> None:
     pair = sides("equal:draft=random,horizon=plies", "equal:horizon=plies", "risk-campaign", WORLD)
     outcome = play_trial(crew, pair, "s", 14, "none")
     assert outcome.score.high < 0.4
 
 
-def test_a_side_against_itself_is_not_said_to_be_better(crew: Crew) -> None:
+def test_a_side_against_itself_is_not_said_to_be_better(crew: WorkerPool) -> None:
     outcome = play_trial(crew, sides("paper", "paper"), "s", 30, VALUE)
     assert outcome.adjusted is not None
     for found in (outcome.score, outcome.adjusted):
@@ -98,7 +100,7 @@ def test_a_side_against_itself_is_not_said_to_be_better(crew: Crew) -> None:
     assert outcome.adjusted.high - outcome.adjusted.low < (outcome.score.high - outcome.score.low) / 2
 
 
-def test_without_a_value_nothing_is_said_of_luck(crew: Crew) -> None:
+def test_without_a_value_nothing_is_said_of_luck(crew: WorkerPool) -> None:
     outcome = play_trial(crew, sides("paper", "equal"), "s", 3, "none")
     assert (outcome.adjusted, outcome.worth, outcome.factor) == (None, None, None)
 

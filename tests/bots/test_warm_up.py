@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from bots.client import warm_up as warm_ups
-from bots.client.conversation import Conversation
+from bots.client.protocol import Conversation
 from bots.client.run import run
 from bots.client.settings import Settings
-from bots.client.thinking import Choose
 from bots.client.warm_up import lock_of, warm_up
+from bots.client.worker_threads import Choose
 from bots.reference.random_bot import RandomBot
 from patience import WITHIN
 from protocol.errors import UsageFault

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from protocol.games import load
 from protocol.messages import Clock, Player
-from referee import reading
 from referee import record as records
+from referee import record_reader
 from referee.effects import Deadline, Effect, Expired, MatchEvent, Played, Readied, Resigned, Write
 from referee.match import Match
 from referee.record import AnyLine, Header, RecordedSeat
-from referee.standing import Phase
+from referee.state import Phase
 
 HERE = Path(__file__).parent
 THINKING = 0.25
@@ -76,7 +76,7 @@ def referee(header: Header, seed: bytes, nonces: Sequence[bytes], choose: Callab
         perform(match.receive(event, now))
     written = [line for line in map(records.write_line, lines) if records.public(line)]
     footer = match.footer(match.result(FINISHED), None)
-    return reading.unpack(records.pack(written, footer), header.match)
+    return record_reader.unpack(records.pack(written, footer), header.match)
 
 
 def make(name: str, golden: Golden) -> bytes:

@@ -13,6 +13,7 @@ import pytest
 
 from commands import call
 from exact_boards import PAIR, PATH, STAR, TRIANGLE, board, some
+from machine.atomic_write import locked
 from machine.compiled import FAST
 from machine.exact import duel_file, duel_rows, duel_solving
 from machine.exact.duel import Table, load_mapped, solve
@@ -20,7 +21,6 @@ from machine.exact.duel_file import MappedValues, place_of
 from machine.exact.duel_shape import Shape, shape_of
 from machine.exact.duel_solving import CLOSE, Sweep, solve_mapped
 from machine.exact.duel_symmetries import symmetries
-from machine.writing import locked
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 import chores
-from machine.crew.workers import CHUNK_SECONDS, IN_FLIGHT, Crew, processes, spread
+from machine.workers.local import CHUNK_SECONDS, IN_FLIGHT, WorkerPool, processes, spread
 from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
 
 TESTS = Path(__file__).parents[1]
 SCRIPT = """
 import os, signal, sys, chores
-from machine.crew.workers import processes
+from machine.workers.local import processes
 try:
     with processes(2) as crew:
         for done in crew.run(chores.strike, [None, (%s, signal.%s), (os.getpid(), 0)]):
@@ -31,50 +31,50 @@ except KeyboardInterrupt:
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
+def crew() -> Iterator[WorkerPool]:
     with processes(2) as crew:
         yield crew
     assert not multiprocessing.active_children()
 
 
-def test_every_task_has_its_result_once(crew: Crew) -> None:
+def test_every_task_has_its_result_once(crew: WorkerPool) -> None:
     results = list(crew.run(chores.square, range(100)))
     assert sorted(results) == [(number, number**2) for number in range(100)]
 
 
-def test_every_item_of_spread_work_has_its_result_once(crew: Crew) -> None:
+def test_every_item_of_spread_work_has_its_result_once(crew: WorkerPool) -> None:
     results = list(spread(crew, chores.squares, range(1000)))
     assert sorted(results) == [(number, number**2) for number in range(1000)]
 
 
-def test_no_tasks_have_no_results(crew: Crew) -> None:
+def test_no_tasks_have_no_results(crew: WorkerPool) -> None:
     assert (list(crew.run(chores.square, [])), list(spread(crew, chores.squares, []))) == ([], [])
 
 
-def test_only_a_few_tasks_are_taken_before_workers_need_them(crew: Crew) -> None:
+def test_only_a_few_tasks_are_taken_before_workers_need_them(crew: WorkerPool) -> None:
     left = iter(range(50))
     ahead = [50 - length_hint(left) - done for done, _ in enumerate(crew.run(chores.square, left))]
     assert max(ahead) == IN_FLIGHT * crew.size
 
 
-def test_chunks_grow_while_they_are_quick_and_shrink_at_the_end(crew: Crew) -> None:
+def test_chunks_grow_while_they_are_quick_and_shrink_at_the_end(crew: WorkerPool) -> None:
     lengths = [length for _, length in sorted(spread(crew, chores.lengths, [0.0] * 500))]
     assert (lengths[0], lengths[-1]) == (1, 1)
     assert max(lengths) > 20
 
 
-def test_chunks_of_slow_items_stay_short(crew: Crew) -> None:
+def test_chunks_of_slow_items_stay_short(crew: WorkerPool) -> None:
     lengths = [length for _, length in spread(crew, chores.lengths, [CHUNK_SECONDS / 2] * 12)]
     assert max(lengths) <= 2
 
 
-def test_a_fault_of_the_work_arrives_as_it_is_and_the_crew_goes_on(crew: Crew) -> None:
+def test_a_fault_of_the_work_arrives_as_it_is_and_the_crew_goes_on(crew: WorkerPool) -> None:
     with pytest.raises(ArenaFault, match=r"^three is refused$"):
         list(crew.run(chores.refuse, range(10)))
     assert list(crew.run(chores.square, [7])) == [(0, 49)]
 
 
-def test_work_left_alone_is_ended(crew: Crew, tmp_path: Path) -> None:
+def test_work_left_alone_is_ended(crew: WorkerPool, tmp_path: Path) -> None:
     os.mkfifo(gate := tmp_path / "gate")
     results = crew.run(chores.wait_for, [None, *[gate] * 10])
     assert next(results) == (0, None)
@@ -90,7 +90,7 @@ def test_killed_workers_cost_no_result_and_none_is_worked_out_twice(tmp_path: Pa
     assert (times[:5], times[5]) == ([1] * 5, 3)
 
 
-def test_a_worker_killed_between_two_runs_is_replaced(crew: Crew) -> None:
+def test_a_worker_killed_between_two_runs_is_replaced(crew: WorkerPool) -> None:
     before = {pid for _, pid in crew.run(chores.own_process, range(10))}
     for worker in multiprocessing.active_children():
         worker.kill()
@@ -122,7 +122,7 @@ def test_ctrl_c_stops_the_work_at_once_and_without_a_word_from_workers() -> None
     assert (out, err, code) == ("stopped\n", "", 0)
 
 
-def test_no_worker_hears_of_ctrl_c_from_its_start_on(crew: Crew) -> None:
+def test_no_worker_hears_of_ctrl_c_from_its_start_on(crew: WorkerPool) -> None:
     heard = [heard for _, heard in crew.run(chores.hears_ctrl_c, range(10))]
     assert heard == [False] * 10
 

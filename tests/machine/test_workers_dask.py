@@ -19,8 +19,8 @@ import pytest
 
 import chores
 from dask_cluster import dask, environ, scheduler
-from machine.crew.cluster import cluster
-from machine.crew.workers import Crew, processes, spread
+from machine.workers.cluster import cluster
+from machine.workers.local import WorkerPool, processes, spread
 from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
 
@@ -28,7 +28,7 @@ distributed = pytest.importorskip("distributed")
 TESTS = Path(__file__).parents[1]
 KILLS_ITS_SCHEDULER = """
 import chores, signal, sys
-from machine.crew.cluster import cluster
+from machine.workers.cluster import cluster
 from protocol.errors import ArenaFault
 address, pid = sys.argv[1:]
 try:
@@ -49,22 +49,22 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-def crew(address: str) -> Iterator[Crew]:
+def crew(address: str) -> Iterator[WorkerPool]:
     with cluster(address) as crew:
         yield crew
 
 
-def test_a_cluster_gives_the_results_of_processes(crew: Crew) -> None:
+def test_a_cluster_gives_the_results_of_processes(crew: WorkerPool) -> None:
     with processes(2) as other:
         expected = sorted(spread(other, chores.squares, range(1000)))
     assert sorted(spread(crew, chores.squares, range(1000))) == expected
 
 
-def test_the_size_of_a_cluster_is_its_threads(crew: Crew) -> None:
+def test_the_size_of_a_cluster_is_its_threads(crew: WorkerPool) -> None:
     assert crew.size == 2
 
 
-def test_a_killed_worker_costs_no_result(crew: Crew, tmp_path: Path) -> None:
+def test_a_killed_worker_costs_no_result(crew: WorkerPool, tmp_path: Path) -> None:
     results = list(crew.run(chores.killed_twice, [(tmp_path, number) for number in range(20)]))
     assert sorted(results) == [(number, number) for number in range(20)]
     assert (tmp_path / "5").read_text().count("\n") == 3
@@ -94,7 +94,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return killed
 
 
-def test_a_result_that_is_lost_while_it_is_fetched_is_worked_out_again(crew: Crew, killed: list[int]) -> None:
+def test_a_result_that_is_lost_while_it_is_fetched_is_worked_out_again(crew: WorkerPool, killed: list[int]) -> None:
     results = list(crew.run(chores.own_process_after, [0.3]))
     assert killed
     assert [number for number, _ in results] == [0]
@@ -103,13 +103,13 @@ def test_a_result_that_is_lost_while_it_is_fetched_is_worked_out_again(crew: Cre
 def test_a_result_lost_with_the_last_worker_is_not_waited_for_without_end(
     killed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("machine.crew.workers.LOOK_AFTER", 0.5)
+    monkeypatch.setattr("machine.workers.local.LOOK_AFTER", 0.5)
     with (
         scheduler() as (address, _),
         dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"),
         cluster(address) as crew,
     ):
-        monkeypatch.setattr("machine.crew.cluster.WORKERS_WITHIN", 0.1)
+        monkeypatch.setattr("machine.workers.cluster.WORKERS_WITHIN", 0.1)
         with pytest.raises(ArenaFault, match="has no workers: start some on any machine"):
             list(crew.run(chores.own_process_after, [0.3]))
     assert killed
@@ -131,14 +131,14 @@ def test_work_that_kills_every_worker_is_given_up_in_one_line(monkeypatch: pytes
     )
 
 
-def test_a_fault_of_the_work_arrives_as_it_is_and_the_crew_goes_on(crew: Crew) -> None:
+def test_a_fault_of_the_work_arrives_as_it_is_and_the_crew_goes_on(crew: WorkerPool) -> None:
     with pytest.raises(ArenaFault, match=r"^three is refused$"):
         list(crew.run(chores.refuse, range(10)))
     assert list(crew.run(chores.square, [7])) == [(0, 49)]
 
 
 def test_work_that_the_workers_do_not_have_is_refused_and_they_live_on(
-    crew: Crew, address: str, monkeypatch: pytest.MonkeyPatch
+    crew: WorkerPool, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = ModuleType("elsewhere")
     exec("def double(number): return 2 * number", vars(elsewhere))
@@ -172,7 +172,7 @@ def test_a_lost_scheduler_is_named_and_the_library_says_nothing() -> None:
 
 
 def test_a_cluster_that_gets_no_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("machine.crew.cluster.WORKERS_WITHIN", 0.1)
+    monkeypatch.setattr("machine.workers.cluster.WORKERS_WITHIN", 0.1)
     with scheduler() as (address, _), pytest.raises(ArenaFault) as caught, cluster(address):
         pass
     assert str(caught.value) == (
@@ -182,7 +182,7 @@ def test_a_cluster_that_gets_no_workers_is_given_up(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("listening", [True, False], ids=["another program", "nobody"])
 def test_an_address_without_a_scheduler_is_named(listening: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("machine.crew.cluster.ANSWER_WITHIN", 0.5)
+    monkeypatch.setattr("machine.workers.cluster.ANSWER_WITHIN", 0.5)
     with closing(socket.socket()) as other:
         other.bind(("127.0.0.1", 0))
         if listening:

@@ -23,9 +23,9 @@ from protocol.games.risk.campaign import Attack, Campaign
 from protocol.games.risk.campaign import Position as CampaignPosition
 from protocol.games.risk.duel import Duel, Position
 from protocol.reasons import VOID
-from referee import reading
+from referee import record_reader
 from referee.record import Record
-from referee.redo import replay
+from referee.replay import replay
 
 DUEL = Duel({"max_troops": 5})
 CROSSED = Position((0, 1, 0, 1), (4, 3, 2, 3), 0, 9)
@@ -41,7 +41,7 @@ records = pytest.mark.parametrize("name", make.GOLDEN)
 
 
 def golden(name: str) -> Record:
-    return reading.read(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name)
+    return record_reader.read(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name)
 
 
 def courses(game: Game[Any, Any], state: Any, plies: int) -> Iterator[tuple[Fraction, list[tuple[Any, Any, Any]]]]:
@@ -122,7 +122,7 @@ def test_a_record_has_the_luck_of_its_moves(name: str) -> None:
 @pytest.mark.parametrize("name", ["duel-south-america", "campaign-dice"])
 def test_a_match_that_a_seat_leaves_keeps_the_luck_so_far(name: str, ends: dict[str, int]) -> None:
     whole = luck_of(golden(name))
-    cut = luck_of(reading.read(make.make(name, make.GOLDEN[name]._replace(**ends)), name))
+    cut = luck_of(record_reader.read(make.make(name, make.GOLDEN[name]._replace(**ends)), name))
     assert cut.events == tuple(event for event in whole.events if event.ply < 10)
     assert cut.events != whole.events
     assert cut.total == tuple(sum(event.luck[seat] for event in cut.events) for seat in range(2))

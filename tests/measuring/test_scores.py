@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring import saving, student
-from measuring.saving import factor
+from measuring import student, variance_reduction
+from measuring.pair_scores import LEAST_UNITS, SideScore, side_score
 from measuring.scores import Estimate, Measured, measured
-from measuring.units import LEAST_UNITS, SideScore, side_score
+from measuring.variance_reduction import factor
 from seasons import result
 
 
@@ -207,7 +207,7 @@ def test_draws_vary_less_than_wins_and_losses() -> None:
 
 @pytest.mark.no_cover
 def test_about_95_of_100_intervals_of_the_factor_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saving, "_DRAWS", 200)
+    monkeypatch.setattr(variance_reduction, "_DRAWS", 200)
 
     def spread(starts: int) -> Iterator[float]:
         for seed in range(40):

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measuring.multinomial import with_deviations, with_mean
+from measuring.pair_scores import LEAST_UNITS
 from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, pentanomial_llr
-from measuring.units import LEAST_UNITS
 from protocol.errors import UsageFault
 
 FASTCHESS = [

@@ -18,9 +18,9 @@ from protocol.digest import canonical, first_digest, next_digest
 from protocol.games import NAMES, load
 from protocol.messages import End, Event, FromClient, FromServer, Start, Turn
 from protocol.schema import message_schema, schema_text
-from referee import reading
+from referee import record_reader
 from referee.record import Ply
-from referee.redo import replay
+from referee.replay import replay
 
 DOCS = Path(__file__).parents[2] / "docs"
 CONTRACT = (DOCS / "protocol.md").read_text()
@@ -161,7 +161,7 @@ def test_the_document_shows_the_whole_default_config_of_a_game(name: str) -> Non
 
 @pytest.mark.parametrize("shown", [shown for shown in FRAMES if shown.get("match") in GOLDEN], ids=lambda f: f["match"])
 def test_a_risk_frame_in_the_document_is_from_the_golden_match_of_its_name(shown: dict[str, Any]) -> None:
-    record = reading.read(GOLDEN[shown["match"]].read_bytes(), shown["match"])
+    record = record_reader.read(GOLDEN[shown["match"]].read_bytes(), shown["match"])
     header = record.header
     if shown["type"] == "start":
         assert shown["config"] == header.config

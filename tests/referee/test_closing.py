@@ -9,8 +9,8 @@ from protocol import VERSION
 from protocol.dice import commitment
 from protocol.games import load
 from protocol.messages import Clock
-from referee.closing import pool_of
 from referee.effects import Resigned
+from referee.footer import pool_of
 from referee.record import FORMAT, Header, RecordedSeat, header_of
 from referee.result import Result, SeatResult
 from referee_table import A_MOVE, SEED, Table

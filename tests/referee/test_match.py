@@ -9,7 +9,7 @@ import pytest
 
 from arena.replay.verify import verify
 from protocol.messages import Error, Rejected, Start, Turn
-from referee import telling
+from referee import messages
 from referee.effects import (
     Delayed,
     Expired,
@@ -27,7 +27,7 @@ from referee.effects import (
 )
 from referee.match import READY_WITHIN, Match
 from referee.record import Ply, Strike
-from referee.standing import Phase
+from referee.state import Phase
 from referee_table import A_MOVE, NONCES, Table, ended
 
 # Before the first turn
@@ -234,12 +234,12 @@ def test_of_more_events_than_a_frame_may_hold_the_last_are_told(monkeypatch: pyt
     whole = table.match.view(table.now)
     assert whole is not None
     assert whole.events == table.match.standing.events
-    monkeypatch.setattr(telling, "MOST_TOLD", len(msgspec.json.encode(whole.events[-100:])))
+    monkeypatch.setattr(messages, "MOST_TOLD", len(msgspec.json.encode(whole.events[-100:])))
     view = table.match.view(table.now)
     assert view is not None
     assert len(view.events) >= 100
     assert view.events == table.match.standing.events[-len(view.events) :]
-    assert len(msgspec.json.encode(view.events)) <= 1.1 * telling.MOST_TOLD
+    assert len(msgspec.json.encode(view.events)) <= 1.1 * messages.MOST_TOLD
 
 
 @pytest.mark.parametrize(

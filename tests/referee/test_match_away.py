@@ -7,7 +7,7 @@ import pytest
 from referee.effects import Held, Left, Returned
 from referee.match import RETURN_WITHIN
 from referee.record import write_line
-from referee.standing import Phase
+from referee.state import Phase
 from referee_table import A_MOVE, Table, ended
 
 pytestmark = pytest.mark.usefixtures("dibs")

@@ -6,7 +6,7 @@ import pytest
 
 from referee.effects import Deadline, Delayed, Expired, Held, Left, Resigned, Returned
 from referee.record import write_line
-from referee.standing import Phase
+from referee.state import Phase
 from referee_table import A_MOVE, Table, ended
 
 pytestmark = pytest.mark.usefixtures("dibs")

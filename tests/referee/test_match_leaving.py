@@ -8,7 +8,7 @@ import pytest
 
 from protocol.messages import End, Start, Turn
 from referee.effects import Forfeited, Left, Played, Readied, Resigned, Returned, Voided
-from referee.standing import Phase
+from referee.state import Phase
 from referee_table import A_MOVE, Dibs, Table, ended
 
 pytestmark = pytest.mark.usefixtures("dibs")

@@ -14,7 +14,7 @@ from protocol.reasons import LEAVING
 from referee.effects import Returned, Voided, Write
 from referee.match import Match
 from referee.record import Begun, Ply
-from referee.standing import Phase
+from referee.state import Phase
 from referee_scripts import GAMES, READY, SCRIPTS, rehearsed, step
 from referee_table import Table
 

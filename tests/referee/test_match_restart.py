@@ -8,7 +8,7 @@ from protocol.errors import BadRecord
 from referee.effects import Delayed, Expired, Forfeited, Held, Left, Readied, Resigned, Returned, Voided
 from referee.match import RETURN_WITHIN, Match
 from referee.record import Begun, Strike, Void
-from referee.standing import Phase
+from referee.state import Phase
 from referee_table import A_MOVE, NONCES, Table, ended
 
 pytestmark = pytest.mark.usefixtures("dibs")

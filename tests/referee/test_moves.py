@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from golden import make
-from referee import reading
+from referee import record_reader
 from referee.effects import Resigned
-from referee.redo import moves, replay
+from referee.replay import moves, replay
 from referee_table import Table
 
 
@@ -25,7 +25,7 @@ def test_moves_are_those_of_seats_with_the_states_around_them() -> None:
 
 def test_a_move_leads_from_the_state_before_to_the_state_after_it_also_where_a_seat_has_left() -> None:
     name = "campaign-drop-out"
-    lines = replay(reading.read(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name))
+    lines = replay(record_reader.read(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name))
     _, begun = next(lines)
     told = list(moves(begun, lines))
     assert len(told) > 10

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from arena.replay.verify import verify
 from protocol.errors import BadRecord
-from referee import reading
 from referee import record as records
+from referee import record_reader
 from referee.effects import Readied, Resigned, Voided
 from referee_table import Table, header
 
@@ -52,7 +52,7 @@ def bytes_of(rows: Rows) -> bytes:
 def refusal(data: bytes, name: str = "m-1.jsonl.gz") -> str:
     """The one line with which a record is refused."""
     with pytest.raises(BadRecord) as caught:
-        verify(reading.read(data, name))
+        verify(record_reader.read(data, name))
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(("m-1", name)), message
@@ -67,16 +67,16 @@ def plies_of(rows: Rows) -> Rows:
 
 
 def test_a_record_is_read_back_as_it_was_written(packed: bytes) -> None:
-    record = reading.read(packed, "x")
+    record = record_reader.read(packed, "x")
     lines = [records.write_line(line) for line in (record.header, *record.lines)]
     assert records.pack(lines, record.footer) == packed
-    assert reading.read(reading.unpack(packed, "x"), "x") == record
-    assert reading.unpack(reading.unpack(packed, "x"), "x") == reading.unpack(packed, "x")
+    assert record_reader.read(record_reader.unpack(packed, "x"), "x") == record
+    assert record_reader.unpack(record_reader.unpack(packed, "x"), "x") == record_reader.unpack(packed, "x")
 
 
 def test_the_same_record_gives_the_same_bytes(packed: bytes) -> None:
     assert packed[4:8] == bytes(4), "no time stamp in the gzip header"
-    record = reading.read(packed, "x")
+    record = record_reader.read(packed, "x")
     lines = [records.write_line(line) for line in (record.header, *record.lines)]
     assert records.pack(lines, record.footer) == records.pack(lines, record.footer)
 
@@ -93,22 +93,22 @@ def test_a_record_begins_with_its_header_and_ends_with_its_footer(packed: bytes)
 
 def test_a_true_record_verifies(packed: bytes) -> None:
     for data in (packed, gzip.decompress(packed), with_dice()):
-        verify(reading.read(data, "x"))
+        verify(record_reader.read(data, "x"))
 
 
 def test_fields_that_a_later_version_adds_are_ignored(packed: bytes) -> None:
     rows = rows_of(packed)
     rows[0]["room"] = "b"
     rows[-1]["weather"] = "fine"
-    verify(reading.read(bytes_of(rows), "x"))
+    verify(record_reader.read(bytes_of(rows), "x"))
 
 
 def test_a_record_of_before_the_pools_verifies() -> None:
     rows = rows_of(Table("nim", {"preset": "classic"}, rated=True).begin().finish_at_random().packed())
     assert (rows[0].pop("pool"), rows[-1]["ratings"]["pool"]) == ("nim/classic", "nim/classic")
-    verify(reading.read(bytes_of(rows), "a match that an update of the arena interrupted"))
+    verify(record_reader.read(bytes_of(rows), "a match that an update of the arena interrupted"))
     rows[-1]["ratings"]["pool"] = "nim"
-    verify(reading.read(bytes_of(rows), "x"))
+    verify(record_reader.read(bytes_of(rows), "x"))
     rows[-1]["ratings"]["pool"] = "nim/sticks"
     assert "the ratings' pool should be nim/classic, the record says nim/sticks" in refusal(bytes_of(rows))
 
@@ -122,13 +122,13 @@ def test_only_before_the_pools_a_match_that_somebody_did_not_come_to_was_unrated
     del rows[-1]["ratings"]
     assert "the match is rated, but the footer has no ratings" in refusal(bytes_of(rows))
     del rows[0]["pool"]
-    verify(reading.read(bytes_of(rows), "x"))
+    verify(record_reader.read(bytes_of(rows), "x"))
 
 
 def test_a_deal_of_a_preset_is_rated_in_its_pool_and_in_no_other() -> None:
     paired = header("risk-campaign", {"preset": "grid", "deal": "0f" * 16}, rated=True)
     rows = rows_of(Table(header=replace(paired, pool="risk-campaign/grid")).begin().finish_at_random().packed())
-    verify(reading.read(bytes_of(rows), "x"))
+    verify(record_reader.read(bytes_of(rows), "x"))
     change_pool("risk-campaign/paper")(rows)
     assert "the header's pool 'risk-campaign/paper' is none in which" in refusal(bytes_of(rows))
 
@@ -177,7 +177,7 @@ def test_a_record_with_any_byte_changed_is_read_or_refused_in_one_line(packed: b
             at = chance.randrange(len(data))
             changed = data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :]
             try:
-                verify(reading.read(changed, "m-1.jsonl.gz"))
+                verify(record_reader.read(changed, "m-1.jsonl.gz"))
             except BadRecord as fault:
                 refused.append(str(fault))
     assert len(refused) > 600
@@ -213,15 +213,15 @@ def test_a_newer_format_is_named_whatever_else_changed_in_it() -> None:
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused_and_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(record_reader, "MOST_BYTES", 1_000_000)
     bomb = gzip.compress(b"0" * 5_000_000)
     assert refusal(bomb) == "m-1.jsonl.gz unpacks to more than 1000000 bytes: a match record is smaller"
 
 
 def test_a_record_of_exactly_the_most_bytes_is_read(packed: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_BYTES", len(gzip.decompress(packed)))
-    verify(reading.read(packed, "x"))
-    monkeypatch.setattr(reading, "MOST_BYTES", len(gzip.decompress(packed)) - 1)
+    monkeypatch.setattr(record_reader, "MOST_BYTES", len(gzip.decompress(packed)))
+    verify(record_reader.read(packed, "x"))
+    monkeypatch.setattr(record_reader, "MOST_BYTES", len(gzip.decompress(packed)) - 1)
     assert "unpacks to more than" in refusal(packed)
 
 
@@ -443,7 +443,7 @@ def test_more_time_given_back_than_may_be_is_refused_naming_the_ply(packed: byte
     rows = rows_of(packed)
     mine = [row for row in plies_of(rows) if row["event"]["seat"] == 1]
     mine[0]["given"], mine[-1]["given"] = 400, 200
-    verify(reading.read(bytes_of(rows), "x"))
+    verify(record_reader.read(bytes_of(rows), "x"))
     mine[-1]["given"] = 201
     ply = mine[-1]["event"]["ply"]
     assert refusal(bytes_of(rows)) == f"m-1: ply {ply}: seat 1 was given back 601 ms so far: at most 600 may be"

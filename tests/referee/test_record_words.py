@@ -9,9 +9,9 @@ import pytest
 
 from protocol.errors import BadRecord
 from referee.effects import Resigned
-from referee.reading import read
 from referee.record import public, write_line
-from referee.redo import replay
+from referee.record_reader import read
+from referee.replay import replay
 from referee_table import Table
 
 

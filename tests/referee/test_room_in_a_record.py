@@ -6,7 +6,7 @@ import pytest
 
 from protocol.games.risk.campaign import MOST_PLAYERS
 from protocol.messages import MAX_STRIKES, Error, Event, Info
-from referee import standing
+from referee import state
 from referee.record import MOST_BYTES, MOST_INFO, Ply, Strike, size_of, write_line
 from referee_table import A_MOVE, Table, ended
 
@@ -35,7 +35,7 @@ def test_the_longest_match_that_can_be_played_fits_with_all_that_bots_say() -> N
 
 
 def test_what_bots_say_is_kept_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "MOST_INFO", 2 * SIZE)
+    monkeypatch.setattr(state, "MOST_INFO", 2 * SIZE)
     table = Table().begin()
     for _ in range(3):
         table.play(A_MOVE, info=INFO)
@@ -48,7 +48,7 @@ def test_what_bots_say_is_kept_as_long_as_there_is_room(monkeypatch: pytest.Monk
 
 
 def test_what_bots_said_before_a_restart_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "MOST_INFO", 2 * SIZE)
+    monkeypatch.setattr(state, "MOST_INFO", 2 * SIZE)
     table = Table().begin()
     table.play(A_MOVE, info=INFO)
     again = Table(header=table.header).resume(table.lines)

@@ -8,7 +8,7 @@ import pytest
 from arena.ratings import ladder
 from arena.ratings.ladder import Standing
 from protocol.messages import Clock, End, Error, Event, Outcome, Player, Rejected, Start, Turn
-from referee import telling
+from referee import messages
 from referee.effects import Forfeited, Played, Resigned, Returned, Show
 from referee.record import Secret
 from referee_table import A_MOVE, NONCES, SEED, Table, header
@@ -34,7 +34,7 @@ def test_a_start_says_what_is_played_by_whom_and_on_what_terms(seat: int | None)
         resumed=False,
     )
     assert table.match.start(seat) == start
-    assert telling.start(table.header, table.match.game, SEATS, seat) == start
+    assert messages.start(table.header, table.match.game, SEATS, seat) == start
     assert table.match.start(seat, resumed=True) == msgspec.structs.replace(start, resumed=True)
 
 
@@ -152,9 +152,9 @@ def test_the_last_events_that_fit_are_told_to_the_byte(monkeypatch: pytest.Monke
     events = [Event(ply=ply, seat=0, move={"take": 1}) for ply in range(100, 200)]
     each = len(msgspec.json.encode(events[0]))
     for most, told in ((10 * each, 10), (10 * each - 1, 9), (100 * each, 100), (99 * each, 99), (0, 0)):
-        monkeypatch.setattr(telling, "MOST_TOLD", most)
-        assert telling.latest(events) == events[len(events) - told :]
-    assert telling.latest(events[:64]) == events[:64], "so few surely fit"
+        monkeypatch.setattr(messages, "MOST_TOLD", most)
+        assert messages.latest(events) == events[len(events) - told :]
+    assert messages.latest(events[:64]) == events[:64], "so few surely fit"
 
 
 def test_the_seed_is_in_the_journal_before_anything_else() -> None:

@@ -18,10 +18,10 @@ import pytest
 from openapi_spec_validator import validate
 
 from arena.replay.grading import Grades
-from arena.store.browsing import Search
-from arena.store.finishing import Finished
+from arena.store.finish import Finished
 from arena.store.reader import Reader
 from arena.store.store import Store
+from arena.store.view_models import Search
 from arena.web.api import one_match
 from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS

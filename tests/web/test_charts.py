@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.web import charts
-from arena.web.formats import decimal, moment, query, rating, thinking
+from arena.web.formatting import decimal, moment, query, rating, thinking
 
 values = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=20)
 

@@ -20,7 +20,7 @@ from golden import make
 from golden.make import Golden
 from independent_client import canonical
 from patience import WITHIN
-from referee import reading
+from referee import record_reader
 
 Lines = list[dict[str, Any]]
 Steps = list[dict[str, Any]]
@@ -50,7 +50,7 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Checking:
 
 
 def as_document(record: bytes) -> bytes:
-    return msgspec.json.encode(document(reading.read(record, "record")))
+    return msgspec.json.encode(document(record_reader.read(record, "record")))
 
 
 def lines_of(name: str) -> Lines:

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from arena.store.browsing import BoardRow, Page
+from arena.store.view_models import BoardRow, Page
 
 T = TypeVar("T")
 

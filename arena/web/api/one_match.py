@@ -12,10 +12,10 @@ from arena.replay.document import Document
 from arena.replay.grading import Grades
 from arena.web.api.operation import File, Inquiry
 from arena.web.api.queries import Query
-from arena.web.faults import NotFound
+from arena.web.errors import NotFound
 from arena.web.offline import offline_page
 from protocol.shown import shown
-from referee import reading
+from referee import record_reader
 from referee.result import Result
 
 
@@ -42,7 +42,7 @@ def _record(asked: Inquiry[Query]) -> bytes:
 def match(asked: Inquiry[Query]) -> Document:
     """A match with the state after every event, as `arena replay show --json` has it, without luck."""
     stored = result(asked)
-    document = documents.document(reading.read(_record(asked), stored.match))
+    document = documents.document(record_reader.read(_record(asked), stored.match))
     return replace(document, annulled=stored.annulled)
 
 
@@ -53,7 +53,7 @@ def grades(asked: Inquiry[Query]) -> Grades:
 
 @lru_cache(maxsize=64)
 def _graded(body: bytes, name: str) -> Grades:
-    return grading.grade(reading.read(body, name))
+    return grading.grade(record_reader.read(body, name))
 
 
 def packed(asked: Inquiry[Query]) -> File:
@@ -64,10 +64,10 @@ def packed(asked: Inquiry[Query]) -> File:
 def unpacked(asked: Inquiry[Query]) -> File:
     """The record of a match as JSON lines, to be saved."""
     name = asked.path["match"]
-    return File(f"{name}.jsonl", reading.unpack(_record(asked), name))
+    return File(f"{name}.jsonl", record_reader.unpack(_record(asked), name))
 
 
 def whole(asked: Inquiry[Query]) -> File:
     """A match in one HTML file that plays offline, to be saved."""
     name = asked.path["match"]
-    return File(f"{name}.html", offline_page(reading.read(_record(asked), name)))
+    return File(f"{name}.html", offline_page(record_reader.read(_record(asked), name)))

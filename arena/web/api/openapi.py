@@ -10,7 +10,7 @@ import msgspec
 
 from arena.web.api.operation import JSON, PREFIX, File, Operation
 from arena.web.api.operations import OPERATIONS
-from arena.web.faults import Wrong
+from arena.web.errors import Wrong
 from protocol import VERSION
 
 _REF = "#/components/schemas/{name}"

@@ -16,9 +16,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from arena.web.api.queries import Query
+from arena.web.etag import tagged
 from arena.web.rendering import site_of
 from arena.web.site import Site
-from arena.web.tags import tagged
 from protocol.errors import UsageFault
 from protocol.fields import may_be
 from protocol.shown import among, shown

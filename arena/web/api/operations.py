@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from arena.ratings import ladder
-from arena.store.browsing import (
+from arena.store.incidents import Incident
+from arena.store.view_models import (
     BotRow,
     Ending,
     HistoryPoint,
@@ -21,13 +22,12 @@ from arena.store.browsing import (
     TournamentTable,
     VersionRow,
 )
-from arena.store.incidents import Incident
-from arena.web import known
+from arena.web import cache
 from arena.web.api.answers import GameRow, Leaderboard, PoolRow, PresetRow, Rows
 from arena.web.api.one_match import grades, match, packed, result, unpacked, whole
 from arena.web.api.operation import Inquiry, Operation
 from arena.web.api.queries import BoardQuery, BotsQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
-from arena.web.faults import NotFound
+from arena.web.errors import NotFound
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
 from referee.result import Result
@@ -63,7 +63,7 @@ def leaderboard(asked: Inquiry[BoardQuery]) -> Leaderboard:
     pool, reader = f"{game}/{preset}", asked.site.reader
     page = reader.board(pool, **msgspec.structs.asdict(asked.query))
     if not page.total and pool not in (rated := reader.pools()):
-        raise NotFound(known.no_board(game, preset, rated))
+        raise NotFound(cache.no_board(game, preset, rated))
     return Leaderboard(game=game, pool=pool, **msgspec.structs.asdict(page))
 
 
@@ -75,7 +75,7 @@ def bots(asked: Inquiry[BotsQuery]) -> Page[BotRow]:
 
 def bot(asked: Inquiry[Query]) -> Profile:
     """A bot: its versions, and where it stands in every pool."""
-    return known.profile(asked.site.reader, asked.path["bot"])
+    return cache.profile(asked.site.reader, asked.path["bot"])
 
 
 def _of_bot(asked: Inquiry[OfPool], ask: Callable[[str, str], list[R]]) -> Rows[R]:
@@ -100,13 +100,13 @@ def _check_known(asked: Inquiry[Any], rows: Sequence[object]) -> None:
 
 def _check_bot(asked: Inquiry[Any]) -> None:
     """Of a bot of which nothing is told, whether there is one. Raises `NotFound`."""
-    if wrong := known.unknown_bot(asked.site.reader, asked.path["bot"]):
+    if wrong := cache.unknown_bot(asked.site.reader, asked.path["bot"]):
         raise NotFound(wrong)
 
 
 def _check_pool(asked: Inquiry[Any]) -> None:
     """Of a pool of which nothing is told, whether there is one. Raises `UsageFault`."""
-    if asked.query.pool is not None and (wrong := known.unknown_pool(asked.site.reader, asked.query.pool)):
+    if asked.query.pool is not None and (wrong := cache.unknown_pool(asked.site.reader, asked.query.pool)):
         raise UsageFault(wrong)
 
 
@@ -153,9 +153,9 @@ def matches(asked: Inquiry[MatchesQuery]) -> Page[Result]:
     if not page.rows:
         _check_pool(asked)
         for name in (query.bot, query.opponent):
-            if name is not None and (wrong := known.unknown_bot(reader, name)):
+            if name is not None and (wrong := cache.unknown_bot(reader, name)):
                 raise UsageFault(wrong)
-        if query.tournament is not None and (wrong := known.unknown_tournament(reader, query.tournament)):
+        if query.tournament is not None and (wrong := cache.unknown_tournament(reader, query.tournament)):
             raise UsageFault(wrong)
     return page
 
@@ -167,7 +167,7 @@ def tournaments(asked: Inquiry[Paged]) -> Page[TournamentRow]:
 
 def tournament(asked: Inquiry[Query]) -> TournamentTable:
     """A tournament with its table and who beat whom."""
-    return known.tournament(asked.site.reader, asked.path["tournament"])
+    return cache.tournament(asked.site.reader, asked.path["tournament"])
 
 
 OPERATIONS = (

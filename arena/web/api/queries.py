@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from arena.store.browsing import OUTCOMES, SORTS
 from arena.store.reader import MOST_ROWS
+from arena.store.view_models import OUTCOMES, SORTS
 
 Pool = Annotated[
     str,

@@ -10,13 +10,13 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.browsing import Search, group_of
 from arena.store.reader import Reader
+from arena.store.view_models import Search, group_of
 from arena.web.api.openapi import in_query
 from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS
 from arena.web.rendering import page, site_of
-from machine.exact.judging import SOLVED
+from machine.exact.graders import SOLVED
 
 
 class Field(Struct, frozen=True):

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.browsing import LOST, Search
+from arena.store.view_models import LOST, Search
 from arena.web.rendering import page, site_of
 from arena.web.site import address
 from protocol.names import is_bot_name

@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.ladder import FEW, game_of
-from arena.store.browsing import BoardRow
-from arena.web import known
+from arena.store.view_models import BoardRow
+from arena.web import cache
 from arena.web.charts import Scale, scale
-from arena.web.faults import NotFound
+from arena.web.errors import NotFound
 from arena.web.rendering import page, site_of
 from protocol.games import NAMES
 
@@ -66,10 +66,10 @@ def _chosen(pools: list[str], game: str | None, preset: str | None) -> str | Non
     """The pool that an address names; None where there is nothing rated, of that game or at all."""
     if game is not None and preset is not None:
         if f"{game}/{preset}" not in pools:
-            raise NotFound(known.no_board(game, preset, pools))
+            raise NotFound(cache.no_board(game, preset, pools))
         return f"{game}/{preset}"
     fitting = [pool for pool in pools if game in (None, game_of(pool))]
-    if game is not None and not fitting and (wrong := known.unknown_game(game)):
+    if game is not None and not fitting and (wrong := cache.unknown_game(game)):
         raise NotFound(wrong)
     return fitting[0] if fitting else None
 

@@ -8,14 +8,14 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.web.faults import NotFound
+from arena.web.errors import NotFound
 from arena.web.rendering import page, site_of
 from arena.web.results import sentence
-from machine.exact.judging import has_judge
+from machine.exact.graders import has_judge
 from protocol.errors import BadRecord, Fault
 from protocol.games import load
 from protocol.names import MATCH_PATTERN
-from referee import reading
+from referee import record_reader
 from referee.record import Record
 
 _is_id = re.compile(MATCH_PATTERN).match
@@ -55,6 +55,6 @@ def _record(body: bytes | None, name: str) -> tuple[Record | None, str | None]:
     if body is None:
         return None, f"match {name} has no record"
     try:
-        return reading.read(body, f"the record of {name}"), None
+        return record_reader.read(body, f"the record of {name}"), None
     except BadRecord as exc:
         return None, str(exc)

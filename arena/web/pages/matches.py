@@ -9,9 +9,9 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.browsing import OUTCOMES, VOIDED, Page, Search
 from arena.store.reader import Reader
-from arena.web.known import pools, unknown_bot, unknown_pool, unknown_tournament
+from arena.store.view_models import OUTCOMES, VOIDED, Page, Search
+from arena.web.cache import pools, unknown_bot, unknown_pool, unknown_tournament
 from arena.web.rendering import page, site_of
 from arena.web.results import OUTCOME_WORDS, WORDS, reason_words
 from protocol.errors import UsageFault

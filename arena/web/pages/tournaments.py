@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.pairing import TEST
-from arena.store.browsing import Search, TournamentTable
-from arena.web import known
+from arena.store.view_models import Search, TournamentTable
+from arena.web import cache
 from arena.web.charts import Scale
 from arena.web.rendering import page, site_of
 from protocol.errors import BotFault
@@ -33,7 +33,7 @@ def tournaments(request: Request) -> Response:
 def tournament(request: Request) -> Response:
     """The page of a tournament."""
     reader = site_of(request).reader
-    shown = known.tournament(reader, request.path_params["tournament"])
+    shown = cache.tournament(reader, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
     return page(
         request,

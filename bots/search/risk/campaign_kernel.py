@@ -12,7 +12,7 @@ from bots.search.base import Found, Limit
 from bots.search.risk.campaign import LEAST_NODES, CampaignSearch
 from bots.search.risk.campaign_turns import EVERY, TurnSearch
 from bots.search.risk.settings import CampaignSettings
-from bots.search.risk.work import AT_ONCE
+from bots.search.risk.work_buffers import AT_ONCE
 from bots.search.settings import Algorithm
 from machine.compiled import FAST
 from protocol.dice import Dice

@@ -12,7 +12,7 @@ from typing import Any
 
 from bots.search.risk.campaign_battle import left_after, without_dice
 from bots.search.risk.sums import OWNED, ROWS, SEAT, TERRITORIES, WIDTH, board_values, cell, put
-from bots.search.risk.work import LINE, LINES, OWN, random_numbers
+from bots.search.risk.work_buffers import LINE, LINES, OWN, random_numbers
 from machine.compiled import compiled, entry, ints, zeros
 from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Campaign, Position
 

@@ -41,7 +41,7 @@ from bots.search.risk.campaign_play import (
     turn_key,
 )
 from bots.search.risk.sums import ARMY, OWNED, ROWS, SEAT, WIDTH, estimate, peek, put
-from bots.search.risk.work import (
+from bots.search.risk.work_buffers import (
     BUDGET,
     DEEPEST,
     ESTIMATES,

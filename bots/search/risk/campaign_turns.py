@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 from bots.evaluation.base import WIN
 from bots.search.base import Found, Limit, opinion
-from bots.search.risk import judging, turns
+from bots.search.risk import move_evaluation, turns
 from bots.search.risk.campaign_play import ATTACKS, BORDERS, SOURCES, campaign_board, keys_for
 from bots.search.risk.campaign_tree import INFINITY, MOST_ATTACKS
 from bots.search.risk.field import LEFT, field_of
 from bots.search.risk.odds import odds_table
 from bots.search.risk.raiding import Raiding
 from bots.search.risk.sums import INDEX, MODES
-from bots.search.risk.work import DEEPEST, LEAVES, LINE, LINES, NODES, STOP, begin, best_line, stopping
+from bots.search.risk.work_buffers import DEEPEST, LEAVES, LINE, LINES, NODES, STOP, begin, best_line, stopping
 from bots.search.settings import Algorithm
 from machine.compiled import floats, ints, zeros
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 
-EVALUATIONS = {**MODES, "outlook": judging.OUTLOOK}
+EVALUATIONS = {**MODES, "outlook": move_evaluation.OUTLOOK}
 """As `work[MODE]`."""
 PLIES_A_TURN = MOST_ATTACKS + 2
 """A draft in halves, and attacks."""

@@ -10,7 +10,7 @@ from bots.search.base import Found, Limit
 from bots.search.risk import uct
 from bots.search.risk.campaign_raid import CampaignRaid
 from bots.search.risk.field import TURN, field_of
-from bots.search.risk.habits import Habits
+from bots.search.risk.opponent_model import OpponentModel
 from bots.search.risk.raiding import Raiding
 from bots.search.risk.sampling import AT_ONCE, DECISION, LEAST, NODE, SEEDS, VISITS, favourite, in_portions, plant, room
 from machine.compiled import FAST, floats, ints, zeros
@@ -19,7 +19,7 @@ from protocol.games.risk.campaign import MOST_PLAYERS, Campaign, Move, Position
 from protocol.messages import Event
 
 
-class Manner(NamedTuple):
+class UctParams(NamedTuple):
     """How a search goes; for `floats`, as uct.py explains it."""
 
     exploration: float = 1.0
@@ -33,7 +33,7 @@ class Manner(NamedTuple):
     inner: float = 0.5
 
 
-BY_DRAFT = {"classic": Manner(), "territories": Manner(army=1.0, income=12.0, tempo=10.0)}
+BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, income=12.0, tempo=10.0)}
 """The manner under each of the rules for drafts: where every territory brings a unit, income decides."""
 
 
@@ -42,10 +42,10 @@ class CampaignUct:
 
     at_once: ClassVar[int] = AT_ONCE
 
-    def __init__(self, rules: Campaign, weights: Sequence[float] = Raiding(), manner: Manner | None = None) -> None:
+    def __init__(self, rules: Campaign, weights: Sequence[float] = Raiding(), manner: UctParams | None = None) -> None:
         self.rules = rules
         self.raid = CampaignRaid(rules, weights)
-        self.habits = Habits(self.raid)
+        self.habits = OpponentModel(self.raid)
         self._manner = floats(BY_DRAFT[rules.draft] if manner is None else manner)
 
     @cached_property
@@ -112,4 +112,4 @@ class CampaignUct:
         attacking, draft = self.rules.apply(start, self.rules.legal_moves(start)[0], Dice(bytes(32), 0))
         for position in (start, attacking):
             self.search(position, below=lambda _: 0, limit=Limit(nodes=LEAST))
-        Habits(self.raid).watch(attacking._replace(seat=1), [draft] if deal is None else [deal, draft])
+        OpponentModel(self.raid).watch(attacking._replace(seat=1), [draft] if deal is None else [deal, draft])

@@ -27,7 +27,7 @@ from bots.search.risk.duel_tree import (
     placed,
 )
 from bots.search.risk.sums import EMPTY, INDEX, OWNED, SEAT, TERRITORIES, peek, put
-from bots.search.risk.work import (
+from bots.search.risk.work_buffers import (
     BUDGET,
     EXACT,
     LINE,

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from bots.evaluation.base import WIN
-from bots.search.deepening import DEEPEST as DEEPEST_SEARCH
+from bots.search.iterative_deepening import DEEPEST as DEEPEST_SEARCH
 from bots.search.risk.sums import (
     EMPTY,
     OWNED,
@@ -22,7 +22,7 @@ from bots.search.risk.sums import (
     peek,
     put,
 )
-from bots.search.risk.work import (
+from bots.search.risk.work_buffers import (
     BUDGET,
     DEEPEST,
     ESTIMATES,

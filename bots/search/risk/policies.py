@@ -6,7 +6,7 @@ from typing import Any
 
 from bots.search.risk.field import DRAFTING, NOWHERE
 from bots.search.risk.raiding import advise, raid
-from bots.search.risk.rushing import rush, rush_attack, rush_site
+from bots.search.risk.rollout_attack import rush, rush_attack, rush_site
 from machine.compiled import compiled, entry
 
 RAID, RUSH, POLICIES = range(3)

@@ -178,7 +178,7 @@ def estimate(board: Any, field: Any, manner: Any, shares: Any) -> None:
 
 @compiled
 def cast(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
-    """Draw the policy of every other seat by its limits (`Habits`); `seat` is the raider's."""
+    """Draw the policy of every other seat by its limits (`OpponentModel`); `seat` is the raider's."""
     for other in range(board[SEATS]):
         policy = RAID
         if other != seat:

@@ -1,0 +1,53 @@
+"""The bots of the house: from `random,NAME=BOT,alphabeta:nodes=20000` to the commands that start them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from arena.processes.reference_bots import BOT_SETTINGS, check_names, known_bots, reference_command, reference_spec
+from protocol.errors import UsageFault
+from protocol.launch import name_in, parted
+
+RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE"
+
+
+class BuiltinBot(Struct, frozen=True, kw_only=True):
+    """A reference bot under its name here, and the command that starts it."""
+
+    name: str
+    command: tuple[str, ...]
+
+    def with_options(self, *options: str) -> BuiltinBot:
+        """The same bot, started with these options as well."""
+        return BuiltinBot(name=self.name, command=(*self.command, *options))
+
+
+def house_bots(text: str) -> list[BuiltinBot]:
+    """The bots that the words name, in any case each under a name of its own. Raises `UsageFault`."""
+    known = known_bots()
+    found: list[str] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        if found and ":" in found[-1] and not _begins(part, known):
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+    bots = [_bot(word, known) for word in found]
+    check_names([bot.name for bot in bots])
+    return bots
+
+
+def _begins(part: str, known: Sequence[str]) -> bool:
+    """Whether a part is a bot, and no more of the settings of the bot before it."""
+    name, bot = parted(part)
+    return bot.partition(":")[0] in known and name not in BOT_SETTINGS
+
+
+def _bot(word: str, known: Sequence[str]) -> BuiltinBot:
+    bot = parted(word)[1].partition(":")[0]
+    name = name_in(word)
+    if bot not in known or bot == "human":
+        there = ", ".join(one for one in known if one != "human")
+        raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")
+    return BuiltinBot(name=name, command=reference_command(reference_spec(word)))

@@ -1,0 +1,37 @@
+"""How a server and a tournament take their data folder: alone, and for its owner's eyes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from arena.commands.config import database
+from arena.store.database import file_of, revision_of
+from arena.store.file_permissions import tighten
+from arena.store.lock import lock
+from protocol.errors import ArenaFault
+
+
+@contextmanager
+def held(data: Path, db: str | None) -> Iterator[str]:
+    """Hold a data folder and close it to other users, which is said where it was open; its database.
+
+    Raises `Locked`, `ArenaFault`, `StoreFailed`.
+    """
+    where = database(db, data)
+    with lock(data):
+        found = tighten(data, _of_an_arena(file_of(where)))
+        if found:
+            names = ", ".join(map(str, found))
+            print(f"arena: open to other users until now, and from now on yours alone: {names}", file=sys.stderr)
+        yield where
+
+
+def _of_an_arena(file: Path) -> Path | None:
+    """A database, if it is one of ours. What is wrong with it is said when it is opened."""
+    try:
+        return None if revision_of(file) is None else file
+    except ArenaFault:
+        return None

@@ -1,0 +1,140 @@
+"""A match board by board on a terminal: a key for each step, or by itself. Nothing else prints in place."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from textwrap import wrap
+from typing import Any, NamedTuple
+
+from arena.replay.luck import ByMove
+from arena.replay.plies import tell
+from protocol.errors import UsageFault
+from protocol.shown import printable
+from referee.course import Course
+from referee.record import Header, Ply, Record, Strike
+from referee.replay import replay
+
+NEXT = "\r\n nC"
+BACK = "bpD"
+"""C and D end what the right and the left arrow send."""
+QUIT = "q\x04"
+"""The second is what Ctrl-D sends."""
+KEYS = "Enter next, b back, q quit"
+LONGEST = 3600.0
+
+
+class Frame(NamedTuple):
+    """What there is to draw after a line of the record; None before the first."""
+
+    line: Ply | Strike | None
+    state: Any
+    clock: list[int]
+
+
+def check(*, step: bool, play: float | None, others: bool) -> None:
+    """Raises `UsageFault` where boards can't be shown so: nobody could see them, or press a key."""
+    option = "--step" if step else "--play"
+    if others or (step and play is not None):
+        raise UsageFault(f"{option} goes without --boards, --json and {'--play' if step else '--step'}: choose one")
+    if play is not None and not 0 < play <= LONGEST:
+        raise UsageFault(f"--play {play:g}: seconds for each board, more than 0 and at most {LONGEST:g}")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageFault(f"{option} needs a terminal for its input and output; --boards prints every board anywhere")
+
+
+def step(record: Record, end: Sequence[str], luck: ByMove, pause: float | None = None) -> None:
+    """Show the boards one after the other, with `end` below the last; with `pause` the next comes by itself."""
+    frames, course = _frames(record)
+    at = 0
+    with _keys() as pressed:
+        while at < len(frames):
+            last = at == len(frames) - 1
+            width, height = size()
+            lines = _lines(record, course, frames, at, width, luck) + (["", *end] if last else [])
+            draw([*lines, "", KEYS], width, height)
+            if last and pause is not None:
+                break
+            key = pressed(pause)
+            if key in NEXT:
+                at += 1
+            elif key in BACK:
+                at = max(0, at - 1)
+            elif key in QUIT:
+                break
+
+
+def _frames(record: Record) -> tuple[list[Frame], Course]:
+    bank = record.header.clock.bank_ms
+    clock = [bank] * len(record.header.seats)
+    frames = []
+    for line, course in replay(record):
+        if isinstance(line, Ply):
+            clock = line.clock
+        frames.append(Frame(line, course.state, clock))
+    return frames, course
+
+
+def _lines(record: Record, course: Course, frames: list[Frame], at: int, width: int, luck: ByMove) -> list[str]:
+    """The board at a place of the record between its header and its footer; below it, where it stays, what happened."""
+    line, state, clock = frames[at]
+    header = record.header
+    title = f"{header.match}: {header.game}, {at} of {len(frames) - 1}"
+    move = "before the first move" if line is None else tell(line, course.game, header, luck).sentence()
+    board = "" if state is None else course.game.board(state)
+    return [*board.split("\n"), "", title, *wrap(move, width), *clocks(header, clock, width)]
+
+
+def clocks(header: Header, clock: Sequence[int], width: int) -> list[str]:
+    """The seconds that every seat has left, of milliseconds, in lines of this width."""
+    words = "s left:"
+    left = [words]
+    for seat, (player, ms) in enumerate(zip(header.seats, clock, strict=True)):
+        one = f"  {seat} {player.bot} {ms / 1000:.1f}"
+        if len(left[-1]) + len(one) > width:
+            left.append(" " * len(words))
+        left[-1] += one
+    return left
+
+
+def size() -> tuple[int, int]:
+    """Columns and lines of the terminal; of one that does not know, what most have."""
+    found = os.get_terminal_size(sys.stdout.fileno())
+    return found.columns or 80, found.lines or 24
+
+
+def draw(lines: list[str], width: int, height: int) -> None:
+    """Overwrite what was drawn before. What is too long for the terminal scrolls, so that its end is seen."""
+    cut = [printable(line)[:width] for line in lines]
+    if len(cut) > height:
+        cut[-1] = f"{cut[-1]} ({len(cut)} lines, the terminal shows {height})"[:width]
+    sys.stdout.write("\x1b[H\x1b[2J" + "\n".join(cut))
+    sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _keys() -> Iterator[Callable[[float | None], str]]:
+    """Keys as they are pressed, Enter where none was in time; afterwards the terminal is as it was."""
+    try:
+        import termios
+        import tty
+    except ImportError:
+        raise UsageFault("this terminal can't tell single keys; --boards prints every board anywhere") from None
+    keyboard = sys.stdin.fileno()
+    before = termios.tcgetattr(keyboard)
+
+    def pressed(within: float | None) -> str:
+        ready, _, _ = select.select([keyboard], [], [], within)
+        return (os.read(keyboard, 1) or b"q").decode("latin-1") if ready else NEXT[0]
+
+    try:
+        tty.setcbreak(keyboard)
+        sys.stdout.write("\x1b[?25l")
+        yield pressed
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+        sys.stdout.write("\x1b[?25h\n")
+        sys.stdout.flush()

@@ -1,0 +1,267 @@
+"""What an examination does again and again: find the bot an opponent, wait for what it says, see it come back."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from arena.doctor.bot_under_test import BotUnderTest
+from arena.doctor.opponent import House
+from arena.doctor.tcp_proxy import TcpProxy
+from arena.doctor.test_server import TestServer
+from arena.doctor.websocket_proxy import ARENA, BOT, OWN_SEEK, Message, Seen, WebSocketProxy
+from protocol.errors import BotFault
+from protocol.games import load
+
+T = TypeVar("T")
+WARM_WITHIN = 90.0
+"""A bot's first connection may have to wait for what it compiles."""
+WELCOME_WITHIN = 20.0
+SEEK_WITHIN = 3.0
+START_WITHIN = 10.0
+READY_WITHIN = 10.0
+MOVE_WITHIN = 30.0
+BACK_WITHIN = 15.0
+TOLD_WITHIN = 3.0
+AFTERWARDS = 0.1
+
+
+class Failed(Exception):
+    """The bot did not do what it must. What it says follows "it"."""
+
+
+class Return(NamedTuple):
+    """A bot that came back: after how many seconds, and how much had been seen by then."""
+
+    after: float
+    mark: int
+
+
+class Checkup:
+    """One bot between its opponents and all that can be done to it."""
+
+    def __init__(
+        self, game: str, premises: TestServer, relay: WebSocketProxy, cable: TcpProxy, patient: BotUnderTest
+    ) -> None:
+        self.premises = premises
+        self.relay = relay
+        self.cable = cable
+        self.patient = patient
+        self.houses: list[House] = []
+        self.seeks = True
+        """Whether the bot seeks matches by itself."""
+        self.slowest_move = 0.0
+        self._game = game
+        self.was_welcomed = False
+        """Whether the bot came in, in any of its runs."""
+        self._holds = False
+        self._run = 0
+        """The mark at which the bot's process began."""
+
+    @property
+    def mark(self) -> int:
+        """How much was seen so far; what is asked for `since` a mark is looked for after that."""
+        return len(self.relay.seen)
+
+    async def present(self) -> None:
+        """Have the bot run, connected and welcomed."""
+        if self.patient.ended is not None:
+            await self.renew()
+        within = WELCOME_WITHIN if self.was_welcomed else WARM_WITHIN
+        if await self._until(self._welcomed, within) is None:
+            raise Failed(f"was not welcomed within {within:g} s: it has to connect and say hello")
+        self.was_welcomed = True
+
+    async def renew(self) -> None:
+        """Run the bot anew, when nothing of an earlier run is under way any more."""
+        await self.patient.stop()
+        self.cable.cut()
+        await asyncio.sleep(AFTERWARDS)
+        self._run = self.mark
+        await self.patient.start()
+
+    async def summon(self) -> None:
+        """Have the arena begin a match of the bot with the house."""
+        await self.present()
+        sought = await self._until(self._seek, SEEK_WITHIN if self.seeks else 0.0)
+        if sought is None:
+            self.seeks = False
+            sought = {"type": "seek", "id": OWN_SEEK, "game": self._game}
+            self.relay.ask(sought)
+        try:
+            seats = load(sought["game"], sought.get("config", {})).seats
+        except (BotFault, KeyError, TypeError) as exc:
+            raise Failed(f"seeks what the arena does not play: {exc}") from exc
+        for house in await self._opponents(seats - 1):
+            await house.seek(sought)
+
+    async def match(self) -> str:
+        """Begin a match and see that the bot is ready; its id."""
+        mark = self.mark
+        await self.summon()
+        start = await self.expect("start", by=ARENA, since=mark, within=START_WITHIN, instead="met no opponent")
+        match: str = start.message["match"]
+        await self.ready(match, mark)
+        return match
+
+    async def ready(self, match: str, since: int) -> None:
+        """See that the bot is ready in time."""
+        instead = f"said no ready within {READY_WITHIN:g} s"
+        await self.expect("ready", since=since, within=READY_WITHIN, instead=instead, match=match)
+
+    async def moves(self, match: str, since: int, count: int = 1) -> None:
+        """See that the bot answers so many turns, or those that there are."""
+        for _ in range(count):
+            move = await self.move(match, since)
+            if move is None:
+                return
+            since = self.relay.seen.index(move) + 1
+
+    async def move(self, match: str, since: int) -> Seen | None:
+        """The bot's answer to the first turn of its own since a mark. None: the match is over."""
+        turn = await self._until(lambda: self._turn(match, since), MOVE_WITHIN)
+        if turn is None:
+            raise Failed("got no turn, since the match did not go on")
+        if turn.type == "end":
+            return None
+        ply = turn.message["ply"]
+        instead = f"did not move within {MOVE_WITHIN:g} s of its turn"
+        found = await self.expect("move", since=since, within=MOVE_WITHIN, instead=instead, match=match, ply=ply)
+        self.slowest_move = max(self.slowest_move, found.at - turn.at)
+        return found
+
+    def hold(self) -> None:
+        """Have the house keep its turns to itself."""
+        self._holds = True
+        for house in self.houses:
+            house.holds = True
+
+    async def until_house_moves(self, match: str) -> None:
+        """Wait until it is the turn of the house, which holds it."""
+        if not await self._until(lambda: any(match in house.held for house in self.houses) or None, MOVE_WITHIN):
+            raise Failed(f"did not move within {MOVE_WITHIN:g} s of its turn")
+
+    async def comes_back(self, since: int, within: float = BACK_WITHIN) -> Return:
+        """See that the bot connects again and says who it is, as it did before."""
+        begun = time.monotonic()
+        first = self._first_hello()
+        instead = f"did not come back within {within:g} s"
+        hello = await self.expect("hello", since=since, within=within, instead=instead)
+        if str(hello.message.get("bot")).lower() != str(first.get("bot")).lower():
+            raise Failed(f"came back as {hello.message.get('bot')}, and was {first.get('bot')} before")
+        if hello.message.get("token") != first.get("token"):
+            raise Failed("came back without its token, or with another one")
+        return Return(max(0.0, hello.at - begun), since)
+
+    async def expect(self, kind: str, *, by: str = BOT, since: int, within: float, instead: str, **fields: Any) -> Seen:
+        """The first message like that since a mark. Raises `Failed` with `instead`, or if the process ends."""
+        found = await self._until(lambda: self.said(kind, by=by, since=since, **fields), within)
+        if found is None:
+            raise Failed(instead)
+        return found
+
+    def said(self, kind: str, *, by: str = BOT, since: int, **fields: Any) -> Seen | None:
+        """The first message like that since a mark, if there is one."""
+        return next(self.all_said(kind, by=by, since=since, **fields), None)
+
+    def all_said(self, kind: str, *, by: str = BOT, since: int, **fields: Any) -> Iterator[Seen]:
+        """All messages like that since a mark."""
+        for seen in self.relay.seen[since:]:
+            told = seen.by == by and seen.type == kind
+            if told and all(seen.message.get(key) == value for key, value in fields.items()):
+                yield seen
+
+    def fall_silent(self) -> None:
+        """Let nothing through on the bot's connection, without a word."""
+        if self.relay.line is not None:
+            self.relay.line.silent = True
+        self.cable.fall_silent()
+
+    async def settle(self) -> None:
+        """Undo all that was done to the bot, and end its match. Raises `Failed` if that ends the bot, not by itself."""
+        self.relay.reset()
+        self.cable.hangs_up = False
+        self._holds = False
+        mark = self.mark
+        playing = any(house.matches for house in self.houses)
+        for house in self.houses:
+            house.holds = False
+            await house.unseek()
+            await house.resign()
+        if playing and self.relay.line is not None and self.patient.ended is None:
+            await self.relay.until(lambda: self.said("end", by=ARENA, since=mark), TOLD_WITHIN)
+            ended = await self.relay.until(lambda: self.patient.ended, AFTERWARDS)
+            if ended is not None and not self.patient.ended_well:
+                raise Failed(f"ended when the match was over: its process {ended}")
+
+    async def close(self) -> None:
+        """End the bot and the house."""
+        await self.patient.stop()
+        for house in self.houses:
+            await house.close()
+
+    async def _until(self, found: Callable[[], T | None], within: float) -> T | None:
+        """As the relay's; raises `Failed` if the bot's process ends meanwhile."""
+
+        def look() -> tuple[T | None] | None:
+            it = found()
+            return None if it is None and self.patient.ended is None else (it,)
+
+        (it,) = await self.relay.until(look, within) or (None,)
+        if it is None and self.patient.ended is not None:
+            raise Failed(f"ended: its process {self.patient.ended}")
+        return it
+
+    async def _opponents(self, count: int) -> list[House]:
+        while len(self.houses) < count:
+            name = f"house-{len(self.houses) + 1}"
+            house = House(name, secrets.token_urlsafe(24), self.relay.arena, self.relay.wake)
+            house.holds = self._holds
+            self.houses.append(house)
+        async with asyncio.timeout(WELCOME_WITHIN):
+            for house in self.houses[:count]:
+                await house.welcomed.wait()
+        return self.houses[:count]
+
+    def _welcomed(self) -> Seen | None:
+        line, since = self.relay.line, self.relay.seen[self._run :]
+        if line is None or not any(it.line == line.number and it.type == "opened" for it in since):
+            return None
+        return next((it for it in since if it.line == line.number and it.type == "welcome"), None)
+
+    def _seek(self) -> Message | None:
+        """The bot's seek in force."""
+        line = self.relay.line
+        seeks: dict[object, Message] = {}
+        for seen in self.relay.seen:
+            if line is None or seen.line != line.number:
+                continue
+            if seen.type == "seek":
+                seeks[seen.message.get("id")] = seen.message
+            elif seen.type in ("start", "error", "unseek"):
+                seeks.pop(seen.message.get({"start": "seek", "error": "ref", "unseek": "id"}[seen.type]), None)
+        return next(iter(seeks.values()), None)
+
+    def _turn(self, match: str, since: int) -> Seen | None:
+        """The bot's own turn, or the end of the match."""
+        seat = next(
+            (it.message.get("seat") for it in self.relay.seen if it.type == "start" and it.message["match"] == match),
+            None,
+        )
+        for seen in self.relay.seen[since:]:
+            told = seen.by == ARENA and seen.message.get("match") == match
+            if told and (seen.type == "end" or (seen.type == "turn" and seen.message["to_move"] == seat)):
+                return seen
+        return None
+
+    def _first_hello(self) -> Message:
+        """Who the bot said it was when its process began, with the token that it was given."""
+        hello = self.said("hello", since=self._run)
+        if hello is None:
+            return {}
+        welcome = self.said("welcome", by=ARENA, since=self._run)
+        given = None if welcome is None else welcome.message.get("token")
+        return {**hello.message, "token": hello.message.get("token") or given}

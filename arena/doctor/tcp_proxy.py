@@ -1,0 +1,108 @@
+"""TCP connections passed on to another port, which can be cut, fall silent or be hung up on."""
+
+from __future__ import annotations
+
+import asyncio
+
+HOST = "127.0.0.1"
+_PIECE = 65536
+
+
+class Link:
+    """One connection that is passed on: its near end, which was accepted, and its far end."""
+
+    def __init__(self, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
+        self.near, self.far = near, far
+        self.silent = False
+        """Nothing comes through any more, and neither end is told so."""
+        self._over = asyncio.Event()
+
+    def cut(self) -> None:
+        """End it on both sides without a word."""
+        self._over.set()
+        self.near.transport.abort()
+        self.far.transport.abort()
+
+    async def passes(self) -> bool:
+        """Whether something that came in goes on: not until the end of a silence, which is when the link is cut."""
+        if self.silent:
+            await self._over.wait()
+        return not self._over.is_set()
+
+
+class TcpProxy:
+    """Passes the connections to its own port on to `port`, until `close`."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.hangs_up = False
+        """Whether connections are accepted and closed, as by a load balancer whose server is down."""
+        self.hung_up = 0
+        """How many were."""
+        self.links: set[Link] = set()
+        self._server: asyncio.Server | None = None
+        self._joined: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> int:
+        """Take connections; the port."""
+        self._server = await asyncio.start_server(self._take, HOST, 0)
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    def cut(self) -> None:
+        """End all connections that there are."""
+        for link in list(self.links):
+            link.cut()
+
+    def fall_silent(self) -> None:
+        """Pass nothing on of the connections that there are; new ones are as good as ever."""
+        for link in self.links:
+            link.silent = True
+
+    async def close(self) -> None:
+        """End everything."""
+        if self._server is not None:
+            self._server.close()
+        self.cut()
+        await asyncio.gather(*self._joined)
+
+    async def carry(self, link: Link, data: bytes, to: asyncio.StreamWriter) -> None:
+        """Pass on what came in."""
+        to.write(data)
+        await to.drain()
+
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._joined.add(task)
+        task.add_done_callback(self._joined.discard)
+        if self.hangs_up:
+            self.hung_up += 1
+            writer.close()
+            return
+        try:
+            far_reader, far_writer = await asyncio.open_connection(HOST, self._port)
+        except OSError:
+            writer.transport.abort()
+            return
+        link = Link(writer, far_writer)
+        self.links.add(link)
+        try:
+            await asyncio.gather(self._pass_on(link, reader, far_writer), self._pass_on(link, far_reader, writer))
+        finally:
+            self.links.discard(link)
+            writer.close()
+            far_writer.close()
+
+    async def _pass_on(self, link: Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(_PIECE):
+                if not await link.passes():
+                    return
+                await self.carry(link, data, writer)
+            if await link.passes():
+                writer.write_eof()
+        except OSError:
+            link.cut()
+        except RuntimeError:  # of uvloop, where the other side has ended meanwhile
+            link.cut()

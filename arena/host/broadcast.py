@@ -1,0 +1,157 @@
+"""Who watches a match: told after its seats, everything in order, and many of them in portions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from arena.host.peer import EncodedMessages, Peer
+from protocol.messages import End, FromServer, Start
+
+PORTION = 32
+"""Watchers that are told in one turn of the event loop: half a millisecond, and as much again for the kernel."""
+BETWEEN = 0.003
+"""Seconds between two portions, and at least so many times as long as the first of them took: the kernel takes
+several times as much again, and who plays should keep nine tenths of the time, whoever watches."""
+REST = 40
+
+Report = Callable[[FromServer], None]
+"""Is told what is shown, and neither waits nor takes long."""
+
+log = logging.getLogger("arena.host.broadcast")
+
+
+class Broadcaster:
+    """What is told to many, of all matches: portion after portion, of each round in turn."""
+
+    def __init__(self) -> None:
+        self._under_way: deque[Iterator[None]] = deque()
+        self._waits = False
+        """Whether a portion is told now, or was just now."""
+        self._loop = asyncio.get_running_loop()
+
+    def begin(self, portions: Iterator[None]) -> None:
+        """Have the first portion told now, if none was just now, and each other one in a turn of its own."""
+        self._under_way.append(portions)
+        if not self._waits:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._waits = bool(self._under_way)
+        if self._waits:
+            began = self._loop.time()
+            portions = self._under_way.popleft()
+            if next(portions, self) is None:
+                self._under_way.append(portions)
+            self._loop.call_later(max(BETWEEN, REST * (self._loop.time() - began)), self._tell)
+
+
+class Audience:
+    """The watchers of a match, its subscribers, who are told its start and its end alone, and those who report it.
+
+    A round tells everyone what was shown before it, a portion of them in each turn of the event loop. What is shown
+    meanwhile comes in the next round, all at once: so watchers may be late, and never hold up those who play. Only who
+    reports is told at once, whatever goes on in other matches.
+    """
+
+    def __init__(self, rounds: Broadcaster, name: str) -> None:
+        self._rounds = rounds
+        self._name = name
+        self._watchers: dict[Peer, int] = {}
+        """With the number of the first message that each has yet to be told."""
+        self._subscribers: dict[Peer, None] = {}
+        self._reporters: list[Report] = []
+        self._shown: list[FromServer] = []
+        """What no round tells yet, and how many there were before."""
+        self._before = 0
+        self._in_round = False
+
+    @property
+    def watching(self) -> int:
+        """How many watch, without those who report."""
+        return len(self._watchers)
+
+    @property
+    def wants_turns(self) -> bool:
+        """Whether anybody is told every turn."""
+        return bool(self._watchers or self._reporters)
+
+    def report_to(self, report: Report) -> None:
+        """Tell a reporter everything from now on."""
+        self._reporters.append(report)
+
+    def watch(self, peer: Peer) -> None:
+        """Tell a peer everything that is shown from now on."""
+        self._watchers[peer] = self._before + len(self._shown)
+
+    def unwatch(self, peer: Peer) -> None:
+        """Tell a peer no turns any more."""
+        self._watchers.pop(peer, None)
+
+    def subscribe(self, peer: Peer) -> None:
+        """Tell a peer the start, if it is still to come, and the end."""
+        self._subscribers[peer] = None
+
+    def unsubscribe(self, peer: Peer) -> None:
+        """Tell a peer that is no watcher nothing more."""
+        self._subscribers.pop(peer, None)
+
+    def show(self, message: FromServer) -> None:
+        """Have everyone told whom it concerns."""
+        for report in self._reporters:
+            try:
+                report(message)
+            except Exception:
+                log.exception("match %s: it could not be reported", self._name)
+        if self._watchers or self._subscribers:
+            self._shown.append(message)
+            if not self._in_round:
+                self._in_round = True
+                self._rounds.begin(self._portions())
+
+    def _portions(self) -> Iterator[None]:
+        """Tell rounds until nothing new was shown. It stops after each portion but the last."""
+        told = 0
+        while self._shown:
+            one = _Round(self._before, self._shown)
+            self._before += len(self._shown)
+            self._shown = []
+            for peer in list(self._watchers | self._subscribers if one.news else self._watchers):
+                if told == PORTION:
+                    yield
+                    told = 0
+                told += 1
+                self._tell(peer, one)
+        self._in_round = False
+
+    def _tell(self, peer: Peer, one: _Round) -> None:
+        """One peer's trouble is nobody else's."""
+        first = self._watchers.get(peer)
+        shown = one.news if first is None and peer in self._subscribers else one.since(first)
+        try:
+            if shown is not None:
+                peer.show(shown)
+        except Exception:
+            log.exception("match %s: a watcher could not be told", self._name)
+
+
+class _Round:
+    """What one round tells: all of it, or what is new to some; `news` are start and end."""
+
+    def __init__(self, first: int, messages: list[FromServer]) -> None:
+        self._first = first
+        self._messages = messages
+        self._made: dict[int, EncodedMessages] = {}
+        news = [message for message in messages if isinstance(message, Start | End)]
+        self.news = EncodedMessages(news) if news else None
+
+    def since(self, number: int | None) -> EncodedMessages | None:
+        """The messages from a number on; None if there are none, or for nobody."""
+        if number is None or number >= self._first + len(self._messages):
+            return None
+        at = max(number - self._first, 0)
+        if at not in self._made:
+            self._made[at] = EncodedMessages(self._messages[at:])
+        return self._made[at]

@@ -1,0 +1,158 @@
+"""What happens on an arena, told to its log, and what of it the operator is shown: bounded, whatever strangers do."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from arena.network.rate_limits import TokenBucket
+from machine.timestamps import utc
+from protocol.reasons import PLAYED_OUT, RESIGNED
+from protocol.shown import printable
+from referee.record import Header
+from referee.result import Result
+
+OF_ADDRESS, OF_ADDRESS_PER_SECOND = 100, 0.5
+OF_ALL, OF_ALL_PER_SECOND = 300, 2.0
+"""Lines about who comes, leaves or is refused: so many at once, then so many a second."""
+ENDS, ENDS_PER_SECOND = 60, 1.0
+"""The same of matches that ended; what is beyond that is written at debug."""
+SUM_UP_AFTER = 60.0
+"""Seconds after which it is said how many lines were left out."""
+KEPT_FAILURES = 50
+BUCKET, HOUR = 10, 3600
+"""Seconds in which ended matches are counted together, and for which they are."""
+
+log = logging.getLogger("arena.events")
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """What failed: when (UTC, ISO 8601), whose it is (empty where nobody knows), and how, in words."""
+
+    at: str
+    who: str
+    text: str
+
+
+class Events:
+    """Tells the log what happens, and keeps what failed lately and how many matches ended. `now` is in seconds."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._of_address = TokenBucket(OF_ADDRESS, OF_ADDRESS_PER_SECOND)
+        self._of_all = TokenBucket(OF_ALL, OF_ALL_PER_SECOND)
+        self._ends = TokenBucket(ENDS, ENDS_PER_SECOND)
+        self._left_out: Counter[str] = Counter()
+        self._summing: asyncio.TimerHandle | None = None
+        self._ended: deque[tuple[int, int]] = deque(maxlen=HOUR // BUCKET + 1)
+        """Buckets of time in which matches ended, with how many."""
+        self.failures: deque[Failure] = deque(maxlen=KEPT_FAILURES)
+        """The newest last."""
+
+    def came(self, bot: str, version: str, client: str, address: str) -> None:
+        """A bot came in."""
+        with_what = " ".join(filter(None, (version, client and f"({client})")))
+        text = f"{bot} {with_what} came from {address}" if with_what else f"{bot} came from {address}"
+        self._of_strangers("came", address, text, bot=bot, version=version, client=client, address=address)
+
+    def registered(self, bot: str, address: str) -> None:
+        """A name was registered, or has another owner."""
+        self._of_strangers("registered", address, f"{bot} is registered, from {address}", bot=bot, address=address)
+
+    def left(self, bot: str, address: str, why: str, *, failed: bool) -> None:
+        """A bot's connection ended."""
+        if failed:
+            self._failed(bot, why)
+        self._of_strangers("left", address, f"{bot} left: {why}", bot=bot, address=address, why=why, failed=failed)
+
+    def refused(self, address: str, why: str, bot: str | None = None) -> None:
+        """Somebody was not let in."""
+        self._failed(bot or address, f"not let in: {why}")
+        who = f"{bot} from {address}" if bot else address
+        self._of_strangers("refused", address, f"{who} was not let in: {why}", bot=bot, address=address, why=why)
+
+    def missed(self, bot: str, match: str, pause: float) -> None:
+        """A bot did not come to its match."""
+        text = f"did not come to {match}, and may not seek for {pause:g} s"
+        self._failed(bot, text)
+        self._write(logging.DEBUG, "missed", f"{bot} {text}", bot=bot, match=match, pause=pause)
+
+    def begun(self, header: Header) -> None:
+        """A match began."""
+        bots = [seat.bot for seat in header.seats]
+        text = f"{header.match} began: {header.game}, {', '.join(bots)}"
+        fields = {"match": header.match, "game": header.game, "config": header.config, "bots": bots}
+        self._write(logging.DEBUG, "begun", text, **fields)
+
+    def ended(self, result: Result) -> None:
+        """A match ended."""
+        now = self._now()
+        self._count(now)
+        for seat in result.seats:
+            if seat.reason not in (*PLAYED_OUT, RESIGNED):
+                self._failed(seat.bot, f"{seat.reason} in {result.match}")
+        level = logging.INFO
+        if self._ends.take(None, now):
+            level = logging.DEBUG
+            self._leave_out("ended")
+        bots = [seat.bot for seat in result.seats]
+        ranks = [seat.rank for seat in result.seats]
+        text = f"{result.match} ended: {result.game}, {_fared(bots, ranks)}, {result.reason} after {result.plies} plies"
+        fields: dict[str, Any] = {"match": result.match, "game": result.game, "config": result.config, "bots": bots}
+        fields |= {"ranks": ranks, "reason": result.reason, "plies": result.plies, "rated": result.rated}
+        self._write(level, "ended", text, reasons=[seat.reason for seat in result.seats], **fields)
+
+    def matches_within(self, seconds: float) -> int:
+        """How many matches ended in the last so many seconds, up to an hour, in steps of `BUCKET`."""
+        first = (self._now() - seconds) // BUCKET
+        return sum(count for bucket, count in self._ended if bucket > first)
+
+    def close(self) -> None:
+        """Say what was left out until now."""
+        if self._summing is not None:
+            self._summing.cancel()
+            self._sum_up()
+
+    def _count(self, now: float) -> None:
+        bucket = int(now // BUCKET)
+        if self._ended and self._ended[-1][0] == bucket:
+            self._ended[-1] = bucket, self._ended[-1][1] + 1
+        else:
+            self._ended.append((bucket, 1))
+
+    def _failed(self, who: str, text: str) -> None:
+        self.failures.append(Failure(at=utc(), who=printable(who), text=printable(text)))
+
+    def _of_strangers(self, event: str, address: str, text: str, /, **fields: Any) -> None:
+        """Write a line about who comes or leaves, unless there are too many."""
+        now = self._now()
+        if self._of_address.take(address, now) or self._of_all.take(None, now):
+            self._leave_out(event)
+        else:
+            self._write(logging.INFO, event, text, **fields)
+
+    def _leave_out(self, event: str) -> None:
+        self._left_out[event] += 1
+        if self._summing is None:
+            self._summing = asyncio.get_running_loop().call_later(SUM_UP_AFTER, self._sum_up)
+
+    def _sum_up(self) -> None:
+        self._summing = None
+        counts = dict(self._left_out)
+        self._left_out.clear()
+        told = ", ".join(f"{count} {event}" for event, count in counts.items())
+        self._write(logging.INFO, "left_out", f"too much happened for a line each, so left out here: {told}", **counts)
+
+    def _write(self, level: int, event: str, text: str, /, **fields: Any) -> None:
+        log.log(level, "%s", text, extra={"event": event, "fields": fields})
+
+
+def _fared(bots: Sequence[str], ranks: Sequence[int]) -> str:
+    """`1. ann, 2. bob`: seats by rank."""
+    return ", ".join(f"{rank}. {bot}" for rank, bot in sorted(zip(ranks, bots, strict=True)))

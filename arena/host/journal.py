@@ -1,0 +1,183 @@
+"""Records of matches in flight: one append-only file a match, written before anything is told.
+
+Written, and synced where that is asked for: `kill -9` loses nothing; unsynced, a crash may lose the last moves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from protocol.errors import ArenaFault, BadRecord
+from referee.record import AnyLine, Header, public, write_line
+from referee.record_reader import read_lines, rows
+
+USUAL_BYTES = 16 * 1024
+"""Of a journal."""
+SHOWN = 80
+
+log = logging.getLogger("arena.host.journal")
+
+
+class JournalFault(ArenaFault):
+    """The journal can't be written: a full disk, a folder that is gone."""
+
+
+class Journal:
+    """The folder of journals, made if need be. With `sync` every line is on disk before it counts as written.
+
+    No more than `most` are begun at once. Raises `JournalFault`.
+    """
+
+    def __init__(self, folder: Path, *, sync: bool = False, most: int | None = None) -> None:
+        self.folder = folder
+        self._sync = sync
+        self._most = most
+        self._open = 0
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as exc:
+            raise JournalFault(f"the journal's folder {folder} can't be made: {exc.strerror}") from exc
+
+    def begin(self, match: str) -> MatchJournal:
+        """A new journal. One of that name is written over: its match is played again from the start.
+
+        Raises `JournalFault`.
+        """
+        self._count()
+        return self._opened(match, os.O_TRUNC)
+
+    def proceed(self, match: str) -> MatchJournal:
+        """The journal of a match that goes on after a restart, however many there are."""
+        return self._opened(match, 0)
+
+    def unfinished(self) -> list[str]:
+        """The matches that were under way."""
+        return sorted(path.stem for path in self.folder.glob("*.jsonl"))
+
+    def read(self, match: str) -> list[AnyLine]:
+        """The lines of a match that was under way; a last line that was half-written is cut off, and logged.
+
+        Raises `BadRecord` for a file that is no journal of this match, `JournalFault` for one that can't be read.
+        """
+        path = self._path(match)
+        try:
+            whole, _, rest = path.read_bytes().rpartition(b"\n")
+            lines = read_lines(rows(whole + b"\n") if whole else [], str(path))
+            if rest:
+                os.truncate(path, len(whole) + 1 if whole else 0)
+                log.warning("%s ended in half a line, which nobody was told of and is cut off: %s", path, _begin(rest))
+        except OSError as exc:
+            raise JournalFault(f"the journal {path} can't be read: {exc.strerror}") from exc
+        for line in lines:
+            if isinstance(line, Header) and line.match != match:
+                raise BadRecord(f"{path} is the journal of another match, {line.match}")
+        return lines
+
+    def forget(self, match: str) -> None:
+        """Remove a match's journal: its record is stored, or it is not to go on. Raises `JournalFault`."""
+        path = self._path(match)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as exc:
+            raise JournalFault(f"the journal {path} can't be removed: {exc.strerror}") from exc
+
+    def probe(self) -> None:
+        """Make a journal of a usual size and remove it. Raises `JournalFault` if that is not possible."""
+        self._count()
+        path = self.folder / "probe"
+        try:
+            try:
+                path.write_bytes(bytes(USUAL_BYTES))
+            finally:
+                path.unlink(missing_ok=True)
+        except OSError as exc:
+            raise JournalFault(f"no journal can be made in {self.folder}: {exc.strerror}") from exc
+
+    def _count(self) -> None:
+        if self._most is not None and self._open >= self._most:
+            raise JournalFault(f"{self._open} matches are under way, which is the most with so few open files")
+
+    def _opened(self, match: str, flags: int) -> MatchJournal:
+        opened = MatchJournal(self._path(match), flags, sync=self._sync, closed=self._closed)
+        self._open += 1
+        return opened
+
+    def _closed(self) -> None:
+        self._open -= 1
+
+    def _path(self, match: str) -> Path:
+        return self.folder / f"{match}.jsonl"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the names of the files in it on disk."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _begin(data: bytes) -> str:
+    """How data begins, and its size."""
+    return f"{data[:SHOWN]!r}{'...' if len(data) > SHOWN else ''} ({len(data)} bytes)"
+
+
+class MatchJournal:
+    """The open journal of one match."""
+
+    def __init__(self, path: Path, flags: int, *, sync: bool, closed: Callable[[], None]) -> None:
+        self._path = path
+        self._closed = closed
+        self._sync = sync
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
+            self._size = os.fstat(self._file).st_size
+            if sync:
+                _sync_folder(path.parent)
+        except OSError as exc:
+            raise JournalFault(f"the journal {path} can't be opened: {exc.strerror}") from exc
+
+    def write(self, *lines: AnyLine) -> None:
+        """Append lines, all of them or none. Raises `JournalFault`."""
+        data = write_line(lines[0]) if len(lines) == 1 else b"".join(map(write_line, lines))
+        try:
+            written = os.write(self._file, data)
+        except OSError as exc:
+            raise JournalFault(f"the journal {self._path} can't be written: {exc.strerror}") from exc
+        if written != len(data):
+            with contextlib.suppress(OSError):  # what is beyond `_size` is never read
+                os.ftruncate(self._file, self._size)
+            raise JournalFault(f"the journal {self._path} took {written} of {len(data)} bytes: is the disk full?")
+        if self._sync:
+            try:
+                os.fdatasync(self._file)
+            except OSError as exc:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._file, self._size)
+                raise JournalFault(f"the journal {self._path} can't be synced: {exc.strerror}") from exc
+        self._size += written
+
+    def record_lines(self) -> list[bytes]:
+        """The lines that go into the record: all but what only a journal has. Raises `JournalFault`.
+
+        They are read from the open file: that it was removed from its folder is no matter.
+        """
+        try:
+            data = os.pread(self._file, self._size, 0)
+        except OSError as exc:
+            raise JournalFault(f"the journal {self._path} can't be read: {exc.strerror}") from exc
+        if len(data) < self._size:
+            raise JournalFault(f"the journal {self._path} was cut short to {len(data)} of {self._size} bytes")
+        return [line for line in data.splitlines(keepends=True) if public(line)]
+
+    def close(self) -> None:
+        """Let go of the file; it stays in the folder until `Journal.forget`."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+            self._closed()

@@ -1,0 +1,359 @@
+"""One match under way: performs the referee's effects in order and owns its timer. Seats are not bound to sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from arena.host.broadcast import Audience, Broadcaster, Report
+from arena.host.journal import JournalFault, MatchJournal
+from arena.host.peer import EncodedMessages, Peer
+from arena.host.suspended_match import SuspendedMatch
+from protocol.error_codes import UNAVAILABLE
+from protocol.messages import Error, FromServer, ListedMatch
+from referee.effects import (
+    Absent,
+    Deadline,
+    Effect,
+    Expired,
+    Finish,
+    Forfeited,
+    Held,
+    Left,
+    MatchEvent,
+    Release,
+    Returned,
+    Show,
+    Tell,
+    Voided,
+    Write,
+)
+from referee.footer import Closed
+from referee.match import Match
+from referee.replay import Recalled
+from referee.result import Ratings, Result
+
+TRY_AGAIN = 1.0
+"""Seconds until what could not be recorded is tried again."""
+ANEW = 1.0
+"""Seconds for which a watcher that asks again is told nothing new, and newcomers see the clocks as they were."""
+WATCHED = (
+    "watch: you watch this match already: its start without a seat is the answer, which needs none, and its turns come "
+    "by themselves"
+)
+
+log = logging.getLogger("arena.host.runner")
+
+
+class Runner:
+    """A match with its journal, its seats and its watchers.
+
+    `finish` is called once, when the match is over; `release` for each seat that is free before that. While an event
+    can't be recorded the match is held: nobody is told of it, time stands still, and what comes in is kept for later;
+    `held` is told why, and None when it goes on.
+    """
+
+    def __init__(
+        self,
+        match: Match,
+        journal: MatchJournal,
+        finish: Callable[[Runner], None],
+        release: Callable[[Runner, int], None] = lambda runner, seat: None,
+        held: Callable[[Runner, str | None], None] = lambda runner, reason: None,
+        rounds: Broadcaster | None = None,
+    ) -> None:
+        self.id = match.id
+        self.bots = [player.bot for player in match.players]
+        """Who plays, in seat order."""
+        self._match = match
+        self._journal = journal
+        self._seats: list[Peer | None] = [None] * len(self.bots)
+        self._excused: set[int] = set()
+        self._audience = Audience(rounds or Broadcaster(), self.id)
+        self._view: EncodedMessages | None = None
+        """What newcomers are shown, made for the first of them, and when."""
+        self._viewed = 0.0
+        self._viewers: dict[Peer, float] = {}
+        self._taught: set[Peer] = set()
+        self._finish = finish
+        self._release = release
+        self._held = held
+        self._hold: SuspendedMatch | None = None
+        self._loop = asyncio.get_running_loop()
+        self._deadline: float | None = None
+        self._timer: asyncio.Handle | None = None
+        self._due = 0.0
+        """When the timer rings. uvloop's handle of a timer that is due at once can't say."""
+        self._stopped = False
+        self._ended = False
+        self._ratings: Ratings | None = None
+        """That everyone was told, once the match is over."""
+
+    def open(self) -> None:
+        """Begin: journal, then `start` to every seat. Raises `JournalFault`; then nobody has been told anything."""
+        effects = self._match.open(self._loop.time())
+        self._record(effects)
+        self._carry_out(effects)
+
+    def resume(self, recalled: Recalled) -> None:
+        """Go on with a match that was recalled from its journal."""
+        self._perform(self._match.resume(recalled, self._loop.time()))
+        for seat, peer in enumerate(self._seats):
+            if peer is not None:
+                self.receive(Returned(seat))
+
+    def receive(self, event: MatchEvent) -> None:
+        """Pass an event to the referee and do what it says. An error in the arena's own code voids the match."""
+        if type(event) is Absent:
+            self._excused.add(event.seat)
+        if self._stopped and not self._ended:
+            return
+        if self._hold is not None:
+            self._hold.keep(event)
+            return
+        try:
+            self._perform(self._match.receive(event, self._loop.time()))
+        except Exception:
+            log.exception("match %s is void: the arena failed at %s", self.id, type(event).__name__)
+            self._void()
+
+    def sit(self, seat: int, peer: Peer, *, follow: bool) -> None:
+        """Give a seat its connection, before `open`."""
+        self._seats[seat] = peer
+        if follow:
+            self._match.follow(seat)
+
+    def come_back(self, seat: int, peer: Peer, *, follow: bool) -> None:
+        """A seat's connection is back: it is told where the match stands."""
+        if self._hold is not None:
+            self._hold.back[seat] = peer, follow
+            return
+        self.sit(seat, peer, follow=follow)
+        self.receive(Returned(seat))
+
+    def tell_missed(self, seat: int, peer: Peer) -> None:
+        """Tell a seat that was about to come back the end that it had meanwhile."""
+        self._send(peer, self._match.start(seat, resumed=True))
+        self._send(peer, self._match.farewell(seat, self._ratings))
+
+    def lose(self, seat: int, peer: Peer) -> None:
+        """A connection is gone; nothing happens if the seat has a newer one."""
+        if self._hold is not None:
+            if self._hold.lose(seat, peer, self._seats[seat]):
+                self._seats[seat] = None
+        elif self._seats[seat] is peer:
+            self._seats[seat] = None
+            self.receive(Left(seat))
+
+    def forfeit(self, seat: int) -> None:
+        """Nobody will come back to this seat."""
+        self.receive(Forfeited(seat))
+
+    def watch(self, peer: Peer) -> None:
+        """Tell a watcher how the match stands and, from now on, every turn."""
+        if self._hold is not None:
+            self._hold.watchers[peer] = None
+            return
+        now = self._loop.time()
+        if now - self._viewers.get(peer, -ANEW) < ANEW:
+            self._teach(peer)
+            return
+        self._viewers[peer] = now
+        self._audience.watch(peer)
+        self._match.watch(wanted=True)
+        if self._view is None or now - self._viewed >= ANEW:
+            view = self._match.view(now)
+            self._view = EncodedMessages([self._match.start()] if view is None else [self._match.start(), view])
+            self._viewed = now
+        peer.show(self._view)
+
+    def _teach(self, peer: Peer) -> None:
+        """Tell a watcher once why it hears nothing new: most who ask again at once take `start` for a question."""
+        if peer not in self._taught:
+            self._taught.add(peer)
+            peer.send(Error(code=UNAVAILABLE, message=WATCHED, ref=self.id))
+
+    def report_to(self, report: Report) -> None:
+        """Tell a reporter everything from now on, at once; what it missed is not told."""
+        self._audience.report_to(report)
+        self._match.watch(wanted=True)
+
+    def unwatch(self, peer: Peer) -> None:
+        """Tell a watcher of turns no more."""
+        self._audience.unwatch(peer)
+        self._viewers.pop(peer, None)
+        self._taught.discard(peer)
+        if self._hold is not None:
+            self._hold.watchers.pop(peer, None)
+        self._match.watch(wanted=self._audience.wants_turns)
+
+    def subscribe(self, peer: Peer) -> None:
+        """Tell the start, if it is still to come, and the end; whether the peer watches besides is no matter."""
+        self._audience.subscribe(peer)
+
+    def unsubscribe(self, peer: Peer) -> None:
+        """Tell start and end no more, but to a watcher."""
+        self._audience.unsubscribe(peer)
+
+    def listed(self) -> ListedMatch:
+        """Where the match stands and how many watch it, for a listing."""
+        return self._match.listed(self._audience.watching)
+
+    def clocks(self) -> tuple[list[int], int | None]:
+        """The milliseconds that each seat has left now, and whose clock runs, if one does."""
+        clock = self._match.standing.clock
+        return clock.milliseconds(self._loop.time()), clock.running
+
+    def farewell(self, ratings: Ratings | None) -> None:
+        """Tell everyone the end who was not told before."""
+        self._ratings = ratings
+        for seat, peer in enumerate(self._seats):
+            if peer is not None:
+                self._send(peer, self._match.farewell(seat, ratings))
+        self._audience.show(self._match.farewell(None, ratings))
+
+    def absent(self, seat: int) -> bool:
+        """Whether a seat dropped out because nothing was heard of it, and had not moved once.
+
+        Not one that was `Absent`: its bot was called, and had not asked for the match.
+        """
+        return seat not in self._excused and self._match.standing.absent(seat)
+
+    def stayed(self, seat: int) -> bool:
+        """Whether the match is over and a seat was in it to the end."""
+        return self._match.standing.stayed(seat)
+
+    def result(self, finished: str) -> Result:
+        """The outcome of a match that is over, with the time at which it was."""
+        return self._match.result(finished)
+
+    def closed(self, result: Result) -> Closed:
+        """The match that is over, with its record. Raises `JournalFault`."""
+        return Closed(result, tuple(self._journal.record_lines()), self._match.footer(result, None))
+
+    def stop(self) -> None:
+        """Let go of the timer; a match that is not over hears no more and can go on from its journal later."""
+        self._stopped = True
+        self._arm(None)
+        if not self._ended:
+            self._journal.close()
+
+    def close(self) -> None:
+        """Let go of the journal of a match that is over: its record was made, or will not be."""
+        self._journal.close()
+
+    def _perform(self, effects: list[Effect]) -> None:
+        """Do what the referee wants. What it wants recorded comes first, whole; until it is, the match is held."""
+        try:
+            self._record(effects)
+        except JournalFault as fault:
+            self._hold = SuspendedMatch(effects, self._loop.time())
+            self._held(self, str(fault))
+            self._loop.call_later(TRY_AGAIN, self._try_again)
+        else:
+            self._carry_out(effects)
+
+    def _record(self, effects: list[Effect]) -> None:
+        """Write what is to be written, all or nothing. Raises `JournalFault`."""
+        lines = [effect.line for effect in effects if type(effect) is Write]
+        if lines:
+            self._journal.write(*lines)
+
+    def _try_again(self) -> None:
+        """Go on if what the match was held for can be recorded now."""
+        hold = self._hold
+        if hold is None or self._stopped:
+            return
+        try:
+            self._record(hold.effects)
+        except JournalFault as fault:
+            self._held(self, str(fault))
+            self._tell_held(hold)
+            self._loop.call_later(TRY_AGAIN, self._try_again)
+            return
+        self._hold = None
+        self._held(self, None)
+        self._carry_out(hold.effects)
+        self.receive(Held(self._loop.time() - hold.since))
+        for event in hold.events:
+            self.receive(event)
+        for seat in hold.lost:
+            self.receive(Left(seat))
+        for seat, (peer, follow) in hold.back.items():
+            self.come_back(seat, peer, follow=follow)
+        for peer in hold.watchers:
+            self.watch(peer)
+
+    def _tell_held(self, hold: SuspendedMatch) -> None:
+        """Tell the seats, once, why they hear nothing."""
+        if not hold.told:
+            hold.told = True
+            text = "the arena can't record this match now: it is held, its clocks stand, and it goes on by itself"
+            self.announce(Error(code=UNAVAILABLE, message=text, ref=self.id))
+
+    def announce(self, message: Error) -> None:
+        """Tell every seat of something that is no part of the match."""
+        for peer in self._seats:
+            if peer is not None:
+                self._send(peer, message)
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        self._view = None
+        for effect in effects:
+            if isinstance(effect, Tell):
+                peer = self._seats[effect.seat]
+                if peer is not None:
+                    self._send(peer, effect.message)
+            elif isinstance(effect, Release):
+                self._seats[effect.seat] = None
+                self._release(self, effect.seat)
+            elif isinstance(effect, Deadline):
+                self._arm(effect.at)
+            elif isinstance(effect, Show):
+                self._audience.show(effect.message)
+            elif isinstance(effect, Finish):
+                self._ended = True
+                self._finish(self)
+
+    def _send(self, peer: Peer, message: FromServer) -> None:
+        """One peer's trouble is nobody else's."""
+        try:
+            peer.send(message)
+        except Exception:
+            log.exception("match %s: a %s could not be sent", self.id, type(message).__name__.lower())
+
+    def _void(self) -> None:
+        """End the match as it is recorded. Nobody is told before that is recorded too: it may not go on some day."""
+        if not self._ended:
+            self._perform(self._match.receive(Voided(undo=True), self._loop.time()))
+
+    def _arm(self, at: float | None) -> None:
+        """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""
+        self._deadline = at
+        if self._timer is not None and (at is None or at < self._due):
+            self._timer.cancel()
+            self._timer = None
+        if at is not None and self._timer is None:
+            self._ring_at(at)
+
+    def _ring_at(self, due: float) -> None:
+        self._due = due
+        self._timer = self._loop.call_at(due, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        if self._deadline is None:
+            return
+        if now < self._deadline:
+            self._ring_at(self._deadline)
+        else:
+            self._loop.call_soon(self._look_again, 2)
+
+    def _look_again(self, times: int) -> None:
+        """Let every frame that has arrived be looked at before the time is declared up."""
+        if times:
+            self._loop.call_soon(self._look_again, times - 1)
+        elif self._deadline is not None and self._deadline <= self._loop.time():
+            self.receive(Expired())

@@ -1,0 +1,145 @@
+"""A client that has said hello: messages to frames and back, and the count of bad ones."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from arena.host.peer import EncodedMessages
+from arena.network.connection import Connection, framed
+from machine.timestamps import utc
+from protocol.close_codes import TOO_MANY_BAD_MESSAGES
+from protocol.codec import Codec, Frame
+from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
+from protocol.errors import BotFault, MalformedMessage
+from protocol.messages import (
+    MAX_BAD_MESSAGES,
+    MAX_SLOTS,
+    ClientMessage,
+    End,
+    Error,
+    FromServer,
+    Hello,
+    Move,
+    Ready,
+    Rejected,
+    Start,
+    Turn,
+    Watch,
+)
+from protocol.names import folded
+
+_BAD_REJECTIONS = frozenset({NOT_YOUR_TURN, STALE_PLY, NO_SUCH_MATCH})
+
+
+Action = Callable[["Session", ClientMessage], None]
+
+
+class Session:
+    """A client's connection from its hello on. `bot` is None for a watcher, `key` the name as bots are looked up by."""
+
+    def __init__(self, wire: Connection, codec: Codec, hello: Hello, bot: str | None, act: Action) -> None:
+        self.bot = bot
+        self.key = "" if bot is None else folded(bot)
+        self.version = hello.version
+        self.client = hello.client
+        self.slots = hello.slots
+        self.follow = hello.follow
+        self.since = utc()
+        self.round_trip = wire.round_trip
+        """Seconds that a frame needs to the client and back at least, as of now; 0 where nobody knows."""
+        self._wire = wire
+        self._codec = codec
+        self._act = act
+        self._bad = 0
+        self.fault = ""
+        """What was wrong with its last bad message."""
+        self._closed = False
+        self._ended: deque[str] = deque(maxlen=2 * MAX_SLOTS)
+        self.awaited: set[tuple[type[ClientMessage], str]] = set()
+        """What the client was asked for: a `ready` or a `move` of a match."""
+
+    @property
+    def address(self) -> str:
+        """Whose connection it is, as addresses are counted."""
+        return self._wire.address
+
+    @property
+    def waited(self) -> float | None:
+        """Seconds that what the client sent last had lain unread; None where nobody knows."""
+        return self._wire.waited
+
+    def when_late(self, late: Callable[[float, float], None]) -> None:
+        """Call `late(before, written)` when what was sent after `before` could be written only at `written`."""
+        self._wire.late = late
+
+    def send(self, message: FromServer) -> None:
+        """Send a message; a rejection that the peer should have avoided counts as a bad message."""
+        self._wire.push(self._codec.encode(message))
+        if type(message) is Turn:
+            if message.legal is not None:
+                self.awaited.add((Move, message.match))
+        elif type(message) is Start:
+            if message.seat is not None:
+                self.awaited.add((Ready, message.match))
+        elif type(message) is End:
+            self._ended.append(message.match)
+            self.awaited -= {(Ready, message.match), (Move, message.match)}
+        elif type(message) is Rejected:
+            if message.strikes_left:
+                self.awaited.add((Move, message.match))
+            elif message.code in _BAD_REJECTIONS and not self.told_end_of(message.match):
+                self.fault = message.message
+                self._count()  # no other rejection of a move is innocent
+
+    def show(self, shown: EncodedMessages) -> None:
+        """Send messages that others are sent as well."""
+        self._wire.push_framed(shown.ready(self._codec, framed))
+        if type(shown.messages[-1]) is End:
+            self._ended.append(shown.messages[-1].match)
+
+    def receive(self, frame: Frame) -> bool:
+        """Act on one frame; whether it had been asked for. Whatever is wrong is answered, and counted.
+
+        After `close` nothing is acted on.
+        """
+        if self._closed:
+            return False
+        ref = None
+        asked = False
+        try:
+            message = self._codec.decode_client(frame)
+            if isinstance(message, Move | Ready):
+                place = (type(message), message.match)
+                asked = place in self.awaited
+                self.awaited.discard(place)
+            ref = message.match if isinstance(message, Watch) else getattr(message, "id", None)
+            self._act(self, message)
+        except BotFault as fault:
+            if isinstance(fault, MalformedMessage):
+                ref = ref or fault.ref
+            self.send(Error(code=fault.code, message=str(fault), ref=ref))
+            if isinstance(fault, MalformedMessage):
+                self.fault = str(fault)
+                self._count()
+        return asked
+
+    def told_end_of(self, match: str) -> bool:
+        """Whether this client was told lately that a match is over: what it sends for it may have crossed with that."""
+        return match in self._ended
+
+    def charge(self, seconds: float) -> None:
+        """Count work that this client makes elsewhere, or later."""
+        self._wire.charge(seconds)
+
+    def close(self, code: int, reason: str) -> None:
+        """Close the connection. What the peer sent before it heard of that comes too late."""
+        self._closed = True
+        self._wire.drop(code, reason)
+
+    def _count(self) -> None:
+        self._bad += 1
+        if self._bad == MAX_BAD_MESSAGES:
+            message = f"{self._bad} bad messages on one connection"
+            self.send(Error(code=BAD_MESSAGE, message=message, fatal=True))
+            self.close(TOO_MANY_BAD_MESSAGES, "too many bad messages")

@@ -1,0 +1,181 @@
+"""Who may connect: what is looked at when a connection comes, and when its request was read."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import math
+import re
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+
+from msgspec import Struct
+
+from arena.network.addresses import Network, Proxies, address_of, is_loopback
+from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
+from arena.network.origins import Origins, OwnPage, misdirected
+from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, Backoff, TokenBucket
+from protocol.codec import CODECS
+from protocol.shown import shown
+
+OPERATOR = "arena.operator"
+"""The subprotocol of who runs the arena."""
+FORWARDED_FOR = "X-Forwarded-For"
+COME_BACK_AFTER = 5
+"""Seconds that a client is told to wait when there are too many."""
+ARRIVALS_AT_ONCE, ARRIVALS_PER_SECOND = 20, 10.0
+"""From an address: so many beside two for each connection that it may have, then so many a second."""
+
+_HOST = re.compile(r"[A-Za-z0-9.\[\]:-]+")
+"""One that can be shown as it is."""
+
+log = logging.getLogger("arena.network.admission")
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """Who may connect: so many, also for whom these proxies speak, pages of these origins, and the arena's own page.
+
+    `operator` is the token of who runs the arena, None where nobody may come in as that.
+    """
+
+    bounds: Bounds = Bounds()
+    proxies: tuple[Network, ...] = ()
+    origins: tuple[str, ...] = ()
+    page: OwnPage | None = None
+    operator: str | None = None
+
+
+class ConnectionRequest(Struct, frozen=True, kw_only=True):
+    """A request, and between which hosts. `header(name)` are the values of a header, one for each time it was sent."""
+
+    method: str
+    header: Callable[[str], list[str]]
+    peer: str
+    local: str
+    address: str | None = None
+    """Whose it is, where that is known without the request."""
+    operators: bool = False
+    """Whether it came in where operators alone may."""
+
+    def value(self, name: str) -> str:
+        """A header as one text; empty if it is missing."""
+        return ", ".join(self.header(name))
+
+    @property
+    def offered(self) -> list[str]:
+        """The subprotocols."""
+        return [name.strip() for name in self.value("Sec-WebSocket-Protocol").split(",")]
+
+
+class Refusal(Struct, frozen=True):
+    """How a request is answered that does not become a connection: a line of text, and headers."""
+
+    status: HTTPStatus
+    text: str
+    headers: dict[str, str] = {}
+
+
+class Admission:
+    """Lets connections in; `refused` is told whom it does not, and why."""
+
+    def __init__(self, access: Access, refused: Callable[[str, str], None] = lambda address, why: None) -> None:
+        self._refused = refused
+        self.places = ConnectionLimits(access.bounds)
+        self._arrivals = TokenBucket(ARRIVALS_AT_ONCE + 2 * access.bounds.per_address, ARRIVALS_PER_SECOND)
+        self._proxies = Proxies(access.proxies)
+        self._origins = Origins(access.origins, access.page)
+        self._page = access.page
+        self._operator = access.operator
+        self._failures = Backoff(FREE_FAILURES, LONGEST_WAIT)
+        self._warned = False
+
+    def arrive(self, peer: str, address: str | None = None, *, operators: bool = False) -> ConnectionSlot | None:
+        """A place for a connection that was accepted just now; None: it is refused without a word, the cheapest way.
+
+        `address` is whose it is, where that is known without asking. Where `operators` come in nobody comes too often:
+        anybody on the machine could keep them out so.
+        """
+        address = address or address_of(peer)
+        shared = self._proxies.trusts(peer)
+        if not (shared or operators) and self._arrivals.take(address, time.monotonic()):
+            return None
+        return self.places.take(address, shared=shared)
+
+    def refuse(self, asked: ConnectionRequest, place: ConnectionSlot) -> Refusal | None:
+        """Why a request may not become a connection. None: it may, and its place is that of whose it is."""
+        if asked.method != "GET":
+            return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "GET is what there is, to open a WebSocket", {"Allow": "GET"})
+        if "websocket" not in asked.value("Upgrade").lower():
+            return Refusal(HTTPStatus.UPGRADE_REQUIRED, self._what_this_is(asked), {"Upgrade": "websocket"})
+        shared = self._proxies.trusts(asked.peer)
+        address = asked.address or self._proxies.origin(asked.peer, asked.header(FORWARDED_FOR))
+        refusal = self._check_origin(asked, shared) or self._check_operator(asked, address)
+        if refusal is None and not asked.operators:  # whom the crowd of all others does not keep out
+            refusal = self._check_limits(asked, address, place, shared)
+        if refusal is not None:
+            self._refused(address, refusal.text)
+        return refusal
+
+    def _what_this_is(self, asked: ConnectionRequest) -> str:
+        """For who comes with a browser."""
+        text = "this is a Bot Arena: programs play here over WebSocket, and a browser shows nothing"
+        host = asked.value("Host")
+        if self._page is None or not _HOST.fullmatch(host):
+            return text
+        return f"{text}; people look at {self._page.on(host)}/"
+
+    def _check_origin(self, asked: ConnectionRequest, shared: bool) -> Refusal | None:
+        """Why it may come from a page on the web that has no business here, or speaks in another language."""
+        host, origin = asked.value("Host"), asked.value("Origin")
+        wrong = None if shared else misdirected(host, asked.local)
+        if wrong is not None:
+            return Refusal(HTTPStatus.MISDIRECTED_REQUEST, wrong)
+        if origin and OPERATOR in asked.offered:
+            return Refusal(HTTPStatus.FORBIDDEN, f"{OPERATOR} is for programs: web pages may not operate an arena")
+        if origin and not self._origins.allow(origin, host):
+            text = f"pages of {shown(origin)} may not connect; the operator lets them with --allow-origin"
+            return Refusal(HTTPStatus.FORBIDDEN, text)
+        known = {*CODECS} if self._operator is None else {*CODECS, OPERATOR}
+        if asked.offered != [""] and not known & {*asked.offered}:
+            text = f"none of the subprotocols is known here: offer one of {', '.join(CODECS)}"
+            return Refusal(HTTPStatus.BAD_REQUEST, text)
+        return None
+
+    def _check_operator(self, asked: ConnectionRequest, address: str) -> Refusal | None:
+        """Why it may not come in as the operator, if it wants to."""
+        if OPERATOR not in asked.offered:
+            text = f"operators alone come in here: offer the subprotocol {OPERATOR}"
+            return Refusal(HTTPStatus.FORBIDDEN, text) if asked.operators else None
+        wait = self._failures.wait(address, time.monotonic())
+        if wait and not asked.operators:  # there, whoever is on this machine could keep the operator out
+            seconds = math.ceil(wait)
+            text = f"too many wrong tokens came from {address}: come back in {seconds} s"
+            return Refusal(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(seconds)})
+        kind, _, token = asked.value("Authorization").partition(" ")
+        right = self._operator is not None and _same(token, self._operator)
+        if right and kind.lower() == "bearer":
+            return None
+        self._failures.fail(address, time.monotonic())
+        text = "the operator's token is missing or wrong: it is the one that operator.json had when the server started"
+        return Refusal(HTTPStatus.UNAUTHORIZED, text, {"WWW-Authenticate": "Bearer"})
+
+    def _check_limits(
+        self, asked: ConnectionRequest, address: str, place: ConnectionSlot, shared: bool
+    ) -> Refusal | None:
+        """Why there are too many for now. None: the connection is seated."""
+        forwarded = asked.header(FORWARDED_FOR)
+        if forwarded and not shared and is_loopback(asked.peer) and not self._warned:
+            self._warned = True
+            log.warning(
+                "a proxy at %s passes connections on, which all count as its own: see --trusted-proxy", asked.peer
+            )
+        wait = self._arrivals.take(address, time.monotonic()) if shared else 0.0
+        full = f"{address} connects too often" if wait else place.seat(address)
+        if full is None:
+            return None
+        return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, full, {"Retry-After": str(COME_BACK_AFTER)})
+
+
+def _same(token: str, other: str) -> bool:
+    return hmac.compare_digest(token.encode(errors="surrogateescape"), other.encode())

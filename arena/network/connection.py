@@ -1,0 +1,370 @@
+"""One WebSocket: frames in and out without waiting, back-pressure, and how long a frame lay about.
+
+It overrides what websockets does not promise to keep; so the library's version is held in pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+from websockets.asyncio.server import ServerConnection
+from websockets.frames import DATA_OPCODES, CloseCode, Opcode
+from websockets.frames import Frame as WebSocketFrame
+from websockets.protocol import State
+
+from arena.network import tcp_info
+from arena.network.connection_limits import ConnectionSlot
+from arena.network.fair_scheduler import FairScheduler, Share
+from arena.network.tls_mismatch import TLS_BEGINS, TlsMismatch
+from protocol.close_codes import READS_TOO_SLOWLY
+from protocol.codec import Frame
+
+# A member looked up in its class costs a call.
+BINARY, TEXT, CONT, PONG = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
+CONNECTING, OPEN = State.CONNECTING, State.OPEN
+MOST_UNREAD, MOST_UNREAD_OF_ALL = 4 * 1024 * 1024, 256 * 1024 * 1024
+"""Bytes that a client may leave unread, and all of them together; beyond that, who has left more than a fair share."""
+FAIR_SHARE = 256 * 1024
+STALLED_AFTER = 20.0
+FAREWELL = 1.0
+LATE = 0.01
+"""Seconds between two ends of the loop's work for one connection that are not worth looking into."""
+PIECE = 512
+"""Bytes that are acted on before the clock is looked at: some 80 of the smallest frames, half a millisecond."""
+TURN = 0.0005
+"""Seconds after which a turn ends, however much there is to do."""
+TAKEN_AT_ONCE = 64 * 1024
+"""What the kernel holds of what was received, and with it what waits here at most, in bytes; a frame has 16 KiB."""
+SENT_AT_ONCE = 128 * 1024
+"""What the kernel holds of what was sent and not received, in bytes; the rest waits here, where it is counted."""
+OPENING, GREETING, READING = 0.0005, 0.001, 0.00005
+"""Seconds of work that are charged for a connection, a `hello` and a turn, beside what is seen to be worked."""
+SENDING = 1e-7
+"""Seconds that are charged for a byte of an answer that the arena did not ask for: it costs others' memory and line."""
+
+log = logging.getLogger("arena.network.connection")
+
+
+def framed(frame: Frame) -> bytes:
+    """A frame as it goes over any wire: what the arena sends is neither masked nor compressed."""
+    opcode, data = (BINARY, frame) if isinstance(frame, bytes) else (TEXT, frame.encode())
+    return WebSocketFrame(opcode, data).serialize(mask=False)
+
+
+class CloseInfo(NamedTuple):
+    """How a connection ended: with which code, None if without one, for which reason, and whether from here."""
+
+    code: int | None
+    reason: str
+    here: bool
+
+
+class Connection(ServerConnection):
+    """A WebSocket that is read in turn, written without waiting, and cut off when the peer does not read.
+
+    Everything that comes in, from the first byte on, is acted on in pieces and charged to the connection's account
+    (see `FairScheduler`); reading pauses while some of it waits. Only an answer that the arena waits for is free, and ahead
+    of its turn.
+
+    websockets' own keep-alive waits for a stalled reader, and answers to a flood of pings bypass its flow control; so
+    the buffer is bounded here, and a pause in writing has a time limit.
+    """
+
+    def __init__(
+        self, *args: Any, budget: FairScheduler, place: ConnectionSlot, foreign: TlsMismatch, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.place = place
+        """What it counts for among the connections."""
+        self._stalled: asyncio.TimerHandle | None = None
+        self._gave_up = False
+        self._unread_by_peer = 0
+        self._flushing = False
+        self._flushed = self._queued = 0.0
+        self.late: Callable[[float, float], None] | None = None
+        """Told when the loop was held up between a push and its writing: of the writing before, and of this one."""
+        self._foreign = foreign
+        self._budget = budget
+        self._clock = budget.clock
+        self._address = ""
+        self._unread = bytearray()
+        self._in_line = False
+        self._reads = True
+        self._account: Share
+        self._ahead = budget.trust()
+        """What it did ahead of its turn, and was not waited for."""
+        self._message = bytearray()
+        """The parts so far of a message that comes in parts."""
+        self._text = False
+        self._early: deque[Frame] = deque()
+        """Messages that came before there was somebody to take them; with the first one, reading stops until then."""
+        self._first: asyncio.Future[None] = self.loop.create_future()
+        self._receive: Callable[[Frame], bool] | None = None
+        self._awaited: Collection[object] = ()
+        self._answers = self._unasked = self._pushed = 0
+        """Messages in the piece that is acted on, asked for and not, and bytes that were sent meanwhile."""
+
+    @property
+    def address(self) -> str:
+        """Whose connection it is, as addresses are counted; "" behind a trusted proxy until the request was read."""
+        return self._address
+
+    @address.setter
+    def address(self, address: str) -> None:
+        if address != self._address:
+            self._budget.move(self._account, self._address, address)
+            self._address = address
+
+    async def first(self) -> Frame:
+        """The first message. Raises `ConnectionClosed` if none comes."""
+        await asyncio.wait([self._first, self.connection_lost_waiter], return_when=asyncio.FIRST_COMPLETED)
+        if not self._early:
+            raise self.close_exc
+        self._account.charge(GREETING, self._clock())
+        return self._early.popleft()
+
+    async def deliver(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
+        """Pass every other message to `receive` until the connection is closed.
+
+        `receive` says whether the arena had asked for the message; while there is anything in `awaited` it has.
+        """
+        self._receive, self._awaited = receive, awaited
+        now = self._clock()
+        while self._early:
+            receive(self._early.popleft())
+        self._account.charge(self._clock() - now, now)
+        self._go_on()
+        await self.wait_closed()
+
+    def charge(self, seconds: float) -> None:
+        """Count work that this client makes elsewhere, or later."""
+        self._account.charge(seconds, self._clock())
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._address = "" if self.place.shared else self.place.address
+        self._account = self._budget.open(self._address)
+        self._account.charge(OPENING, self._clock())
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, TAKEN_AT_ONCE)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AT_ONCE)
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self.protocol.state is CONNECTING and data.startswith(TLS_BEGINS):  # no request ever does
+            self._foreign.speaks_tls(self.place.address)
+            self.transport.abort()
+            return
+        if self._unread or len(data) > PIECE:
+            self._unread += data
+            self._go_on()
+            return
+        now = self._clock()
+        if self._is_awaited(now):
+            self._act(data, now, ahead=True)
+        else:
+            self._unread += data
+            self._go_on()
+
+    def process_event(self, event: Any) -> None:
+        if not isinstance(event, WebSocketFrame):
+            super().process_event(event)
+        elif event.opcode is BINARY and event.fin:
+            self._take(bytes(event.data))
+        elif event.opcode in DATA_OPCODES:
+            self._take_part(event)
+        else:
+            if event.opcode is PONG and bytes(event.data) in self.pending_pings:
+                self._answers += 1
+            else:
+                self._unasked += 1
+            super().process_event(event)
+
+    def eof_received(self) -> None:
+        self._unread.clear()
+        super().eof_received()
+
+    def _is_awaited(self, now: float) -> bool:
+        """Whether the arena waits for a message of this client, which has not sent too much else."""
+        return bool(self._awaited) and not self._account.resting(now) and not self._ahead.resting(now)
+
+    def _go_on(self) -> None:
+        """Have what is unread acted on, in turn unless it is waited for. Nothing more is read until all of it was."""
+        if self._unread and not self._in_line and not (self._first.done() and self._receive is None):
+            if self._is_awaited(self._clock()):
+                self._in_line = True
+                self.loop.call_soon(self._turn, True)
+            elif not self.paused:  # a client that does not read is asked nothing, and need not ask
+                self._in_line = True
+                self._account.ask(self._turn)
+        if self._reads != (not self._unread) and not self.transport.is_closing():
+            self._reads = not self._unread
+            (self.transport.resume_reading if self._reads else self.transport.pause_reading)()
+
+    def _turn(self, ahead: bool = False) -> None:
+        """Act on unread pieces until they are too much for one turn; the rest waits for the next."""
+        self._in_line = False
+        now = self._clock()
+        ends = now + TURN
+        if self._unread:
+            self._account.charge(READING, now)
+        while self._unread and now < ends and not (self._first.done() and self._receive is None):
+            if ahead and not self._is_awaited(now):
+                break
+            piece = bytes(self._unread[:PIECE])
+            del self._unread[:PIECE]
+            now = self._act(piece, now, ahead=ahead)
+        self._go_on()
+
+    def _act(self, piece: bytes, began: float, *, ahead: bool) -> float:
+        """Act on some bytes, and charge it but for nothing else than an answer: the time."""
+        self._answers = self._unasked = self._pushed = 0
+        try:
+            super().data_received(piece)
+        except Exception:
+            log.exception("a message could not be acted on")
+            self.drop(CloseCode.INTERNAL_ERROR, "the arena failed")
+        now = self._clock()
+        if self._unasked or not self._answers:
+            self._account.charge(now - began, now, self._pushed * SENDING)
+            if ahead:
+                self._ahead.charge(now - began, now)
+        return now
+
+    def _take_part(self, part: WebSocketFrame) -> None:
+        """Put a message together, which text is even in one part."""
+        if part.opcode is not CONT:
+            self._text = part.opcode is TEXT
+        self._message += part.data
+        if not part.fin:
+            self._unasked += 1
+            return
+        message, self._message = bytes(self._message), bytearray()
+        try:
+            self._take(message.decode() if self._text else message)
+        except UnicodeDecodeError as exc:
+            self.drop(CloseCode.INVALID_DATA, f"{exc.reason} at position {exc.start}")
+
+    def _take(self, message: Frame) -> None:
+        if self._receive is None:
+            self._unasked += 1
+            self._early.append(message)
+            if not self._first.done():
+                self._first.set_result(None)
+        elif self._receive(message):
+            self._answers += 1
+        else:
+            self._unasked += 1
+
+    @property
+    def gone(self) -> bool:
+        """Whether the connection is closed, or about to."""
+        return self.protocol.state is not OPEN
+
+    @property
+    def ended(self) -> CloseInfo:
+        """How the connection ended, once it has."""
+        if self._gave_up:
+            return CloseInfo(READS_TOO_SLOWLY, "does not read", here=True)
+        sent, received = self.protocol.close_sent, self.protocol.close_rcvd
+        if sent is not None and not self.protocol.close_rcvd_then_sent:
+            return CloseInfo(sent.code, sent.reason, here=True)
+        return (
+            CloseInfo(None, "", here=False)
+            if received is None
+            else CloseInfo(received.code, received.reason, here=False)
+        )
+
+    def push(self, frame: Frame) -> None:
+        """Send a frame. On a connection that is no longer open nothing happens: its end is told elsewhere."""
+        if self.protocol.state is not OPEN:
+            return
+        self._pushed += len(frame)
+        if isinstance(frame, bytes):
+            self.protocol.send_binary(frame)
+        else:
+            self.protocol.send_text(frame.encode())
+        self._flush_soon()
+
+    def push_framed(self, data: bytes) -> None:
+        """Send what `framed` has made."""
+        if self.protocol.state is OPEN:
+            self._pushed += len(data)
+            self.protocol.writes.append(data)
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if not self._flushing:
+            self._flushing = True
+            self._queued = self.loop.time()
+            self.loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        """Write what this turn of the event loop sent. Answers go out together, so a sleeping peer is woken once."""
+        self._flushing = False
+        if self.transport.is_closing():  # since this was queued: uvloop refuses to write where a handle is closed
+            return
+        self.send_data()
+        before, self._flushed = self._flushed, self.loop.time()
+        if self._flushed - self._queued > LATE and self.late is not None:
+            self.late(before, self._flushed)
+        if self.paused:
+            self._count_unread(self.transport.get_write_buffer_size())
+
+    def _count_unread(self, size: int) -> None:
+        """Take down how much the peer has left unread, and drop it where that is too much."""
+        self._budget.unread += size - self._unread_by_peer
+        self._unread_by_peer = size
+        if size > MOST_UNREAD or (size > FAIR_SHARE and self._budget.unread > MOST_UNREAD_OF_ALL):
+            self.drop(READS_TOO_SLOWLY, "does not read fast enough")
+
+    @property
+    def round_trip(self) -> float:
+        """Seconds that a frame needs there and back at least; 0 where nobody knows."""
+        return tcp_info.round_trip(self.transport)
+
+    @property
+    def waited(self) -> float | None:
+        """Seconds that what came in last had lain unread; None where nobody knows. An answer at once has not waited."""
+        if self.loop.time() - self._flushed < LATE:
+            return 0.0
+        return tcp_info.unread(self.transport)
+
+    def drop(self, code: int, reason: str) -> None:
+        """Start the closing handshake; a peer that does not finish it within a second is cut off."""
+        if self.protocol.state is not OPEN:
+            return
+        self.protocol.send_close(code, reason)
+        self.send_data()
+        self.loop.call_later(FAREWELL, self.transport.abort)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stalled = self.loop.call_later(STALLED_AFTER, self._give_up)
+
+    def _give_up(self) -> None:
+        """Cut off a peer that reads nothing."""
+        self._gave_up = True
+        self.transport.abort()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+        self._count_unread(0)
+        self._go_on()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+        self._unread.clear()
+        self._count_unread(0)
+        self._budget.close(self._address)
+        self.place.leave()
+        super().connection_lost(exc)

@@ -1,0 +1,155 @@
+"""What clients may have the arena do that it did not ask for: a share of the event loop's time, in turn."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+REST = 9.0
+"""Seconds of rest for a second of work of one address, or connection: it has a tenth of the time."""
+REST_OF_ALL = 1.0
+"""The same for all of them together: at least half of the time is left to the matches."""
+LENIENCE, LENIENCE_OF_ALL = 0.01, 0.001
+"""Seconds of rest that may be outstanding: a greeting and a seek in one breath are nothing to wait for."""
+DISTRUST, PATIENCE = 1000.0, 0.3
+"""The same for what a connection does ahead of its turn, as if it were an answer; a large one comes in pieces."""
+MOST_REST = 1.0
+"""Nobody rests for longer, whatever was done: others may have the same address."""
+_SOONEST = 0.001
+"""The event loop's timers know milliseconds; asked for less they ring at once, over and over."""
+
+
+class Loop(Protocol):
+    """What is needed of an event loop."""
+
+    def call_soon(self, callback: Callable[[], None]) -> object:
+        """Call after what is due now."""
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> object:
+        """Call after so many seconds."""
+
+
+class Share:
+    """The work of a connection, of an address, or of all: whoever worked rests, `rest` times as long.
+
+    Accounts stand above each other, and work counts in all of them. Whoever asks for a turn gets it when every account
+    above has rested, and one at a time, in the order of asking.
+    """
+
+    def __init__(self, loop: Loop, rest: float, lenience: float, above: Share | None, clock: Callable[[], float]):
+        self.above = above
+        self._loop = loop
+        self._rest = rest
+        self._lenience = lenience
+        self._clock = clock
+        self._rested = 0.0
+        """When all that was charged will have been rested off, on the clock."""
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._asking = False
+
+    def charge(self, worked: float, now: float, fined: float = 0.0) -> None:
+        """Count seconds of work that was done by `now`, and such as nobody worked, which all others need not rest."""
+        account: Share | None = self
+        while account is not None:
+            seconds = worked if account.above is None else worked + fined
+            rested = max(account._rested, now - worked) + worked + account._rest * seconds
+            account._rested = min(rested, now + MOST_REST)
+            account = account.above
+
+    def to_rest(self, now: float) -> float:
+        """Seconds of rest outstanding."""
+        return max(self._rested - now, 0.0)
+
+    def resting(self, now: float) -> bool:
+        """Whether more rest is outstanding than is passed over."""
+        return self._rested - now > self._lenience
+
+    def ask(self, turn: Callable[[], None]) -> None:
+        """Have `turn` called when it is its turn, which may be now. It should charge what it does, and be short."""
+        self._waiting.append(turn)
+        if not self._asking:
+            self._asking = True
+            self._proceed()
+
+    def _proceed(self) -> None:
+        now = self._clock()
+        if self.resting(now):
+            self._loop.call_later(max(self._rested - self._lenience - now, _SOONEST), self._proceed)
+        elif self.above is None:
+            self._serve()
+        else:
+            self.above.ask(self._serve)
+
+    def _serve(self) -> None:
+        """Give the first who waits its turn, and ask for the next. Between two turns everyone else is heard."""
+        try:
+            self._waiting.popleft()()
+        finally:
+            if self._waiting:
+                self._loop.call_soon(self._proceed)
+            else:
+                self._asking = False
+
+
+class _Address:
+    """The account of an address and how many connections it has."""
+
+    def __init__(self, account: Share) -> None:
+        self.account = account
+        self.connections = 0
+        self.leaving = False
+
+
+class FairScheduler:
+    """The accounts of all addresses. That of an address is kept while it has connections, or has to rest."""
+
+    def __init__(self, loop: Loop, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.clock = clock
+        self._loop = loop
+        self._all = Share(loop, REST_OF_ALL, LENIENCE_OF_ALL, None, clock)
+        self._addresses: dict[str, _Address] = {}
+        self.unread = 0
+        """Bytes that all clients have left unread."""
+
+    def open(self, address: str) -> Share:
+        """The account of a new connection from an address, "" as long as that is unknown. It needs a `close`."""
+        above = self._enter(address).account if address else self._all
+        return Share(self._loop, REST, LENIENCE, above, self.clock)
+
+    def trust(self) -> Share:
+        """The account of what a new connection does ahead of its turn."""
+        return Share(self._loop, DISTRUST, PATIENCE, None, self.clock)
+
+    def move(self, account: Share, old: str, new: str) -> None:
+        """A connection is of another address than was thought. What it did so far counts for the old one."""
+        account.above = self._enter(new).account
+        self.close(old)
+
+    def close(self, address: str) -> None:
+        """A connection of an address is gone; the address rests all the same."""
+        if not address:
+            return
+        place = self._addresses[address]
+        place.connections -= 1
+        if not place.connections and not place.leaving:
+            self._leave(address)
+
+    def _enter(self, address: str) -> _Address:
+        place = self._addresses.get(address)
+        if place is None:
+            account = Share(self._loop, REST, LENIENCE, self._all, self.clock)
+            place = self._addresses[address] = _Address(account)
+        place.connections += 1
+        return place
+
+    def _leave(self, address: str) -> None:
+        """Forget an address that has nothing to rest any more."""
+        place = self._addresses[address]
+        rest = place.account.to_rest(self.clock())
+        place.leaving = not place.connections and rest > 0
+        if place.leaving:
+            self._loop.call_later(rest + _SOONEST, lambda: self._leave(address))
+        elif not place.connections:
+            del self._addresses[address]

@@ -1,0 +1,164 @@
+"""Who may come in under which name: what a door is, and the one that knows the bots of the store by their token."""
+
+from __future__ import annotations
+
+import hmac
+import math
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, Backoff, TokenBucket
+from arena.server.last_seen import LastSeen
+from arena.store.async_store import AsyncStore
+from arena.store.registry import NameInUse, Registered
+from arena.store.tokens import hash_token, new_token
+from machine.timestamps import utc
+from protocol import error_codes
+from protocol.errors import BotFault
+from protocol.messages import Hello
+
+
+class NameTaken(BotFault):
+    """The name belongs to somebody whose token was not shown."""
+
+    code = error_codes.NAME_TAKEN
+
+
+class AuthFailed(BotFault):
+    """The token is not the name's."""
+
+    code = error_codes.AUTH_FAILED
+
+
+class Revoked(BotFault):
+    """The operator took the name's token away."""
+
+    code = error_codes.AUTH_FAILED
+
+    def __init__(self, bot: str) -> None:
+        super().__init__(f"{bot} was revoked by the operator, who alone can give it a new token")
+        self.bot = bot
+
+
+class RegistrationClosed(BotFault):
+    """Nobody registers over the wire here."""
+
+    code = error_codes.NOT_ALLOWED
+
+
+class TooOften(BotFault):
+    """An address that has to wait before it may try again."""
+
+    code = error_codes.UNAVAILABLE
+
+
+class Door(Protocol):
+    """Lets clients in."""
+
+    async def identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
+        """The bot's name as registered (None for a watcher) and a token that the arena made for it just now.
+
+        Raises `BotFault` for a client that must stay out.
+        """
+
+    def came(self, bot: str) -> None:
+        """A bot that was let in is here: a connection of it began."""
+
+    def left(self, bot: str) -> None:
+        """That connection ended."""
+
+    async def close(self) -> None:
+        """Nobody comes or leaves any more."""
+
+
+class Registration(Struct, frozen=True, kw_only=True):
+    """Whether a new name is registered as it comes, how many an address has in an hour, and when one is free again."""
+
+    open: bool = True
+    per_hour: int = 100
+    free_after_days: int = 30
+    """Since the name was seen last; 0: never."""
+
+
+class Authenticator:
+    """Bots are known by the store; with open registration a new name is registered as it comes."""
+
+    def __init__(
+        self, archive: AsyncStore, registration: Registration, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._archive = archive
+        self._registration = registration
+        self._clock = clock
+        self._registrations = TokenBucket(registration.per_hour, registration.per_hour / 3600)
+        self._failures = Backoff(FREE_FAILURES, LONGEST_WAIT)
+        self._sightings = LastSeen(archive)
+        self.registered: Callable[[str, str], None] = lambda bot, address: None
+        """Told of every name that was registered, and from where."""
+
+    async def identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
+        if hello.bot is None:
+            return None, None
+        wait = self._failures.wait(address, self._clock())
+        if wait and hello.token is not None:
+            raise TooOften(f"too many wrong tokens came from {address}: come back in {math.ceil(wait)} s")
+        known = await self._archive.ask(self._archive.store.bot, hello.bot)
+        if known is None or (self._is_unused(known) and not _fits(hello.token, known)):
+            registered = await self._register(hello.bot, hello.token, address)
+            if registered is not None:
+                return registered
+            known = await self._archive.ask(self._archive.store.bot, hello.bot)
+            if known is None:
+                text = f"the name {hello.bot} is known from tournaments: choose another name"
+                token = f"`arena bot add {hello.bot}` on the arena's machine gives its token"
+                raise NameTaken(f"{text}, or {token}")
+        if known.revoked:
+            raise Revoked(known.name)
+        if hello.token is None:
+            raise NameTaken(f"the name {hello.bot} is taken: bring its token, or choose another name")
+        if not _fits(hello.token, known):
+            self._failures.fail(address, self._clock())
+            raise AuthFailed(f"that is not the token of {hello.bot}")
+        return known.name, None
+
+    def came(self, bot: str) -> None:
+        self._sightings.came(bot)
+
+    def left(self, bot: str) -> None:
+        self._sightings.left(bot)
+
+    async def close(self) -> None:
+        await self._sightings.close()
+
+    def _is_unused(self, known: Registered) -> bool:
+        """Whether a name may be free again, for all that is known without a look at the matches."""
+        days = self._registration.free_after_days
+        if not self._registration.open or not days or self._sightings.here(known.name):
+            return False
+        return known.seen is not None and known.seen < utc(days_ago=days)
+
+    async def _register(self, bot: str, token: str | None, address: str) -> tuple[str, str | None] | None:
+        """Register a name that is new or free again, if it is; None if it is neither."""
+        if not self._registration.open:
+            raise RegistrationClosed(f"{bot} is not registered, and registration is closed: ask the operator")
+        wait = self._registrations.take(address, self._clock())
+        if wait:
+            raise TooOften(f"{address} has registered names enough for now: come back in {math.ceil(wait)} s")
+        made = token or new_token()
+        days = self._registration.free_after_days
+        unused_since = utc(days_ago=days) if days else None
+        try:
+            await self._archive.ask(self._archive.store.register, bot, hash_token(made), unused_since)
+        except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
+            return None
+        self.registered(bot, address)
+        return bot, None if token else made
+
+
+def _fits(token: str | None, known: Registered) -> bool:
+    """Whether a token is the bot's."""
+    if token is None or known.revoked or known.token_hash is None:
+        return False
+    return hmac.compare_digest(hash_token(token), known.token_hash)

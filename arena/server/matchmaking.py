@@ -1,0 +1,389 @@
+"""Who plays whom: the matches that the seeks in force make."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from random import Random, SystemRandom
+from typing import Any
+
+from arena.host.session import Session
+from arena.ratings import ladder_pairing
+from arena.server.encounter_counts import EncounterCounts
+from arena.server.match_rate import Pace
+from arena.server.pool_members import PoolMembers
+from arena.server.seek_index import (
+    ActiveSeek,
+    FairQueue,
+    MatchSpec,
+    SeekIndex,
+    agreed,
+    match_spec_of,
+    open_match_spec,
+    with_rating,
+)
+from protocol.games.base import Game
+from protocol.messages import MAX_SLOTS, Seek
+from protocol.names import folded
+
+GATHER = 0.02
+"""How long the first new seek waits for company, in seconds; after that seeks are looked at every second."""
+LOOK_AGAIN = 1.0
+ALONE = 1.0
+"""Seconds for which a seek that names nobody waits for others like it, before it takes open ones."""
+NOT_ALONE = ladder_pairing.PATIENCE + LOOK_AGAIN
+"""The same where there are enough others like it: by then they have met, if they may."""
+FILL_EVERY = 0.25
+"""Seconds between two looks at who wants open seeks, or somebody that it names."""
+IN_VAIN = 8
+"""How many of them may find too few, of each game, until the next such look: then hardly anybody is free."""
+AT_ONCE = 64
+"""Seeks that are compared before the loop goes on: a millisecond or two."""
+
+Begin = Callable[[Sequence[ActiveSeek]], None]
+SpentOf = Callable[[str | None, str], Collection[str]]
+RatingOf = Callable[[str, str | None], tuple[float, float]]
+
+
+def named(seek: Seek) -> list[str]:
+    """The opponents that a seek names."""
+    return seek.opponents if seek.opponent is None else [seek.opponent, *seek.opponents]
+
+
+class Matchmaker:
+    """The seeks in force, looked at now and then until `close`.
+
+    `begin` starts a match of seeks that fit; `rating_of(bot, pool)`: mu, sigma; `met`: who met whom how often;
+    `plays(bot)`: whether it is in a match. No bot begins more matches of the ladder than its `pace` allows.
+    While `held` says so, all of them wait. `most(bot)`: how many matches may begin for a bot that seeks; when it is not
+    0 any more, `again` is called. `spent(pool, bot)` is that of `Seeker`. `chance` draws among open seeks;
+    `sated(bot, other)`: whether a bot plays as much with another one as it may take of its open seeks.
+    """
+
+    def __init__(
+        self,
+        begin: Begin,
+        rating_of: RatingOf,
+        met: EncounterCounts,
+        plays: Callable[[str], bool],
+        held: Callable[[], bool] = lambda: False,
+        most: Callable[[str], int] = lambda bot: MAX_SLOTS,
+        spent: SpentOf = lambda pool, bot: (),
+        may_be_rated: Callable[[str], bool] = lambda bot: True,
+        chance: Random | None = None,
+        sated: Callable[[str, str], bool] = lambda bot, other: False,
+        pace: Pace | None = None,
+    ) -> None:
+        self._begin = begin
+        self._rating_of = rating_of
+        self._met = met
+        self._pace = pace or Pace()
+        self._held = held
+        self._most = most
+        self._spent = spent
+        self._may_be_rated = may_be_rated
+        self._chance = chance or SystemRandom()
+        self._sated = sated
+        self._waiting = SeekIndex()
+        self._regulars = PoolMembers(plays, self._chance)
+        self._new = FairQueue()
+        """Those that were not looked at yet. No two of the others name each other and might begin."""
+        self._put_off: dict[ActiveSeek, None] = {}
+        """Those whose match might not begin yet; the partner names it, or is named."""
+        self._alone: OrderedDict[ActiveSeek, None] = OrderedDict()
+        """Those that name nobody and were looked at, as they came: they may not take open ones yet."""
+        self._wanting: defaultdict[str, FairQueue] = defaultdict(FairQueue)
+        """By game those that may, and under "" those that name some of several."""
+        self._filled = 0.0
+        """When these were looked at."""
+        self._looking: Iterator[None] | None = None
+        """What is left of the look that goes on now."""
+        self._began = False
+        self._timer: asyncio.Handle | None = None
+        self._due = 0.0
+        self._loop = asyncio.get_running_loop()
+
+    def add(self, session: Session, message: Seek, game: Game[Any, Any] | None) -> None:
+        """Put a bot's seek in force; without the game's rules one that is open."""
+        assert session.bot is not None
+        opponents = frozenset(map(folded, named(message)))
+        ratable = game is not None and message.rated and not opponents and game.pool is not None
+        if game is None:
+            kind = open_match_spec(message.game)
+        else:
+            kind = match_spec_of(game, rated=ratable and self._may_be_rated(session.bot))
+        now = self._loop.time()
+        self._put(ActiveSeek(session, session.bot, message.id, kind, opponents, now, message.slow, ratable))
+
+    def reconsider(self, bot: str) -> None:
+        """Have the matches that a bot seeks be rated or not, as may be now."""
+        for sought in list(self._waiting.of(folded(bot))):
+            rated = sought.ratable and self._may_be_rated(bot)
+            if rated != sought.kind.rated:
+                self._take(sought)
+                self._put(replace(sought, kind=with_rating(sought.kind, rated=rated)))
+
+    def _put(self, sought: ActiveSeek) -> None:
+        self._waiting.add(sought)
+        self._new.add(sought)
+        if sought.of_the_ladder:
+            self._regulars.note(sought.key, sought.kind)
+        self._look_in(GATHER)
+
+    def of(self, bot: str) -> Collection[ActiveSeek]:
+        """The seeks of a bot in force, in the order in which they came."""
+        return self._waiting.of(bot)
+
+    def holds(self, bot: str, seek: str) -> bool:
+        """Whether a bot's seek is in force."""
+        return self._waiting.find(bot, seek) is not None
+
+    def withdraw(self, bot: str, seek: str) -> None:
+        """Take a seek back, if it is in force."""
+        sought = self._waiting.find(bot, seek)
+        if sought is not None:
+            self._take(sought)
+
+    def put_back(self, group: Sequence[ActiveSeek]) -> None:
+        """In force again: their match could not begin."""
+        for sought in group:
+            self._waiting.add(sought)
+            self._new.add(sought)
+
+    def leave(self, bot: str) -> list[ActiveSeek]:
+        """Take all of a bot's seeks back: which they were."""
+        left = list(self._waiting.of(bot))
+        for sought in left:
+            self._take(sought)
+        self._regulars.leave(bot)
+        return left
+
+    def paced(self, bot: str) -> float:
+        """Seconds for which the pace of the ladder holds a bot's seeks."""
+        return self._pace.wait(bot) if any(sought.of_the_ladder for sought in self.of(bot)) else 0.0
+
+    def again(self) -> None:
+        """Look again, as matches may begin that could not before."""
+        for sought in self._put_off:
+            self._new.add(sought)
+        self._put_off.clear()
+        if self._next_look() is not None:
+            self._look_in(0.0)
+
+    def close(self) -> None:
+        """Pair no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _take(self, sought: ActiveSeek) -> None:
+        self._waiting.remove(sought)
+        self._new.discard(sought)
+        self._put_off.pop(sought, None)
+        self._alone.pop(sought, None)
+        self._wanted_with(sought).discard(sought)
+
+    def _wanted_with(self, sought: ActiveSeek) -> FairQueue:
+        return self._wanting["" if sought.opponents else sought.kind.game]
+
+    def _look_in(self, seconds: float) -> None:
+        """Look again in so many seconds, unless that goes on now or is due before."""
+        at = self._loop.time() + seconds
+        if self._looking is not None:
+            return
+        if self._timer is not None:
+            if self._due <= at:
+                return
+            self._timer.cancel()
+        self._due = at
+        self._timer = self._loop.call_at(at, self._look)
+
+    def _look(self) -> None:
+        """Do one piece of a look and leave the others to the next turns of the loop: nobody waits for all of it."""
+        if self._held():
+            self._due = self._loop.time() + LOOK_AGAIN
+            self._timer = self._loop.call_at(self._due, self._look)
+            return
+        looking = self._looking
+        if looking is None:
+            looking, self._began = self._pair(), False
+        self._looking = self._timer = None
+        if next(looking, self) is None:
+            self._looking = looking
+            self._timer = self._loop.call_soon(self._look)
+        else:
+            wait = self._next_look()
+            if wait is not None:
+                self._look_in(wait)
+
+    def _next_look(self) -> float | None:
+        """Seconds until it is worth while to look again; None: not before something changes."""
+        if self._new or (self._began and self._waiting.ripe):
+            return GATHER
+        now = self._loop.time()
+        due = [now + LOOK_AGAIN] if self._waiting.ripe else []
+        if any(self._worth_while()):
+            due.append(self._filled + FILL_EVERY)
+        if self._alone:
+            due.append(next(iter(self._alone)).since + ALONE)
+        return max(GATHER, min(due) - now) if due else None
+
+    def _worth_while(self) -> Iterator[FairQueue]:
+        """Those that want open seeks, or somebody they name, and might find them."""
+        return (turn for game, turn in self._wanting.items() if turn and (not game or self._waiting.open(game)))
+
+    def _pair(self) -> Iterator[None]:
+        """Begin every match that the seeks in force allow now, those that name an opponent first, piece by piece."""
+        for number in range(len(self._new)):  # and not until there are none: more may come all the time
+            sought = self._new.take()
+            if sought is None:
+                break
+            if self._look_at(sought) or number % AT_ONCE == AT_ONCE - 1:
+                yield
+        for kind in list(self._waiting.ripe):
+            for bots in self._near(kind):
+                for group in self._ladder_groups(kind, bots):
+                    self._together(group)
+                    yield
+                yield
+        yield from self._fill()
+
+    def _fill(self) -> Iterator[None]:
+        """Begin matches in which open seeks take the seats that are left, and those of several who name each other."""
+        now = self._loop.time()
+        while self._alone and (first := next(iter(self._alone))).since + ALONE <= now:
+            del self._alone[first]
+            self._wanted_with(first).add(first)
+        turns = list(self._worth_while())
+        if not turns or now < self._filled + FILL_EVERY:
+            return
+        self._filled = now
+        for turn in turns:
+            in_vain = 0
+            for _ in range(min(len(turn), AT_ONCE)):
+                sought = turn.take() if in_vain < IN_VAIN else None
+                if sought is None:
+                    break
+                company = self._company(sought) if self._has_waited(sought) else ()
+                if not company or not self._together(company):
+                    turn.add(sought)
+                    in_vain += company is None
+                yield
+
+    def _has_waited(self, sought: ActiveSeek) -> bool:
+        """Whether a match may begin for a seek, and there is no more to be hoped from others like it."""
+        still = sought.kind in self._waiting.ripe and self._loop.time() - sought.since < NOT_ALONE
+        return self._may_begin(sought.key) and not still
+
+    def _may_begin(self, bot: str) -> bool:
+        """Whether a match of the ladder may begin for a bot."""
+        return bool(self._most(bot)) and not self._pace.wait(bot)
+
+    def _look_at(self, sought: ActiveSeek) -> bool:
+        """Begin the match of a new seek with one that it names, or that names it; whether there is one."""
+        if sought.opponents and sought.kind.seats > 2:
+            self._wanted_with(sought).add(sought)
+            return False
+        other = self._waiting.partner(sought, functools.partial(self._may_meet, sought))
+        begun = other is not None and self._together((sought, other))
+        if not begun and not sought.opponents and not sought.kind.open:
+            self._alone[sought] = None
+        if not begun and other is not None:
+            for one in (sought, other):
+                if one.opponents and not self._may_take(one, sought, other):
+                    self._wanted_with(one).add(one)
+            self._put_off[sought] = None
+        return other is not None
+
+    def _may_meet(self, sought: ActiveSeek, other: str) -> bool:
+        """Whether a match may begin for a bot, and with this seek if that is open."""
+        return bool(self._most(other)) and not (sought.kind.open and self._sated(other, sought.key))
+
+    def _may_take(self, sought: ActiveSeek, *others: ActiveSeek) -> bool:
+        """Whether a seek may take those of the others that are open: nobody has all the matches of an open bot."""
+        return sought.kind.open or not any(other.kind.open and self._sated(sought.key, other.key) for other in others)
+
+    def _together(self, group: Sequence[ActiveSeek]) -> bool:
+        """Begin a match, unless a seek was taken back since the group was made, or its bot may begin none now."""
+        if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
+            return False
+        paced = self._paced_in(group)
+        if any(map(self._pace.wait, paced)):  # a bot of many slots may have used it up in this look
+            return False
+        for sought in group:
+            self._take(sought)
+        self._began = True
+        self._met.begin(_pool(agreed(group)), [sought.key for sought in group])
+        for bot in paced:
+            self._pace.begin(bot)
+        self._begin(group)
+        return True
+
+    @staticmethod
+    def _paced_in(group: Sequence[ActiveSeek]) -> list[str]:
+        """The bots to whose pace a match between these counts: where somebody is named, none."""
+        return [] if any(one.opponents for one in group) else [one.key for one in group if one.of_the_ladder]
+
+    def _company(self, sought: ActiveSeek) -> list[ActiveSeek] | None:
+        """A seek with those it names, those like it, and open ones for the other seats; None: they are too few."""
+        kind, group = sought.kind, [sought]
+        for opponent in sought.opponents:
+            answer = self._waiting.answer(kind, opponent, frozenset((sought.key, *sought.opponents)))
+            if answer is None:
+                return None
+            group.append(answer)
+        group += self._drawn(group, kind, self._waiting.unnamed(kind))
+        group += self._drawn(group, kind, self._waiting.open(kind.game))
+        return group if len(group) == kind.seats else None
+
+    def _drawn(
+        self, group: Sequence[ActiveSeek], kind: MatchSpec, seeks: Mapping[str, Mapping[str, ActiveSeek]]
+    ) -> list[ActiveSeek]:
+        """Of seeks by bot as many as seats are left beside a group, or those that it may take now."""
+        seats = kind.seats - len(group)
+        if not seats:
+            return []
+        looked_at = seeks if len(seeks) <= AT_ONCE else self._chance.sample(list(seeks), AT_ONCE)
+        there = {sought.key for sought in group}
+        first = {bot: next(iter(seeks[bot].values())) for bot in looked_at if bot not in there and self._most(bot)}
+        free = [
+            self._seeker(bot, kind)
+            for bot, other in first.items()
+            if self._may_take(group[0], other) and not any(map(self._pace.wait, self._paced_in((*group, other))))
+        ]
+        drawn = ladder_pairing.drawn(self._seeker(group[0].key, kind), free, seats, self._chance)
+        return [first[seeker.bot] for seeker in drawn]
+
+    def _seeker(self, bot: str, kind: MatchSpec) -> ladder_pairing.Seeker:
+        mu, sigma = self._rating_of(bot, kind.pool)
+        met = self._met.of(bot, _pool(kind))
+        spent = self._spent(kind.pool, bot) if kind.rated else ()
+        return ladder_pairing.Seeker(bot, mu, sigma, met=met, played=sum(met.values()), spent=spent)
+
+    def _near(self, kind: MatchSpec) -> Iterator[list[str]]:
+        """The bots with seeks of a kind that name nobody, by rating, in parts small enough to be compared at once."""
+        free = (bot for bot in self._waiting.unnamed(kind) if self._may_begin(bot))
+        bots = sorted(free, key=lambda bot: self._rating_of(bot, kind.pool))
+        parts = -(-len(bots) // AT_ONCE)
+        return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
+
+    def _ladder_groups(self, kind: MatchSpec, bots: Sequence[str]) -> list[tuple[ActiveSeek, ...]]:
+        waiting = self._waiting.unnamed(kind)
+        seekers = [
+            replace(seeker, since=sought.since, key=sought)
+            for seeker in (self._seeker(bot, kind) for bot in bots)
+            for sought in islice(
+                waiting.get(seeker.bot, {}).values(), min(self._most(seeker.bot), AT_ONCE // len(bots))
+            )
+        ]
+        playing = [self._seeker(bot, kind) for bot in self._regulars.playing(kind)]
+        groups = ladder_pairing.ladder_groups(seekers, self._loop.time(), seats=kind.seats, playing=playing)
+        return [tuple(seeker.key for seeker in group) for group in groups]
+
+
+def _pool(kind: MatchSpec) -> str:
+    """Where meetings in matches of a kind are counted, as the store does."""
+    return kind.pool if kind.rated and kind.pool is not None else f"{kind.game}/unrated"

@@ -1,0 +1,70 @@
+"""The ratings of the bots that are here, in memory: where pairing and `start` find them."""
+
+from __future__ import annotations
+
+from arena.ratings.ladder import INITIAL
+from arena.server.encounter_counts import EncounterCounts
+from arena.server.rating_policy import RatingPolicy
+from arena.store.async_store import AsyncStore
+from protocol.messages import Player
+from protocol.names import folded
+from referee.record import Header
+from referee.result import Ratings, Result
+from referee.rules import rules_of
+
+
+class RatingCache:
+    """What the store says of bots that were looked up, kept up to date by the results since."""
+
+    def __init__(self, archive: AsyncStore, eligibility: RatingPolicy) -> None:
+        self._archive = archive
+        self._eligibility = eligibility
+        self.meetings = EncounterCounts()
+        """Who met whom how often."""
+        self._known: dict[tuple[str, str], tuple[float, float]] = {}
+        self._looked_up: set[str] = set()
+
+    def of(self, bot: str, pool: str | None) -> tuple[float, float]:
+        """A bot's mu and sigma in a pool; those of a new bot where nothing is known, or nothing is rated."""
+        return self._known.get((folded(bot), pool or ""), (INITIAL.mu, INITIAL.sigma))
+
+    def players(self, header: Header) -> list[Player]:
+        """Who sits at a match, with the ratings they bring in its pool. Raises `UnknownGame` or `BadConfig`."""
+        pool = header.pool or rules_of(header.game, header.config).pool
+        players = []
+        for seat in header.seats:
+            mu, sigma = self.of(seat.bot, pool)
+            players.append(Player(bot=seat.bot, version=seat.version, mu=mu, sigma=sigma))
+        return players
+
+    async def look_up(self, bot: str) -> None:
+        """Read a bot's ratings. Raises `StoreFailed`."""
+        name = folded(bot)
+        self._looked_up.add(name)
+        for pool, standing in (await self._archive.ask(self._archive.store.standings, bot)).items():
+            self._put(bot, pool, standing.mu, standing.sigma)
+        await self._eligibility.look_up(bot)
+        if not self.meetings.known(name):
+            self.meetings.learn(name, await self._archive.ask(self._archive.store.met, bot))
+
+    async def renew(self) -> None:
+        """Read again what is known of ratings and of the matches that were rated, as the operator changed that.
+
+        Raises `StoreFailed`.
+        """
+        await self._eligibility.renew()
+        for bot in list(self._looked_up):
+            standings = await self._archive.ask(self._archive.store.standings, bot)
+            for place in [place for place in self._known if place[0] == bot]:
+                del self._known[place]
+            for pool, standing in standings.items():
+                self._put(bot, pool, standing.mu, standing.sigma)
+
+    def learn(self, result: Result, ratings: Ratings) -> None:
+        """Know what a match changed."""
+        self._eligibility.learn(result)
+        for seat, rating in zip(result.seats, ratings.seats, strict=True):
+            self._put(seat.bot, ratings.pool, rating.mu_after, rating.sigma_after)
+
+    def _put(self, bot: str, pool: str, mu: float, sigma: float) -> None:
+        self._known[folded(bot), pool] = (mu, sigma)

@@ -1,0 +1,164 @@
+"""What a test asks of two bots, and what their matches say to it, pair by pair in the order of the schedule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from measuring.elo import Comparison, EloDifference, compared, normalised
+from measuring.pair_scores import SideScore, side_score
+from measuring.scores import measured
+from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, Verdict
+from protocol.reasons import FORFEITS, VOID
+from referee.result import Result, points
+
+ONE_SIDED = 0.95
+"""A share of matches, or of pairs, above which they say next to nothing of the bots."""
+ENOUGH = 10
+"""Pairs before anything is said of the bots, or of what the pairs have in common, where no test says when."""
+MANY = 0.05
+"""A share of a bot's matches above which its forfeits decide more than its play."""
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """What a test asks. `value` names what luck is measured by, None: results count as they are.
+
+    Without `hypotheses` it asks how much better the one bot is, after a number of pairs that is settled beforehand.
+    """
+
+    hypotheses: Hypotheses | None
+    value: str | None
+
+
+class Sample(NamedTuple):
+    """A match of the test, and the points that chance gave seat 0, None where that is not asked."""
+
+    result: Result
+    luck: float | None = None
+
+
+class Ratio(Struct, frozen=True, kw_only=True):
+    """The log likelihood ratio of h1 to h0, and the bounds at which h0 and h1 are accepted."""
+
+    llr: float
+    lower: float
+    upper: float
+
+
+class Findings(Struct, frozen=True, kw_only=True):
+    """What a test has found so far of its first bot. Pairs of which a match was void are `left_out` of all else.
+
+    `seat_0` is the score of whoever moved first, `same_seat` the share of pairs of which one seat won both matches;
+    `alike` are all pairs if they went as the first one did, to the same ply and the same end. `adjusted` is less luck,
+    `worth` how many single games with luck left in would be as certain, `normalised` Elo that of results as they came.
+    """
+
+    verdict: Verdict | None
+    pairs: int
+    left_out: int
+    games: int
+    score: Comparison | None
+    adjusted: Comparison | None
+    worth: float | None
+    normalised: EloDifference | None
+    ratio: Ratio | None
+    seat_0: float | None
+    same_seat: float
+    alike: bool
+    reasons: dict[str, int]
+    forfeits: dict[str, int]
+
+    @property
+    def best(self) -> Comparison | None:
+        """The score less luck where luck is measured, else as it came out; None while there is none."""
+        return self.adjusted or self.score
+
+
+class Evidence:
+    """The matches of a test between `bots`, taken in the order of the schedule; only whole pairs count.
+
+    After the verdict nothing more is taken: it is that of the shortest prefix that decides.
+    """
+
+    def __init__(self, bots: tuple[str, str], question: Question) -> None:
+        self.bots = bots
+        self.question = question
+        self.matches: list[Sample] = []
+        self._test = _test(question)
+        self._played: list[SideScore] = []
+        self._left_out = 0
+        self._means: list[float] = []
+        self._first: list[float] = []
+        self._same_seat = 0
+        self._courses: set[tuple[tuple[Any, ...], ...]] = set()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The hypothesis that is accepted; None while neither is."""
+        return None if self._test is None else self._test.verdict
+
+    def take(self, samples: Iterable[Sample]) -> None:
+        """Take the matches that come next in the schedule."""
+        for sample in samples:
+            if self.verdict is None:
+                self.matches.append(sample)
+                if len(self.matches) % 2 == 0:
+                    self._take_pair(*self.matches[-2:])
+
+    def _take_pair(self, *pair: Sample) -> None:
+        if any(one.result.reason == VOID for one in pair):
+            self._left_out += 1
+            return
+        start = len(self._played) // 2
+        seen = [side_score(one.result, self.bots[0], one.luck, start) for one in pair]
+        self._played += seen
+        first = [points(one.result)[0] for one in pair]
+        self._means.append(sum(one.points for one in seen) / 2)
+        self._first += first
+        self._courses.add(tuple(sorted(_course(one.result) for one in pair)))
+        self._same_seat += first in ([1.0, 1.0], [0.0, 0.0])
+        if self._test is not None:
+            self._test.add(sum(one.points - (one.luck or 0.0) for one in seen) / 2)
+
+    def findings(self) -> Findings:
+        """What is found so far."""
+        pairs = len(self._played) // 2
+        found = measured(self._played)
+        ratio = None
+        if self._test is not None:
+            asked = self._test.hypotheses
+            ratio = Ratio(llr=self._test.llr, lower=asked.lower, upper=asked.upper)
+        return Findings(
+            verdict=self.verdict,
+            pairs=pairs,
+            left_out=self._left_out,
+            games=found.games,
+            score=None if found.score is None else compared(found.score),
+            adjusted=None if found.adjusted is None else compared(found.adjusted),
+            worth=found.worth,
+            normalised=normalised(self._means),
+            ratio=ratio,
+            seat_0=sum(self._first) / len(self._first) if self._first else None,
+            same_seat=self._same_seat / pairs if pairs else 0.0,
+            alike=len(self._courses) == 1,
+            reasons=dict(Counter(one.result.reason for one in self.matches)),
+            forfeits={bot: self._forfeits(bot) for bot in self.bots},
+        )
+
+    def _forfeits(self, bot: str) -> int:
+        seats = (seat for one in self.matches if one.result.reason != VOID for seat in one.result.seats)
+        return sum(seat.bot == bot and seat.reason in FORFEITS for seat in seats)
+
+
+def _course(result: Result) -> tuple[Any, ...]:
+    """How a match went, as far as its result shows it."""
+    return (*((seat.bot, seat.rank, seat.reason) for seat in result.seats), result.plies)
+
+
+def _test(question: Question) -> SequentialTest | None:
+    if question.hypotheses is None:
+        return None
+    return Pentanomial(question.hypotheses) if question.value is None else RealValued(question.hypotheses)

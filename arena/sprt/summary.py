@@ -1,0 +1,139 @@
+"""A test told in words: who is better and how sure that is, and what else its findings give cause to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from arena.sprt.evidence import ENOUGH, MANY, ONE_SIDED, Findings, Question
+from measuring import summary
+from measuring.elo import Comparison
+from measuring.sequential import Hypotheses
+from protocol.reasons import RESIGNED
+
+
+def conclusion(bots: tuple[str, str], question: Question, findings: Findings) -> str:
+    """What came of the test, in a sentence."""
+    best = findings.best
+    if best is None:
+        return f"nothing is known of {bots[0]} and {bots[1]}: no pair of matches was played to its end"
+    less = " less luck" if findings.adjusted else ""
+    scores = f"scores {summary.share(best)}{less}, after {findings.games:,} games"
+    if question.hypotheses is None and findings.pairs < ENOUGH:
+        pairs = "a pair is" if findings.pairs == 1 else f"{findings.pairs} pairs are"
+        return f"{pairs} too few to say which of {bots[0]} and {bots[1]} is better: {bots[0]} {scores}"
+    if question.hypotheses is None:
+        return _compared(bots, best, scores)
+    if findings.verdict is None:
+        asked = _claim(bots, question.hypotheses, "h1").said
+        return f"undecided whether {asked}: it {scores}{_looks(findings)}; a higher --most goes on"
+    claim = _claim(bots, question.hypotheses, findings.verdict)
+    looks = "" if claim.decides else _looks(findings)
+    wrong = question.hypotheses.alpha if findings.verdict == "h1" else question.hypotheses.beta
+    return f"{claim.said}: it {scores}{looks}; {claim.otherwise}, this would come up in at most {_odds(wrong)} tests"
+
+
+def warnings(
+    bots: tuple[str, str], findings: Findings, presets: Sequence[str], dealing: Sequence[str]
+) -> Iterator[str]:
+    """What should be known before the conclusion is believed, a sentence each.
+
+    `presets` are others of the game, `dealing` those of them that deal their starts.
+    """
+    games = 2 * (findings.pairs + findings.left_out)
+    if findings.reasons.get(RESIGNED, 0) + sum(findings.forfeits.values()) < games:
+        yield from _one_sided(findings, presets, dealing)
+    for bot in bots:
+        lost = findings.forfeits[bot]
+        if lost > MANY * games:
+            yield (
+                f"{bot} forfeited {lost:,} of {games:,} games, by time, illegal moves or a lost connection: "
+                "that is not weak but broken, and decides more than its play"
+            )
+    if findings.left_out:
+        left = "1 pair is" if findings.left_out == 1 else f"{findings.left_out:,} pairs are"
+        yield f"{left} left out, as a match was void, for want of both bots"
+
+
+def amount(edge: float, unit: str) -> str:
+    """By how much a bot is better, in its unit."""
+    return {"score": f"{edge:g} points a game", "elo": f"{edge:g} Elo", "nelo": f"{edge:g} normalised Elo"}[unit]
+
+
+def _one_sided(findings: Findings, presets: Sequence[str], dealing: Sequence[str]) -> Iterator[str]:
+    if findings.pairs < ENOUGH or findings.seat_0 is None:
+        return
+    first = findings.seat_0
+    other = f"another preset ({', '.join(presets)}) or config" if presets else "another config"
+    if findings.alike:
+        dealt = f"a preset whose starts are dealt ({', '.join(dealing)})" if dealing else "a config that deals starts"
+        yield (
+            f"all {findings.pairs:,} pairs went alike: bots that always play the same from the same start "
+            f"tell no more in many pairs than in one; take {dealt}, or bots that draw lots"
+        )
+    elif not 1 - ONE_SIDED < first < ONE_SIDED:
+        yield (
+            f"seat 0 scores {first:.3f}, whoever sits there: the seat decides nearly all, and the bots next to "
+            f"nothing; take {other}"
+        )
+    elif findings.same_seat > ONE_SIDED:
+        yield (
+            f"{findings.same_seat:.0%} of the pairs went to one seat in both games: the start decides nearly all, "
+            f"and the bots next to nothing; take {other}"
+        )
+
+
+def _compared(bots: tuple[str, str], best: Comparison, scores: str) -> str:
+    one, other = bots
+    if best.low > 0.5:
+        return f"{one} is better than {other}: it {scores}"
+    if best.high < 0.5:
+        return f"{one} is worse than {other}: it {scores}"
+    apart = ceil(1000 * max(best.high - 0.5, 0.5 - best.low)) / 1000
+    return f"neither {one} nor {other} is shown to be better: {one} {scores}; they are {apart:.3f} apart at most"
+
+
+class _Claim(NamedTuple):
+    """What a hypothesis says of the first bot once it is accepted, how things are where that is wrong, and whether it
+    decides which bot is better."""
+
+    said: str
+    otherwise: str
+    decides: bool
+
+
+def _claim(bots: tuple[str, str], asked: Hypotheses, accepted: str) -> _Claim:
+    """To accept h1 denies h0 and no more, and the other way round: so the claim is about the other's bound."""
+    one, other = bots
+    edge = asked.h0 if accepted == "h1" else asked.h1
+    by = amount(abs(edge), asked.unit)
+    if accepted == "h1":
+        if edge == 0:
+            return _Claim(f"{one} is better than {other}", "had it been no better", True)
+        if edge > 0:
+            return _Claim(f"{one} is better than {other} by more than {by}", "had it not been", True)
+        return _Claim(f"{one} is not worse than {other} by {by}", "had it been", False)
+    if edge == 0:
+        return _Claim(f"{one} is worse than {other}", "had it been as good", True)
+    if edge > 0:
+        return _Claim(f"{one} is not better than {other} by {by}", "had it been", False)
+    return _Claim(f"{one} is worse than {other} by more than {by}", "had it not been", True)
+
+
+def _looks(findings: Findings) -> str:
+    """Which bot the score is for, where what was asked is not which is better."""
+    best = findings.best
+    if best is None or findings.pairs < ENOUGH or best.low <= 0.5 <= best.high:
+        return ""
+    return " and looks better" if best.low > 0.5 else " and looks worse"
+
+
+def _odds(chance: float) -> str:
+    """A chance as so many of 100, or of 1,000 and more where it takes that to be a whole number."""
+    exact = Fraction(str(chance))
+    of = 100
+    while of < 10**9 and (exact * of).denominator != 1:
+        of *= 10
+    return f"{round(exact * of):,} of {of:,}"

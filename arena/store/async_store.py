@@ -1,0 +1,170 @@
+"""The one writer of the store: a thread of its own, finished matches in batches, in the order they are rated."""
+
+from __future__ import annotations
+
+import asyncio
+import bisect
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+from arena.store.database import StoreUnavailable
+from arena.store.finish import Finished
+from arena.store.store import Store
+from protocol.errors import Fault
+from referee.result import Ratings
+
+T = TypeVar("T")
+MOST_IN_A_BATCH = 16
+"""Some 20 ms of the thread's time."""
+MOST_ASKED = 2
+"""Queries that are in the thread's queue: whoever asks much waits here, and finished matches go before."""
+AGAIN_AFTER, AGAIN_AT_LEAST_EVERY = 0.5, 5.0
+"""Seconds until the store is tried again: at first, and after many failures."""
+ASIDE_FOR, ASIDE_AT_MOST_FOR = 10.0, 600.0
+"""The same for a match that the store does not take while it takes others."""
+
+log = logging.getLogger("arena.store.async_store")
+
+
+class _Waiting(NamedTuple):
+    finished: Finished
+    future: asyncio.Future[Ratings | None]
+    aside_for: float
+    turn: int = 0
+
+
+class AsyncStore:
+    """The store, from the event loop. `finish` returns when the match's transaction is on disk.
+
+    What can't be stored is tried again until it can, or until `hurry`. A match that the store does not take while it
+    takes others waits apart. Bots have their turns one after the other: who finishes many matches at once is in
+    nobody's way but its own.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.troubled: Callable[[str | None], None] = lambda reason: None
+        """Is told why nothing can be stored, and None when it can be."""
+        self._store = store
+        self._thread = ThreadPoolExecutor(1, "store")
+        self._asking = asyncio.Semaphore(MOST_ASKED)
+        self._waiting: list[_Waiting] = []
+        """By their turns."""
+        self._turn = 0
+        """That of the match which is written now, or of the last in its batch."""
+        self._turns: dict[str, int] = {}
+        """The last that each bot has taken."""
+        self._aside: dict[asyncio.TimerHandle, _Waiting] = {}
+        self._writing: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
+
+    async def ask(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Run a method of the store in its thread."""
+        async with self._asking:
+            return await self._run(query, *args, **kwargs)
+
+    async def _run(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: query(*args, **kwargs))
+
+    @property
+    def store(self) -> Store:
+        """For `ask`: its methods are called in its thread only."""
+        return self._store
+
+    def finish(self, finished: Finished) -> asyncio.Future[Ratings | None]:
+        """Store and rate a match, with whatever else is waiting.
+
+        The future fails with the store's fault when there is no time to try again, and with any error that is no fault.
+        """
+        future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
+        self._wait(_Waiting(finished, future, ASIDE_FOR))
+        return future
+
+    def hurry(self) -> None:
+        """Try once more what waits, and from now on nothing twice: the process is about to end."""
+        self._hurry.set()
+        for timer, one in list(self._aside.items()):
+            timer.cancel()
+            self._come_back(timer, one)
+
+    async def drain(self) -> None:
+        """Write what waits. The store stays open, for whoever opened it."""
+        self.hurry()
+        if self._writing is not None:
+            await self._writing
+        self._thread.shutdown()
+
+    def _wait(self, one: _Waiting) -> None:
+        """Have a match wait for the next turn that none of its bots has taken, behind all that is written now."""
+        bots = [seat.bot for seat in one.finished.result.seats]
+        turn = 1 + max(self._turn, *(self._turns.get(bot, 0) for bot in bots))
+        self._turns |= dict.fromkeys(bots, turn)
+        bisect.insort(self._waiting, one._replace(turn=turn), key=lambda waiting: waiting.turn)
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+
+    async def _write(self) -> None:
+        pause = AGAIN_AFTER
+        suspects = 0
+        while self._waiting:
+            batch = self._waiting[: 1 if suspects else MOST_IN_A_BATCH]
+            self._turn = batch[-1].turn
+            try:
+                rated = await self._run(self._store.finish, [one.finished for one in batch])
+            except Exception as exc:
+                if isinstance(exc, StoreUnavailable):
+                    pause = await self._pause(exc, pause)
+                elif len(batch) > 1:
+                    suspects = len(batch)  # each is tried alone
+                else:
+                    self._refused(exc)
+                    suspects = 0
+                continue
+            suspects = max(0, suspects - len(rated))
+            del self._waiting[: len(rated)]
+            pause = AGAIN_AFTER
+            self.troubled(None)
+            for one, ratings in zip(batch, rated, strict=False):
+                if not one.future.done():
+                    one.future.set_result(ratings)
+        self._turn = 0
+        self._turns.clear()
+        self._writing = None
+
+    async def _pause(self, exc: Fault, seconds: float) -> float:
+        """Wait before the store is tried again, which fails if there is no time; how long to wait next."""
+        if self._hurry.is_set():
+            self._fail(self._waiting, exc)
+            self._waiting = []
+            return seconds
+        self.troubled(f"results can't be stored: {exc}")
+        try:
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
+        except TimeoutError:
+            pass
+        return min(2 * seconds, AGAIN_AT_LEAST_EVERY)
+
+    def _refused(self, exc: Exception) -> None:
+        """The store takes others, but not the one that comes first."""
+        one = self._waiting.pop(0)
+        if isinstance(exc, Fault) and not self._hurry.is_set():
+            log.error(
+                "match %s can't be stored, it is tried again in %g s: %s", one.finished.result.match, one.aside_for, exc
+            )
+            loop = asyncio.get_running_loop()
+            longer = one._replace(aside_for=min(2 * one.aside_for, ASIDE_AT_MOST_FOR))
+            timer: asyncio.TimerHandle = loop.call_later(one.aside_for, lambda: self._come_back(timer, longer))
+            self._aside[timer] = longer
+            return
+        self._fail([one], exc)
+
+    def _come_back(self, timer: asyncio.TimerHandle, one: _Waiting) -> None:
+        del self._aside[timer]
+        self._wait(one)
+
+    def _fail(self, those: list[_Waiting], exc: Exception) -> None:
+        for one in those:
+            if not one.future.done():
+                one.future.set_exception(exc)

@@ -1,0 +1,246 @@
+"""Finished matches into the tables: rated in the order given, each once, within the caller's transaction."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.dialects.sqlite import insert
+
+from arena.ratings import ladder
+from arena.ratings.ladder import Standing
+from arena.store import pending_results, result_queries, summaries
+from arena.store.luck import MatchLuck
+from arena.store.schema import bots, failures, matches, ratings, records, seats
+from arena.store.view_models import group_of, outcome_of
+from machine.timestamps import utc
+from protocol.digest import canonical
+from protocol.names import folded
+from referee.result import Ratings, Result
+
+
+class Finished(NamedTuple):
+    """A result to be stored; `close` makes its record (gzip) once it is rated, `luck` is what is known of its luck, and
+    `failures` says by seat why the programs of bots failed.
+    """
+
+    result: Result
+    close: Callable[[Ratings | None], bytes]
+    luck: MatchLuck | None = None
+    failures: Mapping[int, str] = {}
+
+
+class Tally(NamedTuple):
+    """A bot in a pool: its standing, and how its rated matches went."""
+
+    standing: Standing = Standing()
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+
+class _Stored(NamedTuple):
+    """A match as it goes into the tables; `played` are the rated matches of its bots in the pool, this one included."""
+
+    number: int
+    result: Result
+    rated: Ratings | None
+    record: bytes
+    luck: MatchLuck | None
+    failures: Mapping[int, str]
+    played: list[int | None]
+
+
+_BEFORE = """
+SELECT seats.bot, seats.pool, max(match), mu_after, sigma_after, count(*) AS matches,
+    coalesce((
+        SELECT version FROM seats AS named WHERE named.bot = seats.bot AND named.pool = seats.pool
+            AND named.played IS NOT NULL AND named.match < :number AND named.version <> ''
+        ORDER BY named.played DESC LIMIT 1
+    ), '') AS version,
+    sum(outcome = 'won') AS wins, sum(outcome = 'drawn') AS draws, sum(outcome = 'lost') AS losses
+FROM seats WHERE played IS NOT NULL AND match < :number GROUP BY seats.bot, seats.pool
+"""
+Tallies = MutableMapping[tuple[int, str], Tally]
+"""By the bot's row and the pool."""
+
+
+def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | None]:
+    """Store a batch, or as much of its beginning as can be closed. A match that is stored already is left as it is.
+
+    Returns the ratings of what is stored now. Raises what `close` raised if that was the first of the batch.
+    """
+    known = result_queries.ratings_of(connection, [finished.result.match for finished in batch])
+    new = [finished.result for finished in batch if finished.result.match not in known]
+    rows = _rows_of(connection, [seat.bot for result in new for seat in result.seats])
+    tallies = tallies_of(connection, list(rows.values()))
+    before = dict(tallies)
+    number = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
+    stored: list[_Stored] = []
+    for at, (result, close, luck, failed) in enumerate(batch):
+        if result.match in known:
+            continue
+        ids = [rows[folded(seat.bot)] for seat in result.seats]
+        after = ChainMap({}, tallies)
+        rated = None if result.pool is None else rate(after, result.pool, result, ids)
+        try:
+            record = close(rated)
+        except Exception:
+            if at == 0:
+                raise
+            batch = batch[:at]
+            break
+        tallies.update(after.maps[0])
+        number += 1
+        played = [None if rated is None else tallies[bot, rated.pool].standing.matches for bot in ids]
+        stored.append(_Stored(number, result, rated, record, luck, failed, played))
+        known[result.match] = rated
+    _insert(connection, stored, rows)
+    put(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})
+    return [known[finished.result.match] for finished in batch]
+
+
+def rate(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Ratings:
+    """Rate a match in a pool and enter it in the tallies. `ids` are the bots' rows in seat order."""
+    places = [(bot, pool) for bot in ids]
+    before = [tallies.get(place, Tally()) for place in places]
+    ranks = [seat.rank for seat in result.seats]
+    rated = ladder.rate(pool, [tally.standing for tally in before], [s.version for s in result.seats], ranks)
+    for place, tally, seat, rating in zip(places, before, result.seats, rated.seats, strict=True):
+        shared = ranks.count(seat.rank) > 1
+        tallies[place] = Tally(
+            Standing(
+                rating.mu_after,
+                rating.sigma_after,
+                tally.standing.matches + 1,
+                seat.version or tally.standing.version,
+            ),
+            tally.wins + (seat.rank == 1 and not shared),
+            tally.draws + (seat.rank == 1 and shared),
+            tally.losses + (seat.rank != 1),
+        )
+    return rated
+
+
+def put(connection: Connection, tallies: Tallies) -> None:
+    """Write standings, new or changed."""
+    if not tallies:
+        return
+    rows = [
+        {
+            "bot": bot,
+            "pool": pool,
+            "mu": tally.standing.mu,
+            "sigma": tally.standing.sigma,
+            "matches": tally.standing.matches,
+            "wins": tally.wins,
+            "draws": tally.draws,
+            "losses": tally.losses,
+            "version": tally.standing.version,
+        }
+        for (bot, pool), tally in tallies.items()
+    ]
+    statement = insert(ratings)
+    changed = {name: statement.excluded[name] for name in rows[0] if name not in ("bot", "pool")}
+    connection.execute(statement.on_conflict_do_update(index_elements=["bot", "pool"], set_=changed), rows)
+
+
+def tallies_of(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
+    """The stored standings of these bots in every pool, or of all."""
+    query = select(ratings) if ids is None else select(ratings).where(ratings.c.bot.in_(ids))
+    return {
+        (row.bot, row.pool): Tally(
+            Standing(row.mu, row.sigma, row.matches, row.version), row.wins, row.draws, row.losses
+        )
+        for row in connection.execute(query)
+    }
+
+
+def tallies_before(connection: Connection, number: int) -> Tallies:
+    """The standings of this season as they were before a match of it was rated."""
+    return {
+        (row.bot, row.pool): Tally(
+            Standing(row.mu_after, row.sigma_after, row.matches, row.version), row.wins, row.draws, row.losses
+        )
+        for row in connection.exec_driver_sql(_BEFORE, {"number": number})
+    }
+
+
+def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """The rows of bots by folded name; bots seen for the first time get one, without a token."""
+    wanted = {folded(name): name for name in names}
+    query = select(bots.c.key, bots.c.id).where(bots.c.key.in_(wanted))
+    found = {row.key: row.id for row in connection.execute(query)}
+    missing = [
+        {"name": name, "key": key, "revoked": False, "created": utc()}
+        for key, name in wanted.items()
+        if key not in found
+    ]
+    if missing:
+        connection.execute(insert(bots), missing)
+        found = {row.key: row.id for row in connection.execute(query)}
+    return found
+
+
+def _insert(connection: Connection, stored: Sequence[_Stored], rows: dict[str, int]) -> None:
+    if not stored:
+        return
+    connection.execute(insert(matches), [_match_row(one) for one in stored])
+    connection.execute(insert(seats), [row for one in stored for row in _seat_rows(one, rows)])
+    connection.execute(insert(records), [{"match": one.number, "data": one.record} for one in stored])
+    failed = [
+        {"match": one.number, "seat": seat, "text": text} for one in stored for seat, text in one.failures.items()
+    ]
+    if failed:
+        connection.execute(insert(failures), failed)
+    if handed_in := [one.result.match for one in stored if one.result.tournament is not None]:
+        pending_results.rated(connection, handed_in)
+    summaries.add(connection, stored[0].number, stored[-1].number)
+
+
+def _match_row(stored: _Stored) -> dict[str, Any]:
+    result, luck = stored.result, stored.luck
+    return {
+        "number": stored.number,
+        "id": result.match,
+        "game": result.game,
+        "config": canonical(result.config).decode(),
+        "reason": result.reason,
+        "plies": result.plies,
+        "digest": result.digest,
+        "started": result.started,
+        "finished": result.finished,
+        "tournament": result.tournament,
+        "place": result.place,
+        "pool": result.pool,
+        "luck": luck and luck.points,
+        "luck_by": luck and luck.value,
+    }
+
+
+def _seat_rows(stored: _Stored, rows: dict[str, int]) -> list[dict[str, Any]]:
+    result = stored.result
+    ratings = stored.rated.seats if stored.rated else [None] * len(result.seats)
+    return [
+        {
+            "match": stored.number,
+            "seat": place,
+            "bot": rows[folded(seat.bot)],
+            "version": seat.version,
+            "rank": seat.rank,
+            "reason": seat.reason,
+            "mu_before": rating and rating.mu_before,
+            "sigma_before": rating and rating.sigma_before,
+            "mu_after": rating and rating.mu_after,
+            "sigma_after": rating and rating.sigma_after,
+            "moves": seat.moves,
+            "thought_ms": seat.thought_ms,
+            "pool": group_of(result),
+            "outcome": outcome_of(result, seat),
+            "tournament": result.tournament,
+            "played": played,
+        }
+        for place, (seat, rating, played) in enumerate(zip(result.seats, ratings, stored.played, strict=True))
+    ]

@@ -1,0 +1,283 @@
+"""Where bots stand and how they fared: the leaderboard in pages, and what there is to say of one bot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, text
+
+from arena.ratings import ladder
+from arena.store import seasons
+from arena.store.cursors import paged, place_of
+from arena.store.result_queries import standing_of
+from arena.store.view_models import (
+    OUTCOMES,
+    SORTS,
+    UNRATED,
+    BoardRow,
+    BotRow,
+    Ending,
+    EndingMatch,
+    HistoryPoint,
+    OpponentRow,
+    Page,
+    PoolStanding,
+    Profile,
+    SeatRow,
+    UnratedStanding,
+    VersionRow,
+)
+from protocol.errors import UsageFault
+from protocol.names import folded
+
+_BY = {name: name for name in SORTS} | {"bot": "key", "played": "matches", "share": "(wins + draws / 2.0) / matches"}
+"""What each order goes by."""
+CURVE = 20
+"""How many ratings a line of the leaderboard has."""
+MOST_POINTS = 300
+"""So many a history has at most, and at least half as many of a bot with more matches than that."""
+LATEST = 5
+VERSIONS = 20
+
+_BOARD = """
+WITH board AS (
+    SELECT bots.name, bots.key, stood.*, mu - 3 * sigma AS score, rank() OVER (ORDER BY mu - 3 * sigma DESC) AS rank
+    FROM ({stood}) AS stood JOIN bots ON bots.id = stood.bot
+), found AS (
+    SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR instr(key, :search)
+)
+SELECT *, (
+    SELECT json_group_array(round(mu_after, 2)) FROM ({curve})
+) AS curve
+FROM found WHERE :start OR value {beyond} :value OR (value = :value AND key > :key)
+ORDER BY value {order}, key LIMIT :limit
+"""
+_NOW = {
+    "stood": "SELECT * FROM ratings WHERE pool = :pool",
+    "curve": """SELECT mu_after FROM seats INDEXED BY seats_by_played
+        WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played""",
+}
+_THEN = {
+    "stood": seasons.STOOD,
+    "curve": """SELECT mu_after FROM (
+            SELECT match, mu_after FROM seats INDEXED BY seats_by_bot
+            WHERE seats.bot = found.bot AND seats.pool = :pool AND mu_after IS NOT NULL
+                AND match BETWEEN :first AND found.last ORDER BY match DESC LIMIT :curve
+        ) ORDER BY match""",
+}
+"""What a leaderboard is made of: this season's, and that of any."""
+_BOTS = text("""
+SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search)) AS total
+FROM bots WHERE key > :key AND (:search = '' OR instr(key, :search)) ORDER BY key LIMIT :limit
+""")
+_STANDINGS = text("""
+SELECT ratings.*,
+    (SELECT count(*) FROM ratings AS other WHERE other.pool = ratings.pool) AS bots,
+    (SELECT 1 + count(*) FROM ratings AS other
+        WHERE other.pool = ratings.pool AND other.mu - 3 * other.sigma > ratings.mu - 3 * ratings.sigma) AS rank
+FROM ratings WHERE bot = :bot ORDER BY pool
+""")
+_TALLY = """sum(iif(outcome = 'won', matches, 0)) AS wins, sum(iif(outcome = 'drawn', matches, 0)) AS draws,
+    sum(iif(outcome = 'lost', matches, 0)) AS losses, sum(iif(outcome = 'void', matches, 0)) AS void,
+    sum(moves) AS moves, sum(thought_ms) AS thought_ms"""
+_TALLIES = text(f"SELECT pool, {_TALLY} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool")
+_SEATS = text(
+    f"SELECT seat, {_TALLY} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY seat ORDER BY 1"
+)
+_POINTS = text("""
+SELECT seats.played, seats.mu_after, seats.sigma_after, matches.finished, matches.id
+FROM json_each(:points) AS point
+CROSS JOIN seats INDEXED BY seats_by_played
+    ON seats.bot = :bot AND seats.pool = :pool AND seats.played = point.value AND seats.played IS NOT NULL
+JOIN matches ON matches.number = seats.match
+ORDER BY seats.played
+""")
+_OPPONENTS = text("""
+WITH met AS (
+    SELECT bots.name, bots.key, wins, draws, losses, wins + draws + losses AS played
+    FROM opponents JOIN bots ON bots.id = opponents.opponent
+    WHERE opponents.tournament = '' AND opponents.bot = :bot AND opponents.pool = :pool AND wins + draws + losses > 0
+)
+SELECT *, (SELECT count(*) FROM met) AS total FROM met
+WHERE :start OR played < :played OR (played = :played AND key > :key) ORDER BY played DESC, key LIMIT :limit
+""")
+_VERSIONS = text("""
+SELECT versions.*, matches.id, matches.finished,
+    (SELECT count(*) FROM versions AS every WHERE every.bot = :bot AND every.pool = :pool) AS total
+FROM versions JOIN matches ON matches.number = versions.last
+WHERE versions.bot = :bot AND versions.pool = :pool AND (:start OR versions.last < :last)
+ORDER BY versions.last DESC LIMIT :limit
+""")
+_ENDINGS = text("""
+SELECT outcome, reason, sum(matches) AS played, (
+    SELECT json_group_array(json_object('match', matches.id, 'plies', matches.plies, 'finished', matches.finished))
+    FROM (
+        SELECT match FROM seats INDEXED BY seats_by_ending
+        WHERE seats.bot = :bot AND seats.pool = :pool AND seats.outcome = tallies.outcome
+            AND seats.reason = tallies.reason
+        ORDER BY match DESC LIMIT :latest
+    ) AS latest JOIN matches ON matches.number = latest.match
+) AS latest
+FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outcome, reason
+""")
+
+
+def bot_of(connection: Connection, name: str) -> Any:
+    """The row of a bot, or None."""
+    found = connection.execute(text("SELECT * FROM bots WHERE key = :key"), {"key": folded(name)})
+    return found.one_or_none()
+
+
+def bots(connection: Connection, search: str | None, after: str | None, limit: int) -> Page[BotRow]:
+    """A page of the bots, by name. Raises `UsageFault` for a cursor that is none."""
+    key = "" if after is None else place_of(after, tuple[str])[0]
+    given = {"search": folded(search or ""), "key": key, "limit": limit + 1}
+    rows = connection.execute(_BOTS, given).all()
+    shown = [
+        BotRow(bot=row.name, created=row.created, seen=row.seen, approved=bool(row.approved)) for row in rows[:limit]
+    ]
+    return paged(shown, rows, lambda row: (row.key,))
+
+
+def board(
+    connection: Connection,
+    pool: str,
+    sort: str,
+    search: str | None,
+    after: str | None,
+    limit: int,
+    *,
+    descending: bool,
+    season: str | None = None,
+) -> Page[BoardRow]:
+    """A page of a pool's leaderboard, this season's or that one's. Raises `UsageFault` for what there is none of."""
+    if sort not in SORTS:
+        raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(SORTS)}")
+    value, key = (None, None) if after is None else place_of(after, tuple[str | float, str])
+    beyond, order = ("<", "DESC") if descending else (">", "ASC")
+    parts = _NOW if season is None else _THEN
+    query = text(_BOARD.format(by=_BY[sort], beyond=beyond, order=order, **parts))
+    given = {"pool": pool, "search": folded(search or ""), "curve": CURVE, "limit": limit + 1}
+    if season is not None:
+        given |= seasons.span_of(connection, season)._asdict()
+    rows = connection.execute(query, given | {"start": after is None, "value": value, "key": key}).all()
+    shown = [
+        BoardRow(bot=row.name, rank=row.rank, curve=msgspec.json.decode(row.curve), **standing_of(row))
+        for row in rows[:limit]
+    ]
+    return paged(shown, rows, lambda row: (row.value, row.key))
+
+
+def profile(connection: Connection, name: str) -> Profile | None:
+    """What is known of a bot."""
+    bot = bot_of(connection, name)
+    if bot is None:
+        return None
+    played = {row.pool: row for row in connection.execute(_TALLIES, {"bot": bot.id})}
+    newest = text(f"SELECT version FROM versions WHERE bot = :bot ORDER BY last DESC LIMIT {5 * VERSIONS}")
+    versions = connection.execute(newest, {"bot": bot.id}).scalars()
+    return Profile(
+        name=bot.name,
+        created=bot.created,
+        seen=bot.seen,
+        approved=bool(bot.approved),
+        revoked=bool(bot.revoked),
+        versions=list(dict.fromkeys(versions))[:VERSIONS],
+        standings=[
+            PoolStanding(
+                pool=row.pool,
+                game=ladder.game_of(row.pool),
+                rank=row.rank,
+                bots=row.bots,
+                **standing_of(row),
+                ms_per_move=_thinking(played[row.pool]),
+            )
+            for row in connection.execute(_STANDINGS, {"bot": bot.id})
+        ],
+        unrated=[
+            UnratedStanding(pool=pool, game=ladder.game_of(pool), void=row.void, **_counts(row))
+            for pool, row in played.items()
+            if pool.endswith(f"/{UNRATED}")
+        ],
+    )
+
+
+def _counts(row: Any) -> dict[str, Any]:
+    return {
+        "played": row.wins + row.draws + row.losses,
+        "wins": row.wins,
+        "draws": row.draws,
+        "losses": row.losses,
+        "ms_per_move": _thinking(row),
+    }
+
+
+def _thinking(row: Any) -> float | None:
+    return row.thought_ms / row.moves if row.moves else None
+
+
+def history(connection: Connection, bot: int, pool: str) -> list[HistoryPoint]:
+    """A bot's ratings in a pool: the first, the last, and every so-manieth between."""
+    query = text("SELECT matches FROM ratings WHERE bot = :bot AND pool = :pool")
+    total = connection.execute(query, {"bot": bot, "pool": pool}).scalar_one_or_none() or 0
+    step = 1
+    while total > step * (MOST_POINTS - 2):
+        step *= 2
+    points = sorted({*range(step, total + 1, step), *([1, total] if total else [])})
+    given = {"bot": bot, "pool": pool, "points": msgspec.json.encode(points).decode()}
+    return [
+        HistoryPoint(played=row.played, mu=row.mu_after, sigma=row.sigma_after, finished=row.finished, match=row.id)
+        for row in connection.execute(_POINTS, given)
+    ]
+
+
+def opponents(connection: Connection, bot: int, pool: str, after: str | None, limit: int) -> Page[OpponentRow]:
+    """How a bot fared against others, those that it met most often first."""
+    played, key = (None, None) if after is None else place_of(after, tuple[int, str])
+    given = {"bot": bot, "pool": pool, "start": after is None, "played": played, "key": key, "limit": limit + 1}
+    rows = connection.execute(_OPPONENTS, given).all()
+    shown = [
+        OpponentRow(
+            opponent=row.name,
+            played=row.played,
+            wins=row.wins,
+            draws=row.draws,
+            losses=row.losses,
+            share=(row.wins + row.draws / 2) / row.played,
+        )
+        for row in rows[:limit]
+    ]
+    return paged(shown, rows, lambda row: (row.played, row.key))
+
+
+def by_seat(connection: Connection, bot: int, pool: str) -> list[SeatRow]:
+    """How a bot fared in each seat."""
+    rows = connection.execute(_SEATS, {"bot": bot, "pool": pool})
+    return [SeatRow(seat=row.seat, **_counts(row)) for row in rows]
+
+
+def by_version(connection: Connection, bot: int, pool: str, after: str | None, limit: int) -> Page[VersionRow]:
+    """How each version of a bot fared, the one that played last first."""
+    last = 0 if after is None else place_of(after, tuple[int])[0]
+    given = {"bot": bot, "pool": pool, "start": after is None, "last": last, "limit": limit + 1}
+    rows = connection.execute(_VERSIONS, given).all()
+    shown = [
+        VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row)) for row in rows[:limit]
+    ]
+    return paged(shown, rows, lambda row: (row.last,))
+
+
+def endings(connection: Connection, bot: int, pool: str) -> list[Ending]:
+    """How a bot's matches ended for it, by outcome and reason."""
+    rows = connection.execute(_ENDINGS, {"bot": bot, "pool": pool, "latest": LATEST})
+    found = [
+        Ending(
+            outcome=row.outcome,
+            reason=row.reason,
+            played=row.played,
+            latest=msgspec.json.decode(row.latest, type=list[EndingMatch]),
+        )
+        for row in rows
+    ]
+    return sorted(found, key=lambda ending: (OUTCOMES.index(ending.outcome), -ending.played, ending.reason))

@@ -1,0 +1,203 @@
+"""Matches looked for: whatever is asked together, an index has what fits, newest first.
+
+Matches, and the seats of a bot, come in groups of one pool and ending; the summaries say which there are, and how many
+in each. Every group is asked for its newest before a number; the newest of them all are the page. The time of an end
+bounds the numbers by the hour, and is looked at in the hours at the edges.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, select, text
+
+from arena.store import result_queries
+from arena.store.cursors import cursor, place_of
+from arena.store.leaderboards import bot_of
+from arena.store.schema import matches
+from arena.store.view_models import OUTCOMES, Page, Search
+from machine.timestamps import written
+from protocol.errors import UsageFault
+from referee.result import Result
+
+_NEWEST = """
+SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE {chosen}) AS part, json_each((
+    SELECT json_group_array(number) FROM (
+        SELECT {number} AS number FROM {rows}
+        WHERE {same} AND {number} < :before AND {number} >= :least {further}
+        ORDER BY {number} DESC LIMIT :limit
+    )
+)) AS found ORDER BY found.value DESC LIMIT :limit
+"""
+_PLAIN = """
+SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
+ORDER BY 1 DESC LIMIT :limit
+"""
+_BOUNDS = text("""
+SELECT (SELECT min(first) FROM hours WHERE hour >= substr(:since, 1, 13)),
+    (SELECT max(last) FROM hours WHERE hour <= substr(:until, 1, 13)),
+    (SELECT max(last) FROM hours WHERE hour || ':' < :since),
+    (SELECT min(first) FROM hours WHERE hour || ':~' > :until)
+""")
+"""The numbers between which all matches of the time are; those up to which, and from which, some are of another."""
+_WITHIN = """ AND ({number} > :early AND {number} < :late
+    OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
+_TOGETHER = " AND EXISTS (SELECT 1 FROM seats AS other WHERE other.match = seats.match AND other.bot = :opponent)"
+_OF_THE_GAME = "(pool = :game OR substr(pool, 1, length(:game) + 1) = :game || '/')"
+_EVER = ("", "9999-12-31T23:59:59.999Z")
+_NEVER = 2**62
+_WINDOW, _SPARE = 1000, 4
+"""So many numbers are looked through at least, and so many times what should be needed."""
+
+
+class _Index(NamedTuple):
+    """Rows in groups, and the summary that says which groups there are."""
+
+    rows: str
+    same: str
+    number: str = "match"
+    columns: str = "pool, outcome, reason"
+    summary: str = "tallies"
+
+
+_SAME_SEAT = "bot = :bot AND pool = part.pool AND outcome = part.outcome AND reason = part.reason"
+_SAME_MATCH = (
+    "matches.game = part.game AND matches.pool IS nullif(part.pool, part.game || '/unrated')"
+    " AND matches.reason = part.reason"
+)
+_ALL = _Index("matches", "true", "matches.number")
+_EVERY_SEAT = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
+_BOT = _Index("seats INDEXED BY seats_by_ending", _SAME_SEAT)
+_BOT_THERE = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scope AND {_SAME_SEAT}")
+_PAIR = _Index("encounters", f"opponent = :opponent AND {_SAME_SEAT}")
+_MATCHES = _Index(
+    "matches INDEXED BY matches_by_ending",
+    _SAME_MATCH,
+    *("matches.number", "game, pool, reason", "counts"),
+)
+_TOURNAMENT = _Index(
+    "matches INDEXED BY matches_by_tournament",
+    f"tournament = :scope AND {_SAME_MATCH}",
+    *("matches.number", "game, pool, reason", "counts"),
+)
+
+
+def search(connection: Connection, wanted: Search, after: str | None, limit: int) -> Page[Result]:
+    """A page of the matches that fit, the newest first. Raises `UsageFault` for a cursor, time or word that is none."""
+    wanted = _checked(wanted)
+    before = _NEVER if after is None else place_of(after, tuple[int])[0]
+    given = _given(connection, wanted, before)
+    if given is None:
+        return Page(rows=[], total=0)
+    query, counting = _queries(wanted)
+    total = None if counting is None else connection.execute(text(counting), given).scalar_one()
+    numbers = _newest(connection, query, given | {"limit": limit + 1}, total)
+    chosen = select(matches.c.number).where(matches.c.number.in_(numbers[:limit]))
+    found = [result for _, result, _ in result_queries.with_seats(connection, chosen, newest_first=True)]
+    further = cursor((numbers[limit - 1],)) if len(numbers) > limit else None
+    if after is None and further is None:
+        total = len(found)
+    elif wanted.since is not None or wanted.until is not None:
+        total = None  # what was counted is of all times
+    return Page(rows=found, next=further, total=total)
+
+
+def numbers(connection: Connection, wanted: Search) -> list[int]:
+    """The numbers of all matches that fit, in the order in which they were stored. Raises `UsageFault` as `search`."""
+    wanted = _checked(wanted)
+    given = _given(connection, wanted, _NEVER)
+    if given is None:
+        return []
+    query, _ = _queries(wanted)
+    return _newest(connection, query, given | {"limit": _NEVER}, None)[::-1]
+
+
+def _checked(wanted: Search) -> Search:
+    """The same, as the statements ask it. Raises `UsageFault`."""
+    if wanted.bot is None and wanted.opponent is not None:
+        wanted = replace(wanted, bot=wanted.opponent, opponent=None)
+    if wanted.outcome is not None and (wanted.bot is None or wanted.outcome not in OUTCOMES):
+        raise UsageFault(f"outcome is {wanted.outcome!r}: it is {', '.join(OUTCOMES)}, for the bot that is named")
+    return wanted
+
+
+def _newest(connection: Connection, query: str, given: dict[str, Any], fitting: int | None) -> list[int]:
+    """The numbers. They are looked for among as many of the last matches as should do, and then among all."""
+    least = given["least"]
+    if fitting:
+        window = max(_WINDOW, _SPARE * given["limit"] * given["before"] // fitting)
+        given["least"] = max(least, given["before"] - window)
+    numbers = list(connection.execute(text(query), given).scalars())
+    if len(numbers) < given["limit"] and given["least"] > least:
+        numbers = list(connection.execute(text(query), given | {"least": least}).scalars())
+    return numbers
+
+
+def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any] | None:
+    """What the statements are given; None where nothing fits, as a bot is unknown."""
+    since = _EVER[0] if wanted.since is None else moment_of(wanted.since, "since", days=0)
+    until = _EVER[1] if wanted.until is None else moment_of(wanted.until, "until", days=1)
+    least, last, early, late = connection.execute(_BOUNDS, {"since": since, "until": until}).one()
+    given = {
+        **{name: getattr(wanted, name) for name in ("game", "pool", "reason", "outcome")},
+        "scope": wanted.tournament or "",
+        "since": since,
+        "until": until,
+        "least": _NEVER if least is None else least,
+        "before": min(before, (last or 0) + 1),
+        "early": early or 0,
+        "late": _NEVER if late is None else late,
+    }
+    for key in ("bot", "opponent"):
+        if (name := getattr(wanted, key)) is not None:
+            bot = bot_of(connection, name)
+            if bot is None:
+                return None
+            given[key] = bot.id
+    return given
+
+
+def _queries(wanted: Search) -> tuple[str, str | None]:
+    """The statements that find the numbers, and that say how many there are, where the summaries do."""
+    index, further = _index(wanted)
+    chosen = ["tournament = :scope"]
+    if wanted.game is not None:
+        chosen.append(_OF_THE_GAME)
+    chosen += [f"{key} = :{key}" for key in ("pool", "reason", "outcome") if getattr(wanted, key) is not None]
+    plain = len(chosen) == 1 and wanted.tournament is None and wanted.opponent is None
+    if wanted.bot is not None:
+        chosen.append("bot = :bot")
+    parts = {**index._asdict(), "chosen": " AND ".join(chosen), "further": further}
+    counting = "SELECT coalesce(sum(matches), 0) FROM {summary} WHERE {chosen}".format(**parts)
+    if plain:
+        parts |= (_ALL if wanted.bot is None else _EVERY_SEAT)._asdict()
+    query = (_PLAIN if plain else _NEWEST).format(**parts)
+    return query, counting if wanted.opponent is None else None
+
+
+def _index(wanted: Search) -> tuple[_Index, str]:
+    """Where to look, and what has to be looked at row by row."""
+    further = ""
+    if wanted.bot is None:
+        index = _MATCHES if wanted.tournament is None else _TOURNAMENT
+    elif wanted.tournament is not None:
+        index = _BOT_THERE
+        further = _TOGETHER if wanted.opponent is not None else ""
+    else:
+        index = _BOT if wanted.opponent is None else _PAIR
+    if wanted.since is not None or wanted.until is not None:
+        further += _WITHIN.format(number=index.number)
+    return index, further
+
+
+def moment_of(said: str, name: str, *, days: int) -> str:
+    """A time as results have it; of a day its beginning, or that of the day so many later. Raises `UsageFault`."""
+    try:
+        if len(said) == len("2026-01-31"):
+            return (date.fromisoformat(said) + timedelta(days=days)).isoformat()
+        moment = datetime.fromisoformat(said)
+        return written(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
+    except (ValueError, OverflowError):
+        raise UsageFault(f"{name} is {said!r}: it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z") from None

@@ -1,0 +1,354 @@
+"""A table at which matches are played, one at a time: an arena of its own, and the bots as processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import secrets
+import shutil
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from arena.host.journal import Journal
+from arena.network.admission import Access
+from arena.network.connection_limits import Bounds
+from arena.processes.environment import passed
+from arena.processes.launch_spec import LaunchSpec
+from arena.processes.process import BotCrashed, BotProcess, Crash, NoProgram
+from arena.ratings.pairing import Pairing
+from arena.server.arena import Arena
+from arena.server.finalizing import Ended
+from arena.store.async_store import AsyncStore
+from arena.store.incidents import Incident
+from arena.store.store import Store
+from arena.tournament.assigning import assigned
+from arena.tournament.contestants import Contestant
+from arena.tournament.job import MAX_LOG_BYTES, Aborted, MatchJob, MatchReport, Words
+from arena.tournament.static_auth import FixedDoor
+from machine.timestamps import utc
+from protocol import launch
+from protocol.close_codes import GOING_AWAY
+from protocol.errors import ArenaFault, Fault
+from protocol.reasons import DISCONNECTED, NO_SHOW, VOID
+from referee.effects import Absent, Voided
+from referee.footer import Closed
+
+HOST = "127.0.0.1"
+LEAVE_WITHIN = 2.0
+"""Seconds that a bot has to leave by itself when there is nothing more to play."""
+MOST_CRASHES = 3
+"""After so many in a row, without a match in between that it came to (where that is strict: that it finished), a bot is
+not started again; nor after so many times that it was away although its process ran."""
+MOST_TOLD = 5
+"""Ways in which a bot that is started again crashed that are told when it does."""
+AWAY_WITHIN = 30.0
+"""Seconds in which a bot that has said hello comes back."""
+
+log = logging.getLogger("arena.tournament")
+
+
+class TournamentHost:
+    """`open`, `play` match after match, `close`. Bots are started for the first match; their logs are in `folder`,
+    which is this table's alone.
+
+    Where nothing goes on because of a bot that is not here for `connect_timeout` seconds, that bot is ended. Making one
+    raises `ArenaFault`.
+    """
+
+    def __init__(self, job: MatchJob, folder: Path) -> None:
+        self._terms = job
+        self._folder = folder
+        self._scratch = folder / "arena"
+        shutil.rmtree(self._scratch, ignore_errors=True)  # of one that was killed
+        try:
+            self._scratch.mkdir(mode=0o700)
+        except OSError as exc:
+            raise ArenaFault(f"the folder {self._scratch} can't be made: {exc.strerror}") from exc
+        self._tokens = {name: secrets.token_hex(32) for name in job.plan.names}
+        journal = Journal(self._scratch / "journal")
+        self._store = Store.open(self._scratch / "arena.db")
+        self._archive = AsyncStore(self._store)
+        self._port = 0
+        self._bots: dict[str, BotProcess] = {}
+        self._news = asyncio.Event()
+        self._over: asyncio.Future[Closed] | None = None
+        self._failure: BaseException | None = None
+        self._restarts: set[asyncio.Task[None]] = set()
+        self._notes: list[str] = []
+        self._incidents: list[tuple[str, Incident]] = []
+        self._told_of: Counter[str] = Counter()
+        """Bytes of each log that were handed in."""
+        self._arena = Arena(
+            self._archive,
+            journal,
+            FixedDoor(self._tokens),
+            job.plan.clock,
+            settle=self._settle,
+            actions=assigned,
+            freed=self._freed,
+            access=_access(len(self._tokens)),
+            note=self._note,
+        )
+        self._out: dict[str, str] = {}
+        """The bots that can't go on, and why: they forfeit their matches."""
+        self._failing: dict[str, str] = {}
+        """Why the bots of the match under way failed, those that did."""
+        self._told_why: defaultdict[str, set[str]] = defaultdict(set)
+        self._started: dict[str, float] = {}
+        """When the bots were started that have not said hello since."""
+        self._first_seen = 0.0
+        """When a bot came in last that had never been here."""
+        self._seen: set[str] = set()
+        self._away: Counter[str] = Counter()
+        """How often each bot was ended because it was away."""
+        self._under_way = ""
+        """The match that was begun last."""
+        self.played = 0
+        """Matches."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether the next match can be played: nothing has failed, and none was left in the middle."""
+        return self._failure is None and self._over is None
+
+    async def open(self) -> None:
+        """Listen. Raises `ArenaFault`."""
+        self._port = await self._arena.listen(HOST, 0)
+
+    async def play(self, match: Pairing) -> MatchReport | Aborted:
+        """The match, played; or why no more can be."""
+        try:
+            await self._gather(match.seats)
+            self._over = asyncio.get_running_loop().create_future()
+            self._begin(match)
+            closed = await self._over
+        except Fault as fault:
+            self._failure = self._failure or fault
+            return Aborted(fault, self._words())
+        self._over = None
+        self.played += 1
+        missed = (DISCONNECTED, NO_SHOW) if self._terms.strict else (NO_SHOW,)
+        for seat in closed.result.seats:
+            if seat.reason not in missed:
+                self._bots[seat.bot].played()
+        notes, self._notes = tuple(self._notes), []
+        incidents, self._incidents = tuple(self._incidents), []
+        return MatchReport(closed, None, self._failures(closed), notes, incidents, self._words())
+
+    def _begin(self, match: Pairing) -> None:
+        """Begin a match; the seats of bots that are out are lost."""
+        lobby, out = self._arena.lobby, [seat for seat, name in enumerate(match.seats) if name in self._out]
+        header, seed = self._terms.plan.header_of(
+            match, utc(), lambda name: lobby.version(name) if lobby.here(name) else ""
+        )
+        self._under_way = header.match
+        self._arena.begin(header, seed)
+        for event in [Voided()] if len(out) == len(match.seats) else map(Absent, out):
+            if runner := lobby.runner(header.match):
+                runner.receive(event)
+
+    def _failures(self, closed: Closed) -> dict[int, str]:
+        """By seat, why the programs of bots failed in a match that is over."""
+        failed = self._failing | self._out
+        self._failing = {}
+        return {
+            number: failed[seat.bot]
+            for number, seat in enumerate(closed.result.seats)
+            if seat.bot in failed and (seat.reason in (DISCONNECTED, NO_SHOW, VOID))
+        }
+
+    async def close(self) -> list[BaseException]:
+        """End the arena and every bot, and the match that is played, whatever goes wrong with one of them: what did."""
+        self._fail(ArenaFault("the table is closed"))
+        # Nobody would tell the bots that are not here that the arena goes away.
+        patience = {name: LEAVE_WITHIN if self._arena.lobby.here(name) else 0.0 for name in self._bots}
+        stopping = [bot.stop(patience[name]) for name, bot in self._bots.items()]
+        ended = await asyncio.gather(self._arena.close(GOING_AWAY), *stopping, return_exceptions=True)
+        await self._archive.drain()
+        self._store.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        return [fault for fault in ended if fault is not None]
+
+    async def _gather(self, names: Sequence[str]) -> None:
+        """Have these bots here and free; all are started at first, so that one that can't be is found at once."""
+        if not self._bots:
+            for number, contestant in enumerate(self._terms.plan.contestants):
+                self._check()  # closed in the meantime, it would end no bot that is started now
+                await self._start(number, contestant)
+        since = asyncio.get_running_loop().time()
+        while missing := [name for name in names if name not in self._out and self._arena.lobby.free_slots(name) < 1]:
+            self._check()
+            self._news.clear()
+            try:
+                async with asyncio.timeout_at(min(self._deadline(name, since) for name in missing)):
+                    await self._news.wait()
+            except TimeoutError:
+                self._end_absent(missing, since)
+        self._check()
+
+    def _deadline(self, name: str, since: float) -> float:
+        """When a bot that is not here is given up, which is missed since some time."""
+        started = self._started.get(name)
+        if started is None:
+            return since + min(AWAY_WITHIN, self._terms.connect_timeout)
+        return max(started, self._first_seen) + self._terms.connect_timeout
+
+    def _freed(self) -> None:
+        """A bot came in, or dropped out of a match that goes on."""
+        for name in [name for name in self._started if self._arena.lobby.here(name)]:
+            del self._started[name]
+            if name not in self._seen:
+                self._seen.add(name)
+                self._first_seen = asyncio.get_running_loop().time()
+        self._news.set()
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    async def _start(self, number: int, contestant: Contestant) -> None:
+        name = contestant.name
+        order = self._order(contestant, number)
+        bot = BotProcess(
+            name, order, self._folder / f"{name}.log", self._crashed, partial(self._arena.take, address=name)
+        )
+        self._bots[name] = bot
+        await self._run(bot)
+
+    async def _run(self, bot: BotProcess) -> None:
+        """Start a bot. Raises `ArenaFault`; a program that is not there puts its bot out, unless that is strict."""
+        self._started[bot.name] = asyncio.get_running_loop().time()
+        try:
+            await bot.start()
+        except NoProgram as fault:
+            if self._terms.strict:
+                raise
+            self._put_out(bot.name, str(fault).removeprefix(f"{bot.name} "), str(fault))
+
+    def _order(self, contestant: Contestant, number: int) -> LaunchSpec:
+        """How a bot is run: reference bots, which are the arena's own, outside the sandbox."""
+        plan, around, token = self._terms.plan, self._terms.environment, self._tokens[contestant.name]
+        environment = {
+            **({} if self._terms.sources is None else passed(os.environ)),
+            **around.variables,
+            launch.URL: f"ws://{HOST}:{self._port}",
+            launch.TOKEN_FD: "0",
+            launch.BOT: contestant.name,
+            launch.GAME: plan.rules.name,
+            launch.CONFIG: json.dumps(plan.rules.config),
+            launch.SEED: plan.derive(f"bot/{contestant.name}").hex(),
+            launch.ASSIGNED: "1",
+        }
+        if contestant.reference:
+            command = (sys.executable, *contestant.command[1:])
+            return LaunchSpec(command=command, environment=environment, token=token)
+        if around.sandbox is not None:
+            return around.sandbox.order(contestant, number, environment, token)
+        return LaunchSpec(command=contestant.command, environment=environment, token=token)
+
+    def _end_absent(self, missing: Sequence[str], since: float) -> None:
+        """End the bots that nothing goes on for want of, although their processes run."""
+        now = asyncio.get_running_loop().time()
+        for name in missing:
+            if now < self._deadline(name, since):
+                continue
+            away = name not in self._started
+            within = self._terms.connect_timeout
+            why = f"stayed away for {min(AWAY_WITHIN, within):g} s" if away else f"said no hello within {within:g} s"
+            self._away[name] += self._bots[name].end(f"{why} and was ended")
+            self._started[name] = now  # it is another run that is missing next
+
+    async def _settle(self, ended: Ended) -> None:
+        """Tell everyone the end, without ratings, which may have to wait for other matches; and hand it on."""
+        ended.tell(None)
+        try:
+            closed = ended.closed()
+        except ArenaFault as fault:
+            self._fail(fault)
+            raise
+        if self._over is not None and not self._over.done():
+            self._over.set_result(closed)
+        await ended.stored(_unrated())
+
+    async def _note(self, bot: str, incident: Incident) -> None:
+        self._incidents.append((bot, incident))
+
+    def _crashed(self, bot: BotProcess, crash: Crash) -> None:
+        """A process ended: its match is lost at once, and it is started again, but not for ever."""
+        told = self._told(crash)
+        self._failing[bot.name] = crash.why
+        if max(bot.crashes, self._away[bot.name]) >= MOST_CRASHES or not self._arena.lobby.known(bot.name):
+            if self._terms.strict:
+                self._fail(BotCrashed(told))
+            else:
+                self._put_out(bot.name, crash.why, told)
+            return
+        before = self._told_why[bot.name]
+        if self._terms.strict or (crash.why not in before and len(before) < MOST_TOLD):
+            before.add(crash.why)
+            self._notes.append(told)
+        self._arena.lobby.forfeit(bot.name)
+        task = asyncio.create_task(self._restart(bot))
+        self._restarts.add(task)
+        task.add_done_callback(self._restarts.discard)
+
+    def _put_out(self, name: str, why: str, told: str) -> None:
+        """Have a bot forfeit its matches from now on, that under way included."""
+        self._out[name] = why
+        self._notes.append(f"{told}\n{name} forfeits its matches here from now on")
+        runner = self._arena.lobby.runner(self._under_way)
+        if runner is not None and name in runner.bots:
+            runner.receive(Absent(runner.bots.index(name)))
+        self._news.set()
+
+    def _told(self, crash: Crash) -> str:
+        """In words, with the log as the head has it."""
+        return str(crash).replace(str(self._folder), str(self._terms.logs)) if self._terms.sources else str(crash)
+
+    def _words(self) -> Words:
+        """What bots wrote since this was asked, where it is to be handed in."""
+        if self._terms.sources is None:
+            return ()
+        words = []
+        for name, bot in self._bots.items():
+            with contextlib.suppress(OSError), bot.log.open("rb") as file:
+                end = file.seek(0, os.SEEK_END)
+                file.seek(max(self._told_of[name], end - MAX_LOG_BYTES))
+                self._told_of[name] = end
+                words.append((name, file.read()))
+        return tuple((name, text) for name, text in words if text)
+
+    async def _restart(self, bot: BotProcess) -> None:
+        try:
+            await self._run(bot)
+        except ArenaFault as fault:
+            self._fail(fault)
+
+    def _fail(self, fault: BaseException) -> None:
+        """No match can be played any more."""
+        self._failure = self._failure or fault
+        self._news.set()
+        if self._over is not None and not self._over.done():
+            self._over.set_exception(self._failure)
+
+
+async def _unrated() -> None:
+    """What a match that is rated elsewhere has for ratings."""
+
+
+def _access(bots: int) -> Access:
+    """So many bots from this machine, each on a connection and maybe on the next one already; and who watches."""
+    usual = Bounds()
+    return Access(
+        bounds=Bounds(
+            connections=max(usual.connections, 4 * bots),
+            per_address=max(usual.per_address, 2 * bots),
+            waiting_per_address=max(usual.waiting_per_address, 2 * bots),
+        )
+    )

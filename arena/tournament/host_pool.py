@@ -1,0 +1,172 @@
+"""The tables of one process, in an event loop beside it: kept for the next matches, closed when there are none."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from arena.ratings.pairing import Pairing
+from arena.tournament.host import TournamentHost
+from arena.tournament.job import Aborted, MatchJob, MatchReport
+from machine import event_loop
+from machine.prctl import keep_private
+from protocol.errors import ArenaFault
+
+IDLE = 60.0
+"""Seconds after which a cluster's table where nothing is played is closed, and its bots end: the head may be gone."""
+
+T = TypeVar("T")
+
+log = logging.getLogger("arena.tournament")
+
+
+class _Place(NamedTuple):
+    """A folder that is one table's alone; `lock` tells so to others, without one the folder goes with the table."""
+
+    folder: Path
+    lock: int | None = None
+
+    @classmethod
+    def here(cls, logs: Path) -> _Place:
+        """`logs`, or the first of the folders 2, 3, … in it that is free. Raises `ArenaFault`."""
+        for number in count(1):
+            folder = logs if number == 1 else logs / str(number)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                lock = os.open(folder, os.O_RDONLY)
+            except OSError as exc:
+                raise ArenaFault(f"the folder of logs {folder} can't be made: {exc.strerror}") from exc
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(lock)
+            else:
+                return cls(folder, lock)
+        raise AssertionError("numbers do not end")
+
+    @classmethod
+    def apart(cls) -> _Place:
+        """Among what is temporary. Raises `ArenaFault`."""
+        try:
+            return cls(Path(tempfile.mkdtemp(prefix="arena-")))
+        except OSError as exc:
+            raise ArenaFault(f"no folder for logs can be made in {tempfile.gettempdir()}: {exc.strerror}") from exc
+
+    def leave(self) -> None:
+        """Give it up."""
+        if self.lock is None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        else:
+            os.close(self.lock)
+
+
+class _Kept(NamedTuple):
+    """A table that matches are played at, and where."""
+
+    table: TournamentHost
+    place: _Place
+
+
+class TournamentHostPool:
+    """The tables of a process, in an event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        keep_private()
+        event_loop.collect_rarely()
+        self._loop = event_loop.new()
+        self._open: dict[_Kept, str] = {}
+        """The tables, with whose sitting they are for."""
+        self._free: list[_Kept] = []
+        """Those at which nothing is played."""
+        self._closing: set[asyncio.Task[None]] = set()
+        threading.Thread(target=self._loop.run_forever, name="tables", daemon=True).start()
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._terminate)
+
+    @contextlib.contextmanager
+    def table(self, job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
+        """What plays a match at a table that is nobody else's. Raises `ArenaFault`."""
+        kept = self._run(self._take(job))
+        try:
+            yield lambda match: self._run(kept.table.play(match))
+        finally:
+            self._run(self._put_back(job, kept))
+
+    def leave(self, key: str | None = None) -> None:
+        """Close the tables of a sitting, or all, whatever is played at them."""
+        self._run(self._leave(key))
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _take(self, job: MatchJob) -> _Kept:
+        for kept in self._free:
+            if self._open[kept] == job.key:
+                self._free.remove(kept)
+                return kept
+        place = _Place.here(job.logs) if job.sources is None else _Place.apart()
+        try:
+            kept = _Kept(TournamentHost(job, place.folder), place)
+        except BaseException:
+            place.leave()
+            raise
+        self._open[kept] = job.key
+        try:
+            await kept.table.open()
+        except BaseException:
+            await self._close(kept)
+            raise
+        return kept
+
+    async def _put_back(self, job: MatchJob, kept: _Kept) -> None:
+        """Keep a table for the next matches, unless it is of no use any more."""
+        if not kept.table.usable:
+            await self._close(kept)
+            return
+        self._free.append(kept)
+        if job.sources is not None:
+            self._loop.call_later(IDLE, self._close_idle, kept, kept.table.played)
+
+    def _close_idle(self, kept: _Kept, played: int) -> None:
+        """Close a table at which there was no match since so many."""
+        if kept.table.played == played and kept in self._free:
+            task = self._loop.create_task(self._close(kept))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def _leave(self, key: str | None) -> None:
+        await asyncio.gather(*(self._close(kept) for kept, of in list(self._open.items()) if key in (None, of)))
+
+    async def _close(self, kept: _Kept) -> None:
+        """Close a table, once."""
+        if self._open.pop(kept, None) is None:
+            return
+        if kept in self._free:
+            self._free.remove(kept)
+        for fault in await kept.table.close():
+            log.error("a table did not close as it should: %s", fault)
+        kept.place.leave()
+
+    def _terminate(self, number: int, frame: object) -> NoReturn:
+        """Let bots end by themselves, and the process after them."""
+        with contextlib.suppress(BaseException):
+            self.leave()
+        os._exit(128 + number)
+
+
+@cache
+def hall() -> TournamentHostPool:
+    """That of this process."""
+    return TournamentHostPool()

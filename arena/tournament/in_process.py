@@ -1,0 +1,73 @@
+"""Bots that play without processes and sockets of their own, made by whoever offers that among the entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import entry_points
+from typing import Any
+
+from msgspec.structs import replace
+
+from arena.ratings.pairing import Pairing
+from arena.tournament.contestants import Contestant
+from arena.tournament.job import MAX_LOG_BYTES, MatchJob, MatchReport, write_down
+from machine.timestamps import utc
+from protocol.errors import UsageFault
+from protocol.games.base import Game
+from protocol.launch import PLAYERS, BotSpec
+from referee.in_process import InProcess
+
+
+def check(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
+    """Make those bots that can be made here. Raises `UsageFault` for one that can't, or does not play the game; where
+    that is not `strict`, those are returned whose files are at fault, and why.
+    """
+    return {**_players([one.spec for one in contestants if one.spec is not None], game, strict=strict).failing}
+
+
+class InProcessHost:
+    """The bots of some terms, kept from match to match. What they have to say goes to their logs.
+
+    Raises `UsageFault` as `check`.
+    """
+
+    def __init__(self, job: MatchJob) -> None:
+        self._terms = job
+        plan = job.plan
+        specs = [
+            replace(one.spec, seed=plan.derive(f"bot/{one.name}").hex())
+            for one in plan.contestants
+            if one.spec is not None
+        ]
+        self._words: list[tuple[str, bytes]] = []
+        self._players = _players(specs, plan.rules, self._say, strict=job.strict)
+
+    def play(self, match: Pairing) -> MatchReport:
+        """The match, played. Raises `Fault` when a bot can't go on."""
+        closed = self._players.play(*self._terms.plan.header_of(match, utc(), lambda bot: ""))
+        words, self._words = tuple(self._words), []
+        failing = self._players.failing
+        failures = {seat: failing[bot] for seat, bot in enumerate(match.seats) if bot in failing}
+        return MatchReport(closed, failures=failures, words=words)
+
+    def _say(self, bot: str, line: str) -> None:
+        words = f"{line}\n".encode(errors="replace")
+        if self._terms.sources is None:
+            write_down(self._terms.logs, bot, words)
+        else:
+            self._words.append((bot, words[-MAX_LOG_BYTES:]))
+
+
+def _players(
+    specs: Sequence[BotSpec],
+    game: Game[Any, Any],
+    say: Callable[[str, str], None] = lambda bot, line: None,
+    *,
+    strict: bool,
+) -> InProcess:
+    """Raises `UsageFault`."""
+    offers = entry_points(group=PLAYERS)
+    if not offers:
+        raise UsageFault(f"nobody offers to play bots in process: no package has an entry point in {PLAYERS}")
+    players: InProcess = next(iter(offers)).load()(specs, game, say, strict=strict)
+    return players

@@ -1,0 +1,110 @@
+"""Matches among the bots that are connected to a running server, where their owners run them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+
+from arena.operator.client import NoAnswer, NoServer, Operator, connected, connected_to
+from arena.ratings.pairing import Pairing
+from arena.tournament.job import Aborted, MatchJob, MatchReport, Server, ServerOn
+from arena.tournament.plan import Plan
+from arena.tournament.remote_messages import Play, PlayReply
+from machine import event_loop
+from protocol.errors import Fault
+from protocol.reasons import NO_SHOW
+
+TRY_AGAIN = 2.0
+WHY: Mapping[str, str] = {NO_SHOW: "it was not there"}
+
+_lines: dict[str, RemoteClient] = {}
+"""By sitting, those of this process."""
+_making = threading.Lock()
+
+
+def play(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted:
+    """The match, played by a server, which may restart meanwhile; or why no more can be."""
+    with _making:
+        if job.key not in _lines:
+            _lines[job.key] = RemoteClient(server)
+        line = _lines[job.key]
+    request, down_since = _request(job, job.plan, match), 0.0
+    while True:
+        try:
+            closed = line.ask(request).closed()
+        except (NoServer, NoAnswer) as fault:
+            down_since = down_since or time.monotonic()
+            if time.monotonic() - down_since > job.connect_timeout:
+                return Aborted(fault)
+            time.sleep(TRY_AGAIN)
+        except Fault as fault:
+            return Aborted(fault)
+        else:
+            seats = enumerate(closed.result.seats)
+            return MatchReport(closed, None, {at: WHY[seat.reason] for at, seat in seats if seat.reason in WHY})
+
+
+def leave(key: str) -> None:
+    """Nothing more is played for a sitting in this process."""
+    line = _lines.pop(key, None)
+    if line is not None:
+        line.close()
+
+
+def _request(job: MatchJob, plan: Plan, match: Pairing) -> Play:
+    header, seed = plan.header_of(match, "", lambda bot: "")
+    return Play(
+        match=header.match,
+        game=header.game,
+        config=header.config,
+        bots=list(match.seats),
+        seed=seed.hex(),
+        clock=header.clock,
+        tournament=plan.id,
+        place=match.place,
+        pool=header.pool,
+        wait_s=job.connect_timeout,
+    )
+
+
+class RemoteClient:
+    """A connection to a server, kept from match to match: one that connects for each is soon one too many. Made at the
+    first question, and anew where it broke. Its event loop is in a thread beside, so that pings are answered meanwhile.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._held = AsyncExitStack()
+        self._operator: Operator | None = None
+        self._connecting = asyncio.Lock()
+        self._loop = event_loop.new()
+        threading.Thread(target=self._loop.run_forever, name="operator", daemon=True).start()
+
+    def ask(self, request: Play) -> PlayReply:
+        """What the server hands over. Raises as `Operator.ask` and `connected` do."""
+        return asyncio.run_coroutine_threadsafe(self._ask(request), self._loop).result()
+
+    def close(self) -> None:
+        """Hang up."""
+        asyncio.run_coroutine_threadsafe(self._held.aclose(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _connection(self) -> AbstractAsyncContextManager[Operator]:
+        server = self._server
+        return connected_to(server.folder) if isinstance(server, ServerOn) else connected(server.url, server.token)
+
+    async def _ask(self, request: Play) -> PlayReply:
+        async with self._connecting:
+            if self._operator is None:
+                self._operator = await self._held.enter_async_context(self._connection())
+            operator = self._operator
+        try:
+            return await operator.ask(request, PlayReply)
+        except NoAnswer:
+            if self._operator is operator:
+                self._operator = None
+                await self._held.aclose()
+            raise

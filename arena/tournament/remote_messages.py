@@ -1,0 +1,48 @@
+"""What is said of a match that is played among the bots of a running server: asked for, and handed over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from arena.operator.requests import Request
+from protocol.messages import Clock
+from referee.footer import Closed
+from referee.record import Footer
+from referee.result import Result
+
+
+class Play(Request, frozen=True, tag="play"):
+    """Have a match of a tournament played between bots in seat order, under dice that follow from `seed` (hex).
+
+    Who does not come within `wait_s` seconds has lost it. `pool` is where its tournament rates it.
+    """
+
+    match: str
+    game: str
+    config: dict[str, Any]
+    bots: list[str]
+    seed: str
+    clock: Clock
+    tournament: str
+    place: int
+    pool: str | None = None
+    wait_s: float = 60.0
+
+
+class PlayReply(Struct, frozen=True, kw_only=True):
+    """A match that is over: what came of it, the lines of its record from the header on, the last one."""
+
+    result: Result
+    lines: list[str]
+    footer: Footer
+
+    @classmethod
+    def of(cls, closed: Closed) -> PlayReply:
+        """As it is sent."""
+        return cls(result=closed.result, lines=[line.decode() for line in closed.lines], footer=closed.footer)
+
+    def closed(self) -> Closed:
+        """As it was."""
+        return Closed(self.result, tuple(line.encode() for line in self.lines), self.footer)

@@ -1,0 +1,72 @@
+"""What is asked for by name: a bot, a tournament, a pool, and what is said of a name that nothing has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from arena.store.reader import Reader
+from arena.store.view_models import UNRATED, Profile, TournamentTable
+from arena.web.errors import NotFound
+from protocol.games import NAMES, game_class
+from protocol.shown import among, shown
+
+
+def profile(reader: Reader, bot: str) -> Profile:
+    """What is known of a bot. Raises `NotFound`."""
+    found = reader.profile(bot)
+    if found is None:
+        raise NotFound(_no_bot(bot))
+    return found
+
+
+def unknown_bot(reader: Reader, bot: str) -> str | None:
+    """What is wrong with the name of a bot; None if there is one of this name."""
+    return None if reader.has_bot(bot) else _no_bot(bot)
+
+
+def _no_bot(name: str) -> str:
+    return f"there is no bot called {shown(name)}"
+
+
+def tournament(reader: Reader, name: str) -> TournamentTable:
+    """A tournament with its tables. Raises `NotFound`."""
+    found = reader.tournament(name)
+    if found is None:
+        raise NotFound(_no_tournament(name))
+    return found
+
+
+def unknown_tournament(reader: Reader, name: str) -> str | None:
+    """What is wrong with the name of a tournament; None if there is one of this name."""
+    return None if reader.has_tournament(name) else _no_tournament(name)
+
+
+def _no_tournament(name: str) -> str:
+    return f"there is no tournament {shown(name)}"
+
+
+def no_board(game: str, preset: str, rated: Iterable[str]) -> str:
+    """What is said of a leaderboard that there is not, where those of the pools `rated` are."""
+    if wrong := unknown_game(game):
+        return wrong
+    presets = game_class(game).presets
+    if preset not in presets:
+        return f"{game} has no preset {shown(preset)}: {among(presets)}"
+    return f"nothing was rated in {game}/{preset} yet: there is {', '.join(rated) or 'no pool'}"
+
+
+def unknown_game(game: str) -> str | None:
+    """What is wrong with the name of a game; None if there is one of this name."""
+    return None if game in NAMES else f"there is no game {shown(game)}: {among(NAMES)}"
+
+
+def pools(reader: Reader) -> list[str]:
+    """Those that have rated matches, then those of presets, then the unrated matches of each game."""
+    presets = [f"{game}/{preset}" for game in NAMES for preset in game_class(game).presets]
+    return list(dict.fromkeys([*reader.pools(), *presets, *(f"{game}/{UNRATED}" for game in NAMES)]))
+
+
+def unknown_pool(reader: Reader, pool: str) -> str | None:
+    """What is wrong with the name of a pool; None if there is one of this name."""
+    there = pools(reader)
+    return None if pool in there else f"there is no pool {shown(pool)}: {among(there)}"

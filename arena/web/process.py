@@ -1,0 +1,85 @@
+"""The page's process beside a server: `python -m arena.web.process`, which reads what to serve and serves it.
+
+On standard input comes a `PageOrder` as a line of JSON, later perhaps `RELOAD`. The process ends as that does, however
+the server went.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from arena.network.addresses import networks
+from arena.network.encryption import CertificateFault, Encryption
+from arena.store.reader import Reader
+from arena.web.http_connections import PageServer
+from arena.web.process_messages import RELOAD, PageOrder, read_order
+from arena.web.site import Site
+from machine.log_output import write_log
+from machine.prctl import die_with_parent
+from protocol.errors import Fault
+
+NICE = 5
+"""The referee goes first where there is not enough for both."""
+
+log = logging.getLogger("arena.web")
+
+
+def main() -> None:
+    """Obey the order on standard input."""
+    die_with_parent()
+    with contextlib.suppress(OSError):
+        os.nice(NICE)
+    with open(sys.stdin.fileno(), "rb", buffering=0) as arena:
+        line = arena.readline()
+        if line:  # else the arena has gone
+            order = read_order(line)
+            write_log(order.log_level, order.log)
+            try:
+                serve(order, arena)
+            except Fault as fault:
+                log.error("the page can't be served: %s", fault)
+                raise SystemExit(1) from None
+
+
+def serve(order: PageOrder, arena: BinaryIO) -> None:
+    """Serve until the arena says no more. Raises `Fault`."""
+    encryption = None
+    if order.certificate is not None and order.key is not None:
+        encryption = Encryption(Path(order.certificate), Path(order.key))
+    with contextlib.closing(Reader.open(order.where)) as reader:
+        site = Site(reader, socket=order.socket, registration=order.registration)
+        server = PageServer(site, encryption, networks(order.proxies))
+        sockets = [socket.socket(fileno=descriptor) for descriptor in order.descriptors]
+        with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+            runner.run(_serve(server, sockets, arena, encryption))
+
+
+async def _serve(
+    server: PageServer, sockets: list[socket.socket], arena: BinaryIO, encryption: Encryption | None
+) -> None:
+    listening = asyncio.create_task(_listen(server, arena, encryption))
+    await server.serve(sockets)
+    listening.cancel()
+
+
+async def _listen(server: PageServer, arena: BinaryIO, encryption: Encryption | None) -> None:
+    """Do what the arena says, until it says no more."""
+    said = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(said), arena)
+    while line := await said.readline():
+        if line == RELOAD and encryption is not None:
+            with contextlib.suppress(CertificateFault):  # the arena has said it
+                encryption.reload()
+                log.info("the page read the certificate again")
+    server.leave()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,315 @@
+"""A bot's side of the protocol without sockets, threads or clocks: messages and what came of work in, effects out.
+
+It outlives its connections: what was being played is taken up again on the next one. seat.py is one match.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from bots.client import progress_report
+from bots.client.bot import Bot
+from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop, WarmUp
+from bots.client.seat import Seat
+from bots.client.settings import Settings
+from bots.client.worker_threads import Thought
+from protocol import games, messages
+from protocol.close_codes import GOING_AWAY
+from protocol.error_codes import AUTH_FAILED, BAD_MESSAGE, NAME_TAKEN, NO_SLOTS, NOT_ALLOWED, UNAVAILABLE
+from protocol.errors import Fault
+from protocol.games.base import Game
+from protocol.messages import FromClient, FromServer
+
+NORMAL_CLOSURE = 1000
+"""How a WebSocket is closed where nothing else is said."""
+MOST_CACHED = 64
+PASSING = (UNAVAILABLE, NO_SLOTS)
+"""Answers to a seek that may be another one in a while."""
+SEEK_AGAIN, SEEK_AGAIN_AT_LAST = 2.0, 60.0
+"""Seconds until the next try, twice as long each time, until a match begins."""
+LOOK_AFTER, LOOK_AT_LAST = 3.0, 600.0
+"""Seconds of waiting after which the author is told whom it waits for, each time `LOOK_LATER` times as long."""
+LOOK_LATER = 5
+HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
+"""Fatal errors after which coming back would not help."""
+_rules_key = msgspec.json.Encoder(order="sorted").encode
+
+
+class Conversation:
+    """What `bot` says and has to think about, for the life of the process. `game` is the one it was warmed up with."""
+
+    def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
+        self.connected = False
+        self.played = 0
+        self._bot = bot
+        self._settings = settings
+        self._token = token
+        self._seed = settings.seed or os.urandom(16).hex()
+        self._slots = settings.slots
+        self._games: list[str] = []
+        """Those that the arena plays; none before the first welcome."""
+        self._seats: dict[str, Seat] = {}
+        self._waits = type(bot).ended is not Bot.ended or type(bot).missed is not Bot.missed
+        self._finishing: dict[str, Seat] = {}
+        self._awaited: set[str] = set()
+        self._seeks: dict[str, str] = {}
+        """Those in force, by id with their games."""
+        self._withdrawn: set[str] = set()
+        """Those of them that were taken back, which the arena has yet to confirm."""
+        self._wanted = list(bot.games) if settings.game is None else [settings.game]
+        """The games to play, the first first."""
+        self._cold = list(self._wanted) if settings.open and type(bot).warm_up is not Bot.warm_up else []
+        """Those of them that the bot has yet to warm up for; the first is being seen to."""
+        self._seeks_made = 0
+        self._holding = False
+        self._next_try = SEEK_AGAIN
+        self._next_look = LOOK_AFTER
+        self._looking = False
+        """Whether a `LookLater` is due."""
+        self._met = False
+        """Whether a match began since the last."""
+        self._asked = False
+        """Whether a listing comes that is to be told."""
+        self._parting = ""
+        """Why the arena is about to close the connection."""
+        self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
+        if game is not None:
+            self._rules[game.name, _rules_key(game.config)] = game
+
+    def hello(self) -> messages.Hello:
+        """The first message of every connection."""
+        self._parting = ""
+        return messages.Hello(
+            bot=self._bot.name,
+            token=self._token,
+            version=self._bot.version[:64],
+            client="bot-arena/python",
+            slots=self._settings.slots,
+        )
+
+    def receive(self, message: FromServer | None, now: float) -> list[Effect]:
+        """What to do about a message that came in at `now` (`time.monotonic()`). Unknown ones (None) are ignored."""
+        match message:
+            case messages.Turn():
+                seat = self._seats.get(message.match)
+                return seat.turned(message, now) if seat else []
+            case messages.Start():
+                return self._started(message)
+            case messages.End():
+                return self._ended(message)
+            case messages.Rejected():
+                return self._rejected(message, now)
+            case messages.Welcome():
+                return self._welcomed(message)
+            case messages.Error():
+                return self._erred(message)
+            case messages.Unseeked():
+                self._forget(message.id)
+                return self._go_on()
+            case messages.Listing():
+                return self._listed(message)
+        return []
+
+    def thought(self, thought: Thought) -> list[Effect]:
+        """What to do about the outcome of a piece of work. While the connection is down nothing is sent."""
+        match = thought.work.match
+        seat = self._seats.get(match) or self._finishing.get(match)
+        if seat is None:
+            return []
+        effects = [e for e in seat.thought(thought) if self.connected or not isinstance(e, FromClient)]
+        if seat.done and self._finishing.pop(match, None) is not None:
+            effects += self._go_on()
+        return effects
+
+    def seek(self) -> list[Effect]:
+        """The time of a `SeekLater` has come."""
+        self._holding = False
+        return self._go_on()
+
+    def look(self) -> list[Effect]:
+        """The time of a `LookLater` has come: ask who is here, if nobody was met meanwhile."""
+        self._looking = False
+        if not self._seeks:
+            return []
+        if self._met:
+            return self._look_later()
+        self._asked = True
+        self._next_look = min(self._next_look * LOOK_LATER, LOOK_AT_LAST)
+        return [messages.List(), *self._look_later()]
+
+    def _look_later(self) -> list[Effect]:
+        """Look whom the seeks wait for, later, if that is not to be done already."""
+        if self._looking:
+            return []
+        self._looking, self._met = True, False
+        return [LookLater(self._next_look)]
+
+    def warmed(self, game: str, fault: str | None) -> list[Effect]:
+        """What a `WarmUp` came to: the game can be played, or not, for this reason."""
+        self._cold.remove(game)
+        effects: list[Effect] = [WarmUp(self._cold[0])] if self._cold else []
+        if fault is not None:
+            self._wanted.remove(game)
+            effects.append(self._trouble(f"it does not play {game}: {fault}"))
+            if not self._wanted:
+                effects.append(Stop(1))
+        return effects + self._go_on()
+
+    def lost(self, code: int) -> list[Effect]:
+        """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
+        self.connected = False
+        self._seeks.clear()
+        self._withdrawn.clear()
+        self._awaited.clear()
+        if self._settings.assigned and code in (NORMAL_CLOSURE, GOING_AWAY):
+            return [Stop(0)]
+        why = progress_report.STOPPING.get(code)
+        return [self._trouble(why), Stop(1)] if why else []
+
+    def ended(self, code: int) -> str:
+        """How the connection ended, in the arena's words where it said why."""
+        return progress_report.ended(self._settings.url, code, self._parting)
+
+    def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
+        first = not self._games
+        self.connected = True
+        self._games = welcome.games
+        self._slots = min(self._settings.slots, welcome.limits.slots)
+        self._awaited = set(welcome.resumed) - self._seats.keys()
+        effects: list[Effect] = []
+        if not self._settings.assigned:
+            effects.append(Say(progress_report.welcomed(self._bot.name, self._settings.url, welcome.resumed)))
+        for match in self._seats.keys() - set(welcome.resumed):
+            self.played += 1
+            effects.append(self._trouble(f"{match} ended while the connection was down"))
+            seat = self._seats.pop(match)
+            effects += seat.missed()
+            if not seat.done:
+                self._finishing[match] = seat
+        if first and self._cold:
+            effects.append(WarmUp(self._cold[0]))
+        return effects + self._go_on()
+
+    def _started(self, start: messages.Start) -> list[Effect]:
+        self._awaited.discard(start.match)
+        self._next_try = SEEK_AGAIN
+        self._next_look, self._met, self._asked = LOOK_AFTER, True, False
+        if start.seek is not None:
+            self._forget(start.seek)
+        known = self._seats.get(start.match)
+        if known is not None:
+            return known.resume()
+        if start.seat is None:
+            return []
+        try:
+            rules = self._rules_of(start)
+        except Fault as exc:
+            return [self._trouble(f"{start.match} is resigned: {exc}"), messages.Resign(match=start.match)]
+        seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, self._seed)
+        return seat.begin() + (self._go_on() if self._settings.open else [])
+
+    def _ended(self, end: messages.End) -> list[Effect]:
+        seat = self._seats.pop(end.match, None)
+        if seat is None:
+            return []
+        self.played += 1
+        effects: list[Effect] = [] if self._settings.assigned else [seat.result(end)]
+        effects += seat.ended(end)
+        if not seat.done:
+            self._finishing[end.match] = seat
+        return effects + self._go_on()
+
+    def _rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
+        seat = self._seats.get(rejected.match)
+        if seat is None:
+            return [Say(progress_report.rejection(self._bot.name, rejected, None), trouble=True)]
+        return seat.rejected(rejected, now)
+
+    def _listed(self, listing: messages.Listing) -> list[Effect]:
+        """Say what the next match waits for."""
+        if not (self._asked and self._seeks):
+            return []
+        self._asked = False
+        game = next(iter(self._seeks.values()))
+        return [Say(progress_report.waiting(self._bot.name, game, self._settings.opponent, listing))]
+
+    def _erred(self, error: messages.Error) -> list[Effect]:
+        line = Say(progress_report.error(self._bot.name, error, welcome=self.connected), trouble=True)
+        if error.fatal:
+            self._parting = error.message
+            return [line, Stop(1)] if error.code in HOPELESS else []
+        if error.ref not in self._seeks:
+            return [line]
+        self._forget(error.ref)
+        if error.code not in PASSING:
+            return [line, Stop(1)]
+        if self._holding:
+            return []
+        self._holding = True
+        delay, self._next_try = self._next_try, min(2 * self._next_try, SEEK_AGAIN_AT_LAST)
+        return [line, SeekLater(delay)]
+
+    def _go_on(self) -> list[Effect]:
+        """Seek what there is room for; stop when everything was played."""
+        if self._settings.assigned or not self.connected:
+            return []
+        playing = len(self._seats) + len(self._awaited)
+        under_way = playing + len(self._seeks)
+        room = self._slots - under_way
+        if self._settings.matches is not None:
+            left = self._settings.matches - self.played
+            if left <= 0 and not under_way and not (self._waits and self._finishing):
+                return [Stop(0)]
+            if self._settings.open and left <= playing:
+                return self._withdraw()
+            if not self._settings.open:  # of open seeks each is for another game, and most may wait for long
+                room = min(room, left - under_way)
+        return self._seek(room) if room > 0 and not self._holding else []
+
+    def _seek(self, count: int) -> list[Effect]:
+        games = [game for game in self._wanted if game in self._games]
+        if not games:
+            wanted = ", ".join(self._wanted)
+            return [self._trouble(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"), Stop(1)]
+        if self._settings.open:
+            held = {*self._seeks.values(), *self._cold}
+            free = [game for game in games if game not in held]
+            return [messages.Seek(id=self._new_seek(game), game=game, open=True) for game in free[:count]]
+        config, rated, opponent = dict(self._settings.config), self._settings.rated, self._settings.opponent
+        names = [self._new_seek(games[0]) for _ in range(count)]
+        seeks = [messages.Seek(id=name, game=games[0], config=config, rated=rated, opponent=opponent) for name in names]
+        return [*seeks, *self._look_later()]
+
+    def _withdraw(self) -> list[Effect]:
+        """Take all seeks back: there is enough to play."""
+        withdrawn = [messages.Unseek(id=name) for name in self._seeks if name not in self._withdrawn]
+        self._withdrawn.update(self._seeks)
+        return [*withdrawn]
+
+    def _forget(self, seek: str) -> None:
+        """A seek is over."""
+        self._seeks.pop(seek, None)
+        self._withdrawn.discard(seek)
+
+    def _new_seek(self, game: str) -> str:
+        """The id of a seek that is about to be made."""
+        self._seeks_made += 1
+        name = f"s{self._seeks_made}"
+        self._seeks[name] = game
+        return name
+
+    def _rules_of(self, start: messages.Start) -> Game[Any, Any]:
+        """The game of a match; one object for all matches of the same config, so what it has computed is shared."""
+        key = (start.game, _rules_key(start.config))
+        rules = self._rules.get(key)
+        if rules is None:
+            if len(self._rules) >= MOST_CACHED:
+                self._rules.clear()
+            rules = self._rules[key] = games.load(start.game, start.config)
+        return rules
+
+    def _trouble(self, text: str) -> Say:
+        return Say(f"{self._bot.name}: {text}", trouble=True)

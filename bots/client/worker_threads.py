@@ -1,0 +1,180 @@
+"""The thinking threads: the author's code runs here, so that the connection is served meanwhile. No sockets."""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from bots.client.bot import Bot, Choice, GiveUp, Turn
+from protocol.codec import MSGPACK
+from protocol.errors import Fault
+from protocol.messages import MAX_CLIENT_FRAME, MAX_NOTE, End, Move, Rejected, Start
+from protocol.shown import shown
+
+MOST_SHOWN = 80
+"""Characters of what `choose` returned, in a message."""
+SHARE = 1 / 20
+"""Of the time that is left, which a pace takes at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Call the bot's `prepare`."""
+
+    match: str
+    start: Start
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Call `choose`; before that `rejected`, where the last answer to this turn was not accepted."""
+
+    match: str
+    turn: Turn
+    rejected: Rejected | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conclude:
+    """Call the bot's `ended`, or `missed` where there is no `end`."""
+
+    match: str
+    end: End | None
+
+
+Work = Prepare | Choose | Conclude
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What came of a piece of work: a move to send, or none; `trouble` is what the author must know,
+    `details` their traceback."""
+
+    work: Work
+    move: Move | None = None
+    trouble: str | None = None
+    details: str = ""
+    gave_up: bool = False
+    cause: BaseException | None = None
+    """What the author's code raised, or is blamed for."""
+
+
+def think(bot: Bot, work: Work) -> Thought:
+    """Do the work. Whatever the author's code raises becomes a `trouble`: one match pays for it, not all."""
+    try:
+        if type(work) is Choose:
+            if work.rejected is not None:
+                bot.rejected(work.rejected)
+            return Thought(work, read_choice(work.turn, bot.choose(work.turn)))
+        if type(work) is Prepare:
+            bot.prepare(work.start)
+        elif type(work) is Conclude:
+            bot.missed(work.match) if work.end is None else bot.ended(work.end)
+        return Thought(work)
+    except GiveUp as exc:
+        return Thought(work, trouble=str(exc) or None, gave_up=True)
+    except NoMove as exc:
+        return Thought(work, trouble=str(exc), cause=exc)
+    except BaseException as exc:
+        return Thought(work, trouble=f"its code failed{_at(work)}", details=_traceback(exc), cause=exc)
+
+
+class NoMove(Fault):
+    """`choose` returned something that cannot be sent."""
+
+
+def read_choice(turn: Turn, choice: Any) -> Move:
+    """What `choose` returned, as a message that fits a frame. Raises `NoMove`."""
+    info: dict[str, Any] | None = None
+    move = choice
+    if isinstance(choice, Choice):
+        move, info = choice.move, _info(choice)
+    if not isinstance(move, Mapping):
+        example = msgspec.json.encode(turn.legal[0]).decode()
+        raise NoMove(f"choose returned {shown(choice, MOST_SHOWN)}{on(turn)}: a move is a map like {example}")
+    message = Move(match=turn.match, ply=turn.ply, move=dict(move), info=info)
+    try:
+        size = len(MSGPACK.encode(message))
+    except (TypeError, ValueError, OverflowError, RecursionError) as exc:
+        raise NoMove(f"choose returned {shown(move, MOST_SHOWN)}{on(turn)}, which cannot be sent: {exc}") from exc
+    if size > MAX_CLIENT_FRAME:
+        raise NoMove(f"choose returned a move of {size} bytes{on(turn)}: at most {MAX_CLIENT_FRAME}")
+    return message
+
+
+def _info(choice: Choice) -> dict[str, Any] | None:
+    """What can be told of the thinking: no infinities (they are not numbers on the wire), no endless notes."""
+    info: dict[str, Any] = {}
+    if choice.value is not None and math.isfinite(choice.value):
+        info["value"] = float(choice.value)
+    if choice.depth is not None:
+        info["depth"] = int(choice.depth)
+    if choice.nodes is not None:
+        info["nodes"] = int(choice.nodes)
+    if choice.note is not None:
+        info["note"] = str(choice.note)[:MAX_NOTE]
+    return info or None
+
+
+def on(turn: Turn) -> str:
+    return f" at ply {turn.ply} of {turn.match}"
+
+
+def _at(work: Work) -> str:
+    return on(work.turn) if isinstance(work, Choose) else f" in {work.match}"
+
+
+def _traceback(exc: BaseException) -> str:
+    """The author's part of the traceback: this module's own frame is left out."""
+    inner = exc.__traceback__.tb_next if exc.__traceback__ else None
+    return "".join(traceback.format_exception(type(exc), exc, inner)).rstrip()
+
+
+def rest(pace: float, thought: float, left: float) -> float:
+    """Seconds to wait after a bot has `thought` for some, so that its move takes `pace`, with `left` on its clock."""
+    return max(0.0, min(pace - thought, left * SHARE))
+
+
+class WorkerThreads:
+    """Threads that think, as many as there is work for at once.
+
+    They are daemons and begin on demand, so that a `choose` that never returns keeps neither the process from ending
+    nor the next match from being played.
+    """
+
+    def __init__(self, bot: Bot, done: Callable[[Thought], None], pace: float = 0.0) -> None:
+        self._bot = bot
+        self._done = done
+        self._pace = pace
+        self._work: queue.SimpleQueue[Work] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads = 0
+        self.under_way: list[Work] = []
+
+    def submit(self, work: Work) -> None:
+        """Have the work done; `done` is called with what came of it, in the thinking thread."""
+        with self._lock:
+            self.under_way.append(work)
+            begin = len(self.under_way) > self._threads
+            self._threads += begin
+        self._work.put(work)
+        if begin:
+            threading.Thread(target=self._think, name=f"{self._bot.name}-thinking", daemon=True).start()
+
+    def _think(self) -> None:
+        while True:
+            work, began = self._work.get(), time.monotonic()
+            thought = think(self._bot, work)
+            if self._pace and type(work) is Choose:
+                time.sleep(rest(self._pace, time.monotonic() - began, work.turn.time_left))
+            with self._lock:
+                self.under_way = [other for other in self.under_way if other is not work]
+            self._done(thought)

@@ -1,0 +1,185 @@
+"""A crew of the workers of a Dask cluster: `with cluster("tcp://host:8786") as crew: …`."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import closing, contextmanager, suppress
+from importlib import import_module
+from traceback import walk_tb
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from machine.workers.local import R, T, WorkerPool
+from protocol.errors import ArenaFault, UsageFault
+
+ANSWER_WITHIN = 8.0
+"""Seconds in which a scheduler must answer."""
+WORKERS_WITHIN = 60.0
+"""Seconds to wait for a cluster to have workers."""
+LOOK_AGAIN = 0.5
+_LIBRARY_LOGS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
+
+
+class _Errand:
+    """Pickled, work and its task; loaded again, their result.
+
+    Loading it is the task: what Dask itself loads must be known to the scheduler, and ends a worker that lacks it.
+    """
+
+    def __init__(self, work: Callable[[T], R], task: T) -> None:
+        self._call = work, (task,)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any]]:
+        return self._call
+
+
+class _Cluster(WorkerPool):
+    def __init__(self, address: str, size: int, client: Any) -> None:
+        self.size = size
+        self._address = address
+        self._client = client
+        self._executor: Executor | None = None
+        self._errands: WeakKeyDictionary[Future[Any], bytes] = WeakKeyDictionary()
+
+    def broadcast(self, work: Callable[[], object]) -> None:
+        if self._client.status == "running":
+            with suppress(OSError):
+                self._client.run(work, on_error="ignore")
+
+    def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
+        return self._send(pickle.dumps(_Errand(work, task)))
+
+    def _send(self, errand: bytes) -> Future[Any]:
+        self._check()
+        if self._executor is None:
+            self._executor = self._client.get_executor(pure=False)
+        future = self._executor.submit(pickle.loads, errand)
+        self._errands[future] = errand
+        return future
+
+    def _result(self, future: Future[R]) -> R:
+        from distributed import KilledWorker
+
+        try:
+            return future.result()
+        except CancelledError as error:
+            raise _lost_scheduler(self._address) from error
+        except KilledWorker as error:
+            raise ArenaFault(
+                f"the cluster at {self._address}: {error.allowed_failures + 1} workers died of the same work: "
+                "is there memory enough for each?"
+            ) from error
+        except Exception as error:
+            if _is_mistaken(error):
+                again: Future[R] = self._send(self._errands[future])
+                self._landed([again])
+                return self._result(again)
+            if isinstance(error, ImportError) or str(error).startswith("Can't get attribute"):
+                raise ArenaFault(
+                    f"the cluster at {self._address}: a worker lacks the bot-arena that runs here ({error})"
+                ) from error
+            raise
+
+    def _look(self) -> None:
+        self._check()
+        _wait_for_threads(self._address)
+
+    def _check(self) -> None:
+        if self._client.status != "running":
+            raise _lost_scheduler(self._address)
+
+    def _stop(self) -> None:
+        if self._executor is not None and self._client.status == "running":
+            with suppress(OSError):
+                self._executor.shutdown(wait=False)
+        self._executor = None
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[WorkerPool]:
+    """The workers of the Dask scheduler at `address`, like `tcp://host:8786`; its size is their threads at the start.
+
+    The scheduler hands out again what a killed worker had. Without workers a line on standard error says so, and some
+    have `WORKERS_WITHIN` to come. Raises `UsageFault` and `ArenaFault`.
+    """
+    connect = _client_class()
+    size = _wait_for_threads(address)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of other versions there than here, which the work knows better
+        client = connect(address, timeout=ANSWER_WITHIN, set_as_default=False)
+    with closing(client):
+        yield _Cluster(address, size, client)
+
+
+def _client_class() -> Any:
+    """`distributed.Client`; it logs nothing where Dask's own configuration does not say what to log.
+
+    Raises `UsageFault`.
+    """
+    try:
+        import dask.config
+
+        if not dask.config.config.keys() & {"logging", "logging-file-config"}:
+            dask.config.set({"logging": dict.fromkeys(_LIBRARY_LOGS, "critical")})
+        from distributed import Client
+    except ImportError as error:
+        raise UsageFault(f"for a Dask cluster, pip install 'bot-arena[cluster]' ({error})") from error
+    return Client
+
+
+def _wait_for_threads(address: str) -> int:
+    """The threads of a cluster that has some, or gets some soon. Raises `ArenaFault`."""
+    patient_until = time.monotonic() + WORKERS_WITHIN
+    told = False
+    while not (threads := _threads(address)):
+        if time.monotonic() >= patient_until:
+            raise ArenaFault(
+                f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"
+            )
+        if not told:
+            print(f"the cluster at {address} has no workers: waiting {WORKERS_WITHIN:.0f} s for some", file=sys.stderr)
+            told = True
+        time.sleep(LOOK_AGAIN)
+    return threads
+
+
+def _threads(address: str) -> int:
+    """The threads of all workers, asked over a connection of its own, as a client waits without end where another
+    program answers. Raises `UsageFault` and `ArenaFault`.
+    """
+    try:
+        workers = asyncio.run(_ask(address))
+    except ValueError as error:
+        raise UsageFault(f"the cluster's address is {address!r}: one like tcp://host:8786 ({error})") from error
+    except TimeoutError as error:
+        raise ArenaFault(f"no Dask scheduler answers at {address} in {ANSWER_WITHIN:.0f} s: is it running?") from error
+    except Exception as error:
+        raise ArenaFault(f"no Dask scheduler to talk to at {address}: {error}") from error
+    return sum(workers.values())
+
+
+async def _ask(address: str) -> dict[str, int]:
+    core: Any = import_module("distributed.core")
+    security: Any = import_module("distributed.security").Security()
+    async with asyncio.timeout(ANSWER_WITHIN):
+        async with core.rpc(address, connection_args=security.get_connection_args("client")) as scheduler:
+            workers = await scheduler.ncores(workers=None)
+    if not isinstance(workers, dict):
+        raise TypeError("not a scheduler")
+    return workers
+
+
+def _is_mistaken(error: BaseException) -> bool:
+    """Whether the library took a result for an error, as where its worker was lost while it was fetched."""
+    frames = (frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "_cascade_future")
+    return any(frame.f_locals.get("status") != "error" for frame in frames)
+
+
+def _lost_scheduler(address: str) -> ArenaFault:
+    return ArenaFault(f"lost the Dask scheduler at {address}: is it running?")

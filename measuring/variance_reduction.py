@@ -1,0 +1,109 @@
+"""How many games it saves to take luck out: variance of results as they came out over variance of adjusted ones."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping
+from random import Random
+from typing import NamedTuple
+
+from measuring.pair_scores import LEAST_UNITS, SideScore, Strata, Stratum, Unit, stratified
+
+_DRAWS, _GROUPS = 1000, 500
+
+
+class Factor(NamedTuple):
+    """How many times fewer games it takes once luck is taken out, with a 95 % interval; `high` None: it has no end."""
+
+    factor: float
+    low: float
+    high: float | None
+
+
+def factor(matches: Iterable[SideScore], seed: str = "") -> Factor | None:
+    """Variance of single games as they came out over that of adjusted ones: of pairs, twice that of their means.
+
+    The interval is a percentile bootstrap over units (in groups, where they are many) within opponents and seats; equal
+    seeds give equal ones. None where luck isn't known of every match, with fewer than `LEAST_UNITS`, and where the one
+    or the other does not vary. Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), 13.3.
+    """
+    strata, known = stratified(matches)
+    if not known or _few(strata):
+        return None
+    chance = Random(seed)  # noqa: S311 -- drawn to be repeated, not to be secret
+    groups = _grouped(strata, chance)
+    found = _ratio({key: _summed(each) for key, each in groups.items()})
+    if not 0 < found < math.inf:
+        return None
+    ratios = sorted(
+        _ratio({key: _summed(chance.choices(each, k=len(each))) for key, each in groups.items()}) for _ in range(_DRAWS)
+    )
+    low, high = ratios[_DRAWS // 40], ratios[-1 - _DRAWS // 40]
+    return Factor(found, low, high if high < math.inf else None)
+
+
+def worth_of(strata: Strata) -> float | None:
+    """How many single games, luck left in, would be as certain; None as in `factor`, were all luck known."""
+    if _few(strata):
+        return None
+    sums = {key: _summed(map(_sums, units)) for key, units in strata.items()}
+    ratio = _ratio(sums)
+    return ratio * sum(each.games for each in sums.values()) if 0 < ratio < math.inf else None
+
+
+def _few(strata: Strata) -> bool:
+    return sum(map(len, strata.values())) < LEAST_UNITS
+
+
+class _Sums(NamedTuple):
+    """Sums over units, and over their matches: what both variances are computed from."""
+
+    units: float
+    adjusted: float
+    adjusted_squares: float
+    games: float
+    points: float
+    squares: float
+
+
+def _sums(unit: Unit) -> _Sums:
+    about = unit.adjusted - 0.5  # where the mean is near: squares far from it would round away a small variance
+    return _Sums(1, about, about**2, unit.games, unit.raw * unit.games, unit.squares)
+
+
+def _summed(parts: Iterable[_Sums]) -> _Sums:
+    return _Sums(*map(sum, zip(*parts, strict=True)))
+
+
+def _grouped(strata: Strata, chance: Random) -> dict[Stratum, list[_Sums]]:
+    """The units of each stratum in groups at random, about `_GROUPS` in all: draws of them vary as those of units."""
+    total = sum(map(len, strata.values()))
+    grouped = {}
+    for key, units in strata.items():
+        count = min(len(units), max(2, _GROUPS * len(units) // total))
+        shuffled = chance.sample(units, len(units))
+        grouped[key] = [_summed(map(_sums, shuffled[at::count])) for at in range(count)]
+    return grouped
+
+
+def _ratio(strata: Mapping[Stratum, _Sums]) -> float:
+    """Variance of a single game within opponents over the variance of the adjusted mean times the games it is of.
+
+    0 where games came out alike, else infinite where adjusted units are equal, or where there is one only.
+    """
+    opponents: defaultdict[Hashable, list[_Sums]] = defaultdict(list)
+    for key, each in strata.items():
+        opponents[key.against].append(each)
+    single = [_summed(each) for each in opponents.values()]
+    freedom = sum(each.games - 1 for each in single)
+    spread = sum(each.squares - each.points**2 / each.games for each in single)
+    if spread < 1e-12:
+        return 0.0
+    games = sum(each.games for each in single)
+    square = 0.0
+    for each in strata.values():
+        if each.units > 1:
+            within = max(0.0, each.adjusted_squares - each.adjusted**2 / each.units)
+            square += (each.games / games) ** 2 * within / (each.units - 1) / each.units
+    return spread / freedom / (square * games) if square >= 1e-18 else math.inf

@@ -1,0 +1,162 @@
+"""What the referee tells seats and watchers: the messages, made of where a match stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
+from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
+from protocol.games.base import Game
+from protocol.messages import MAX_STRIKES, End, Error, Event, ListedMatch, Outcome, Player, Rejected, Start, Turn
+from referee.course import Course
+from referee.record import Header
+from referee.result import Ratings
+from referee.state import MatchStanding, Phase
+
+MOST_TOLD = 512 * 1024
+"""Bytes of events, in JSON, that one message carries at most: a frame is 1 MiB, and a seat may have slept for long."""
+_SURELY_FIT = 64
+
+
+def start(
+    header: Header,
+    game: Game[Any, Any],
+    players: list[Player],
+    seat: int | None,
+    *,
+    seek: str | None = None,
+    resumed: bool = False,
+) -> Start:
+    """The `start` for a seat, or for a watcher."""
+    return Start(
+        match=header.match,
+        seek=seek,
+        game=game.name,
+        preset=game.preset,
+        config=game.config,
+        seat=seat,
+        seats=players,
+        clock=header.clock,
+        away_ms=header.away_ms,
+        commitment=header.commitment,
+        rated=header.rated,
+        resumed=resumed,
+    )
+
+
+def listed(header: Header, game: Game[Any, Any], standing: MatchStanding, watchers: int) -> ListedMatch:
+    """The match in a listing."""
+    return ListedMatch(
+        match=header.match,
+        game=game.name,
+        preset=game.preset,
+        seats=[seat.bot for seat in header.seats],
+        ply=0 if standing.course is None else standing.course.ply,
+        started=header.started,
+        rated=header.rated,
+        watchers=watchers,
+    )
+
+
+def turn(
+    match: str, standing: MatchStanding, events: Sequence[Event], clock_ms: list[int], seat: int | None = None
+) -> Turn:
+    """The `turn` for a seat, or for a watcher; with moves where the seat is to move, with nonces until it has moved."""
+    course = standing.playing
+    assert course.to_move is not None
+    legal, options = course.game.offer(course.state) if seat == course.to_move else (None, None)
+    return Turn(
+        match=match,
+        ply=course.ply,
+        to_move=course.to_move,
+        state=course.wire,
+        events=latest(events),
+        clock=clock_ms,
+        legal=legal,
+        options=options,
+        digest=course.digest.hex(),
+        nonces=None if seat is None or seat in standing.answered else standing.nonces_in_hex,
+    )
+
+
+def end(
+    match: str,
+    players: Sequence[Player],
+    standing: MatchStanding,
+    seat: int | None,
+    seed: bytes,
+    ratings: Ratings | None,
+) -> End:
+    """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
+    course, over = standing.playing, standing.phase is Phase.OVER
+    outcomes = []
+    for at, (player, rank) in enumerate(zip(players, course.ranks, strict=True)):
+        outcome = Outcome(bot=player.bot, rank=rank, reason=course.seat_reason(at))
+        rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}
+        outcomes.append(msgspec.structs.replace(outcome, **rated))
+    return End(
+        match=match,
+        ply=course.ply,
+        events=latest(standing.news(seat)),
+        state=course.wire,
+        digest=course.digest.hex(),
+        ranks=list(course.ranks),
+        reason=course.reason if over or seat is None else course.seat_reason(seat),
+        seats=outcomes,
+        seed=seed.hex() if over else None,
+        nonces=standing.nonces_in_hex,
+        record=f"{match}.jsonl.gz",
+    )
+
+
+def struck(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: int, left_ms: int) -> Rejected:
+    """A move that is wrong; the seat has so many strikes now, and so much time."""
+    return Rejected(
+        match=match,
+        ply=ply,
+        code=fault.code,
+        message=str(fault),
+        strikes_left=MAX_STRIKES - strikes,
+        clock_ms=left_ms,
+    )
+
+
+def misplaced(match: str, ply: int, course: Course) -> Rejected:
+    """A move at `ply` that answers no turn of its seat."""
+    if ply == course.ply:
+        code, message = NOT_YOUR_TURN, f"seat {course.to_move} is to move at ply {ply}"
+    elif ply < course.ply:
+        code, message = STALE_PLY, f"ply {ply} has passed: the match is at ply {course.ply}"
+    else:
+        code, message = STALE_PLY, f"ply {ply} is not asked yet: the match is at ply {course.ply}"
+    return Rejected(match=match, ply=ply, code=code, message=message)
+
+
+def too_early(match: str, ply: int) -> Rejected:
+    """A move before the first turn."""
+    message = "the match has not begun: it begins when every seat has sent ready"
+    return Rejected(match=match, ply=ply, code=NOT_YOUR_TURN, message=message)
+
+
+def too_late(match: str, ply: int) -> Rejected:
+    """A move after the end."""
+    return Rejected(match=match, ply=ply, code=NO_SUCH_MATCH, message="the match is over")
+
+
+def bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
+    """A move that stands, whose `info` is left out."""
+    return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} stands", ref=match)
+
+
+def latest(events: Sequence[Event]) -> list[Event]:
+    """Of more events than a frame may hold, those at the end."""
+    if len(events) > _SURELY_FIT:
+        size = 0
+        for at in range(len(events) - 1, -1, -1):
+            size += len(msgspec.json.encode(events[at]))
+            if size > MOST_TOLD:
+                return list(events[at + 1 :])
+    return list(events)

@@ -1,0 +1,183 @@
+"""A match refereed again from the lines of its record or journal, which have to be what the rules and the dice give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from protocol.dice import commitment
+from protocol.errors import BadRecord, BotFault
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.messages import CHANCE, MAX_STRIKES, Event
+from protocol.reasons import ILLEGAL, LEAVING, VOID
+from referee.course import Course
+from referee.record import AnyLine, Begun, Header, Ply, Record, Strike, Void, size_of
+from referee.state import MatchStanding
+
+
+def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
+    """The match of a header, before it begins. Raises `BadRecord` where header, seed and nonces don't fit together."""
+    if commitment(header.match, seed).hex() != header.commitment:
+        raise BadRecord(f"{header.match}: the seed is not the one that the header's commitment promised before ply 0")
+    for what, count in (("seats", len(header.seats)), ("nonces", len(nonces))):
+        if count != game.seats:
+            raise BadRecord(f"{header.match}: {count} {what}, but {header.game} has {game.seats} seats")
+    names = [seat.bot for seat in header.seats]
+    return Course.new(header.match, game, names, bytes.fromhex(header.commitment), seed, nonces)
+
+
+def replay(record: Record) -> Iterator[tuple[Ply | Strike | None, Course]]:
+    """The course before the first event (with None) and after every line.
+
+    Raises `BadRecord`, naming the ply, where a recorded event or digest is not what the rules and the dice give.
+    """
+    header, footer = record.header, record.footer
+    try:
+        game = load(header.game, header.config)
+    except BotFault as exc:
+        raise BadRecord(f"{header.match}: the header: {exc}") from exc
+    course = course_of(header, game, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])
+    deal = None
+    if record.lines or footer.reason != VOID:
+        course, deal = course.begin()
+    yield None, course
+    yield from redo(course, deal, record.lines, header.match)
+
+
+def redo(
+    course: Course, deal: Event | None, lines: Iterable[Ply | Strike], match: str
+) -> Iterator[tuple[Ply | Strike, Course]]:
+    """Referee again, on a course that has just begun, what the lines say: each line, and the course after it.
+
+    Raises `BadRecord`, naming the ply, where a line is not what the rules and the dice give.
+    """
+    strikes = [0] * course.game.seats
+    followed = False
+    for line in lines:
+        if isinstance(line, Strike):
+            _strike_again(course, line, strikes, match)
+        else:
+            where = f"{match}: ply {line.event.ply}"
+            event, deal = deal, None
+            if event is None:
+                course, event = _again(course, line.event, strikes, where)
+            if event != line.event:
+                raise BadRecord(f"{where}: {_difference(line.event, event)}")
+            if course.digest.hex() != line.digest:
+                changed = "this move" if followed else "this move, a bot, the config or a nonce"
+                raise BadRecord(f"{where}: the digest does not follow: {changed} was changed")
+            followed = True
+        yield line, course
+
+
+class Moved(NamedTuple):
+    """A seat's move: how it was told, and as the rules have it, with the states around it."""
+
+    event: Event
+    before: Any
+    move: Any
+    after: Any
+
+
+def moves(begun: Course, lines: Iterable[tuple[Ply | Strike | None, Course]]) -> Iterator[Moved]:
+    """The moves of seats in the lines that `replay` goes on with after the course that has just `begun`."""
+    before = begun.state
+    for line, course in lines:
+        if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
+            yield Moved(line.event, before, course.game.decode_move(line.event.move), course.state)
+        before = course.state
+
+
+class Recalled(NamedTuple):
+    """What a journal says besides where the match stands."""
+
+    begun: bool
+    called_off: bool
+    free: Sequence[int] = ()
+    """The seats that dropped out of a match that goes on."""
+    deal: Event | None = None
+    """The deal, where the journal ends before it."""
+
+
+def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[], Course], match: str) -> Recalled:
+    """Bring a new standing to where the lines of a journal leave it; `course` makes the one that has not begun, once
+    the nonces are known. Raises `BadRecord` as `redo` does.
+    """
+    lines = list(lines)
+    begun = next((line for line in lines if isinstance(line, Begun)), None)
+    events = [line for line in lines if isinstance(line, (Ply, Strike))]
+    called_off = any(isinstance(line, Void) for line in lines)
+    if begun is None:
+        if events:
+            raise BadRecord(f"{match}: the journal holds events of a match that had not begun")
+        return Recalled(begun=False, called_off=called_off)
+    standing.nonces = {seat: bytes.fromhex(nonce) for seat, nonce in enumerate(begun.nonces)}
+    standing.quitting = begun.out
+    deal = standing.begin(course())
+    free = restore(standing, deal, events, match)
+    return Recalled(begun=True, called_off=called_off, free=free, deal=None if standing.events else deal)
+
+
+def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | Strike], match: str) -> list[int]:
+    """Bring a standing that has just begun to where the lines leave it; the seats that are free since.
+
+    Raises `BadRecord` as `redo` does.
+    """
+    free = []
+    for line, course in redo(standing.playing, deal, lines, match):
+        was_to_move, standing.course = standing.playing.to_move, course
+        if isinstance(line, Strike):
+            standing.strike(line.seat)
+            continue
+        event = line.event
+        standing.clock = standing.clock.showing(line.clock)
+        if line.info is not None:
+            standing.said += size_of(line.info)
+        if line.given and was_to_move is not None:
+            standing.clock = standing.clock.give(was_to_move, line.given)
+            standing.noted += line.given
+        if event.out is None and event.seat != CHANCE:
+            standing.accept(event, event.move)
+            standing.forget(event.seat)
+        else:
+            standing.events.append(event)
+        if event.out is not None and not course.over:
+            free.append(event.seat)
+    return free
+
+
+def _strike_again(course: Course, line: Strike, strikes: list[int], match: str) -> None:
+    if course.over or (line.ply, line.seat) != (course.ply, course.to_move):
+        raise BadRecord(f"{match}: ply {line.ply}: a strike of seat {line.seat}, which was not to move")
+    if strikes[line.seat] >= MAX_STRIKES:
+        where = f"{match}: ply {line.ply}"
+        raise BadRecord(f"{where}: a strike of seat {line.seat} after its strike number {MAX_STRIKES}")
+    strikes[line.seat] += 1
+
+
+def _again(course: Course, event: Event, strikes: Sequence[int], where: str) -> tuple[Course, Event]:
+    seat = event.seat
+    if course.over:
+        raise BadRecord(f"{where}: the match was over before this event")
+    if event.out is None:
+        if seat != course.to_move:
+            raise BadRecord(f"{where}: seat {seat} moves, but seat {course.to_move} is to move")
+        if strikes[seat] >= MAX_STRIKES:
+            raise BadRecord(f"{where}: seat {seat} moves after its strike number {MAX_STRIKES}")
+        try:
+            return course.play(course.game.decode_move(event.move))
+        except BotFault as exc:
+            raise BadRecord(f"{where}: {exc}") from exc
+    if seat in course.out or not 0 <= seat < course.game.seats:
+        raise BadRecord(f"{where}: seat {seat} is not in the match and cannot leave it")
+    if event.out not in LEAVING:
+        raise BadRecord(f"{where}: seat {seat} leaves by {event.out!r}: one of {', '.join(LEAVING)}")
+    if (event.out == ILLEGAL) != (strikes[seat] >= MAX_STRIKES):
+        raise BadRecord(f"{where}: seat {seat} leaves by {event.out!r} after {strikes[seat]} strikes of {MAX_STRIKES}")
+    return course.leave(seat, event.out)
+
+
+def _difference(said: Event, found: Event) -> str:
+    field = next(field for field in Event.__struct_fields__ if getattr(said, field) != getattr(found, field))
+    return f"{field} should be {getattr(found, field)}, the record says {getattr(said, field)}"
