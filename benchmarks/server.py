@@ -172,44 +172,56 @@ async def _serve_echo() -> None:
 
 
 async def _serve_arena(connections: int) -> None:
+    from arena.host.finished import FinishedMatch
+    from arena.host.handler import Identity
     from arena.host.journal import Journal
+    from arena.host.session import Session
     from arena.network.admission import Access
     from arena.network.connection_limits import Bounds
     from arena.server.arena import Arena
-    from arena.server.finalizing import Ended, StoreFirst
+    from arena.server.auth import Authenticator, Registration
     from arena.store.async_store import AsyncStore
     from arena.store.store import Store
-    from arena.tournament.static_auth import FixedDoor
     from protocol.games import load
-    from protocol.messages import Clock
+    from protocol.messages import Clock, Hello
 
     names = [f"bot{number}" for number in range(connections)]
     game = load(GAME, CONFIG)
     count = 0
+
+    class Paired(Arena):
+        """An arena that lets everyone in, and has each pair play one match after the other."""
+
+        async def authenticate(self, hello: Hello, address: str) -> Identity:
+            return Identity(hello.bot)
+
+        def connected(self, session: Session) -> None:
+            super().connected(session)
+            asyncio.get_running_loop().call_soon(self.pair)
+
+        async def finalize(self, match: FinishedMatch) -> None:
+            await super().finalize(match)
+            self.pair()
+
+        def pair(self) -> None:
+            nonlocal count
+            for pair in zip(names[::2], names[1::2], strict=True):
+                if all(self.ladder.free_slots(name) > 0 for name in pair):
+                    count += 1
+                    seed = count.to_bytes(32, "big")
+                    self.host.begin(self.header(f"m-{count}", game, pair, seed, pool=POOL), seed)
+
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "arena.db")
         archive = AsyncStore(store)
-        door = FixedDoor({name: f"{number:016}" for number, name in enumerate(names)})
-        journal = Journal(Path(folder) / "journal")
-        store_first = StoreFirst(archive)
-
-        def begin() -> None:
-            nonlocal count
-            for pair in zip(names[::2], names[1::2], strict=True):
-                if all(arena.lobby.free_slots(name) > 0 for name in pair):
-                    count += 1
-                    seed = count.to_bytes(32, "big")
-                    arena.begin(arena.header(f"m-{count}", game, pair, seed, pool=POOL), seed)
-
-        async def settle(ended: Ended) -> None:
-            await store_first(ended)
-            begin()
-
-        clock = Clock(bank_ms=60_000, increment_ms=500)
-        arena = Arena(
-            archive, journal, door, clock, settle=settle, freed=begin, access=Access(bounds=Bounds(per_address=1000))
+        arena = Paired(
+            archive,
+            Journal(Path(folder) / "journal"),
+            Authenticator(archive, Registration()),
+            Clock(bank_ms=60_000, increment_ms=500),
+            access=Access(bounds=Bounds(per_address=1000)),
         )
-        await _until_told(await arena.listen("127.0.0.1", 0))
+        await _until_told(await arena.host.listen("127.0.0.1", 0))
         await arena.close()
         await archive.drain()
         store.close()

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from arena.commands.tournament_options import Options, read_options
+from arena.commands.tournament_options import TournamentOptions, read_options
 from arena.store.finish import Finished
 from arena.store.store import Store
 from bots import Bot, Choice
@@ -66,7 +66,7 @@ class Library:
 
     def tournament(self, game: str, entrants: Sequence[Entrant], rounds: int, *, missing: int = 0, **sets: Any) -> str:
         """Play a round robin and store it, without the last matches where some are `missing`; its id."""
-        options = Options(
+        options = TournamentOptions(
             bots=[f"{entrant.name}=random" for entrant in entrants],
             game=game,
             sets=[f"{key}={value}" for key, value in sets.items()],

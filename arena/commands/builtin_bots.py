@@ -58,5 +58,5 @@ async def keeping(bots: Sequence[BuiltinBot], store: Store, data: Path) -> Async
 async def let_in(house: Supervisor, arena: Arena) -> None:
     """Begin, on a socket of the house's own: not encrypted, and on this machine alone."""
     (listening,) = bound(HOST, 0)
-    await arena.take(listening, ADDRESS)
+    await arena.host.take(listening, ADDRESS)
     house.begin(f"ws://{HOST}:{port_of([listening])}")

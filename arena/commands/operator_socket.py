@@ -17,5 +17,5 @@ async def let_operate(arena: Arena, data: Path, token: str, database: Path, publ
     """Take the operator's connections; say in the data folder where, and where others come in. Raises `ArenaFault`."""
     (listening,) = bound(HOST, 0)
     url = f"ws://{HOST}:{port_of([listening])}"
-    await arena.take(listening, ADDRESS, operators=True)
+    await arena.host.take(listening, ADDRESS, operators=True)
     credentials.write(data, token, url, database, public)

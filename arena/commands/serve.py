@@ -30,7 +30,7 @@ from arena.operations.table import operations
 from arena.operator import credentials
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
-from arena.server.match_rate import Pace
+from arena.server.match_rate import MatchRate
 from arena.server.rating_policy import RatingPolicy
 from arena.store.async_store import AsyncStore
 from arena.store.database import file_of
@@ -88,27 +88,25 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         others: list[Callable[[], None]] = []  # who read the certificate again with the arena
         encryption = _encryption(settings, others)
-        door = Authenticator(archive, _registration(settings))
         arena = Arena(
             archive,
             journal,
-            door,
+            Authenticator(archive, _registration(settings)),
             clock(settings.clock),
             slow_clock=clock(settings.slow_clock),
             away=settings.away,
             feed=feed,
             access=_access(settings, files, ports.page, token),
             encryption=encryption,
-            pace=Pace(settings.pace),
-            eligibility=RatingPolicy(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
+            rate=MatchRate(settings.pace),
+            policy=RatingPolicy(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
             operations=operations,
         )
-        door.registered = arena.events.registered
         stack.push_async_callback(arena.close)
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
             load(game)
-        restoring = arena.restore()
-        await arena.listen_on(ports.arena)
+        restoring = arena.host.restore()
+        await arena.host.listen_on(ports.arena)
         port = port_of(ports.arena)
         scheme = "wss" if encryption else "ws"
         where = file_of(database(settings.db, data))

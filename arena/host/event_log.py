@@ -1,4 +1,7 @@
-"""What happens on an arena, told to its log, and what of it the operator is shown: bounded, whatever strangers do."""
+"""What happens on a host: told to its log, kept for its operator, and noted of the bots whose doing it is.
+
+All of it is bounded, whatever strangers do.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,20 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from arena.network.connection import CloseInfo
 from arena.network.rate_limits import TokenBucket
+from arena.store.incidents import Incident
 from machine.timestamps import utc
-from protocol.reasons import PLAYED_OUT, RESIGNED
+from protocol import close_codes
+from protocol.errors import ArenaFault
+from protocol.messages import MAX_BAD_MESSAGES
+from protocol.names import folded
+from protocol.reasons import NO_SHOW, PLAYED_OUT, RESIGNED
 from protocol.shown import printable
 from referee.record import Header
 from referee.result import Result
@@ -25,6 +34,13 @@ ENDS, ENDS_PER_SECOND = 60, 1.0
 """The same of matches that ended; what is beyond that is written at debug."""
 SUM_UP_AFTER = 60.0
 """Seconds after which it is said how many lines were left out."""
+INCIDENTS_OF_BOT, INCIDENTS_OF_BOT_PER_SECOND = 10, 1 / 60
+INCIDENTS, INCIDENTS_PER_SECOND = 50, 1.0
+"""Incidents that are noted: so many at once, then so many a second; what is beyond that is not noted."""
+FINE = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
+"""Codes with which the arena closes a connection that nothing is wrong with."""
+BROKEN = 1006
+"""Stands for a close that never came."""
 KEPT_FAILURES = 50
 BUCKET, HOUR = 10, 3600
 """Seconds in which ended matches are counted together, and for which they are."""
@@ -40,11 +56,19 @@ class Failure(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Events:
-    """Tells the log what happens, and keeps what failed lately and how many matches ended. `now` is in seconds."""
+class EventLog:
+    """Tells the log what happens, keeps what failed lately and how many matches ended, and has incidents noted by
+    `note`, which may raise `ArenaFault`. `now` is in seconds.
+    """
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, note: Callable[[str, Incident], Awaitable[None]], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._note_down = note
         self._now = now
+        self._incidents_of_bot = TokenBucket(INCIDENTS_OF_BOT, INCIDENTS_OF_BOT_PER_SECOND)
+        self._incidents = TokenBucket(INCIDENTS, INCIDENTS_PER_SECOND)
+        self._noting: set[asyncio.Task[None]] = set()
         self._of_address = TokenBucket(OF_ADDRESS, OF_ADDRESS_PER_SECOND)
         self._of_all = TokenBucket(OF_ALL, OF_ALL_PER_SECOND)
         self._ends = TokenBucket(ENDS, ENDS_PER_SECOND)
@@ -65,11 +89,14 @@ class Events:
         """A name was registered, or has another owner."""
         self._of_strangers("registered", address, f"{bot} is registered, from {address}", bot=bot, address=address)
 
-    def left(self, bot: str, address: str, why: str, *, failed: bool) -> None:
-        """A bot's connection ended."""
-        if failed:
-            self._failed(bot, why)
-        self._of_strangers("left", address, f"{bot} left: {why}", bot=bot, address=address, why=why, failed=failed)
+    def left(self, bot: str, address: str, ended: CloseInfo, last_fault: str, playing: int) -> None:
+        """A bot's connection ended, with so many matches under way; its last bad message had the `last_fault`."""
+        trouble = parting(ended, last_fault, playing)
+        if trouble is not None:
+            self._failed(bot, trouble)
+            self.note(bot, ended.code or BROKEN, trouble)
+        fields = {"bot": bot, "address": address, "why": trouble or ending(ended), "failed": trouble is not None}
+        self._of_strangers("left", address, f"{bot} left: {fields['why']}", **fields)
 
     def refused(self, address: str, why: str, bot: str | None = None) -> None:
         """Somebody was not let in."""
@@ -77,11 +104,27 @@ class Events:
         who = f"{bot} from {address}" if bot else address
         self._of_strangers("refused", address, f"{who} was not let in: {why}", bot=bot, address=address, why=why)
 
+    def impostor(self, bot: str, code: str, *, with_token: bool) -> None:
+        """Somebody came under the name of a bot and could not prove it."""
+        what = "with another token" if with_token else "without its token"
+        self.note(bot, code, f"somebody came under this name {what}, and was not let in")
+
     def missed(self, bot: str, match: str, pause: float) -> None:
         """A bot did not come to its match."""
         text = f"did not come to {match}, and may not seek for {pause:g} s"
         self._failed(bot, text)
         self._write(logging.DEBUG, "missed", f"{bot} {text}", bot=bot, match=match, pause=pause)
+        how = "not ready in time, or gone without a move"
+        self.note(bot, NO_SHOW, f"it did not come to {match}: {how}; it may not seek for {pause:g} s")
+
+    def note(self, bot: str, code: object, text: str) -> None:
+        """Note what happened to a bot by its own doing, unless that happens too often."""
+        now = self._now()
+        if self._incidents_of_bot.take(folded(bot), now) or self._incidents.take(None, now):
+            return
+        task = asyncio.create_task(self._note(bot, Incident(at=utc(), code=str(code), text=text)))
+        self._noting.add(task)
+        task.add_done_callback(self._noting.discard)
 
     def begun(self, header: Header) -> None:
         """A match began."""
@@ -113,11 +156,19 @@ class Events:
         first = (self._now() - seconds) // BUCKET
         return sum(count for bucket, count in self._ended if bucket > first)
 
-    def close(self) -> None:
-        """Say what was left out until now."""
+    async def close(self) -> None:
+        """Say what was left out until now, and return when all that was noted is written."""
         if self._summing is not None:
             self._summing.cancel()
             self._sum_up()
+        if self._noting:
+            await asyncio.wait(self._noting)
+
+    async def _note(self, bot: str, incident: Incident) -> None:
+        try:
+            await self._note_down(bot, incident)
+        except ArenaFault as fault:
+            log.warning("an incident of %s can't be noted: %s", bot, fault)
 
     def _count(self, now: float) -> None:
         bucket = int(now // BUCKET)
@@ -156,3 +207,28 @@ class Events:
 def _fared(bots: Sequence[str], ranks: Sequence[int]) -> str:
     """`1. ann, 2. bob`: seats by rank."""
     return ", ".join(f"{rank}. {bot}" for rank, bot in sorted(zip(ranks, bots, strict=True)))
+
+
+def ending(ended: CloseInfo) -> str:
+    """How a connection ended with which nothing went wrong."""
+    if ended.here:
+        return f"the arena closed the connection ({ended.code}): {ended.reason or 'without a word'}"
+    return f"the bot closed the connection ({ended.code})"
+
+
+def parting(ended: CloseInfo, last_fault: str, playing: int) -> str | None:
+    """What went wrong where a connection ended so; None if nothing did."""
+    left = f", with {playing} {'match' if playing == 1 else 'matches'} under way" if playing else ""
+    if not ended.here:
+        if ended.code is None:
+            return f"the connection broke off without a close{left}"
+        return f"the bot closed the connection ({ended.code}){left}" if playing else None
+    if ended.code in FINE:
+        return None
+    if ended.code == close_codes.TOO_MANY_BAD_MESSAGES:
+        return f"closed after {MAX_BAD_MESSAGES} bad messages; the last: {last_fault}"
+    if ended.code == close_codes.SUPERSEDED:
+        return f"replaced by a newer connection under the same name: the bot came back, or runs twice{left}"
+    if ended.code == close_codes.READS_TOO_SLOWLY:
+        return f"closed because the bot did not read what it was sent{left}"
+    return f"closed by the arena ({ended.code}): {ended.reason or 'without a word'}{left}"

@@ -6,9 +6,8 @@ import asyncio
 import logging
 from typing import NamedTuple
 
+from arena.host.handler import HostHandler
 from arena.host.journal import Journal, MatchJournal
-from arena.server.rating_cache import RatingCache
-from arena.store.async_store import AsyncStore
 from protocol.errors import BadRecord, Fault
 from protocol.messages import Player
 from referee.match import Match
@@ -18,7 +17,7 @@ from referee.replay import Recalled
 log = logging.getLogger("arena.host.recovery")
 
 
-class Restored(NamedTuple):
+class Recovered(NamedTuple):
     """A match that stands where its journal left it."""
 
     match: Match
@@ -26,13 +25,13 @@ class Restored(NamedTuple):
     journal: MatchJournal
 
 
-async def restored(journal: Journal, archive: AsyncStore, ratings: RatingCache) -> list[Restored]:
-    """All matches that can go on. A tournament has its own played again; what can't be read is left as it is."""
-    found: list[Restored] = []
+async def recovered(journal: Journal, handler: HostHandler) -> list[Recovered]:
+    """All matches that go on, as the handler decides; what can't be read is left as it is."""
+    found: list[Recovered] = []
     try:
         for match in journal.unfinished():
             try:
-                one = await _restored(match, journal, archive, ratings)
+                one = await _recovered(match, journal, handler)
             except Fault as fault:
                 log.warning("match %s can't go on, its journal is left as it is: %s", match, fault)
             else:
@@ -44,7 +43,7 @@ async def restored(journal: Journal, archive: AsyncStore, ratings: RatingCache) 
     return found
 
 
-async def _restored(match: str, journal: Journal, archive: AsyncStore, ratings: RatingCache) -> Restored | None:
+async def _recovered(match: str, journal: Journal, handler: HostHandler) -> Recovered | None:
     lines = await asyncio.to_thread(journal.read, match)
     if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
         log.warning("match %s: its journal ends before the header, so nobody was told of it, and is removed", match)
@@ -53,13 +52,11 @@ async def _restored(match: str, journal: Journal, archive: AsyncStore, ratings: 
     if len(lines) == 1 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
         raise BadRecord("it does not begin with a secret and a header")
     header = lines[1]
-    if header.tournament is not None or await archive.ask(archive.store.record, match) is not None:
+    if not await handler.resumes(header):
         journal.forget(match)
         return None
-    for seat in header.seats:
-        await ratings.look_up(seat.bot)
-    played, recalled = await asyncio.to_thread(_recalled, header, lines[0], lines[2:], ratings.players(header))
-    return Restored(played, recalled, journal.proceed(match))
+    played, recalled = await asyncio.to_thread(_recalled, header, lines[0], lines[2:], handler.players(header))
+    return Recovered(played, recalled, journal.proceed(match))
 
 
 def _recalled(header: Header, secret: Secret, lines: list[AnyLine], players: list[Player]) -> tuple[Match, Recalled]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
 
 from arena.host.broadcast import Audience, Broadcaster, Report
 from arena.host.journal import JournalFault, MatchJournal
 from arena.host.peer import EncodedMessages, Peer
-from arena.host.suspended_match import SuspendedMatch
 from protocol.error_codes import UNAVAILABLE
 from protocol.messages import Error, FromServer, ListedMatch
 from referee.effects import (
     Absent,
     Deadline,
+    Delayed,
     Effect,
     Expired,
     Finish,
@@ -22,7 +23,10 @@ from referee.effects import (
     Held,
     Left,
     MatchEvent,
+    Played,
+    Readied,
     Release,
+    Resigned,
     Returned,
     Show,
     Tell,
@@ -43,7 +47,48 @@ WATCHED = (
     "by themselves"
 )
 
+MOST_KEPT = 8
+"""So many messages of a seat are kept; an honest bot sends one or two."""
+
 log = logging.getLogger("arena.host.runner")
+
+
+class SuspendedMatch:
+    """`effects` wait to be recorded `since` then, in seconds of the event loop. Time that passes is nobody's."""
+
+    def __init__(self, effects: list[Effect], since: float) -> None:
+        self.effects = effects
+        self.since = since
+        self.told = False
+        """Whether the seats have been told of it."""
+        self.events: list[MatchEvent] = []
+        """What came in, in order."""
+        self.lost: set[int] = set()
+        """The seats whose connection is gone."""
+        self.back: dict[int, tuple[Peer, bool]] = {}
+        """The seats with a new connection, and whether it follows."""
+        self.watchers: dict[Peer, None] = {}
+        """Who asked to watch."""
+        self._sent: Counter[int] = Counter()
+
+    def keep(self, event: MatchEvent) -> None:
+        """Keep an event for later; what tells of time is dropped, as all of it is given back."""
+        if isinstance(event, (Expired, Delayed)):
+            return
+        if isinstance(event, (Readied, Played, Resigned)):
+            self._sent[event.seat] += 1
+            if self._sent[event.seat] > MOST_KEPT:
+                return
+        self.events.append(event)
+
+    def lose(self, seat: int, peer: Peer, seated: Peer | None) -> bool:
+        """A connection is gone; whether it was the one that is `seated`."""
+        if seat in self.back and self.back[seat][0] is peer:
+            del self.back[seat]
+        if seated is not peer:
+            return False
+        self.lost.add(seat)
+        return True
 
 
 class Runner:

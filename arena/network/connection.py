@@ -67,9 +67,9 @@ class CloseInfo(NamedTuple):
 class Connection(ServerConnection):
     """A WebSocket that is read in turn, written without waiting, and cut off when the peer does not read.
 
-    Everything that comes in, from the first byte on, is acted on in pieces and charged to the connection's account
-    (see `FairScheduler`); reading pauses while some of it waits. Only an answer that the arena waits for is free, and ahead
-    of its turn.
+    Everything that comes in, from the first byte on, is acted on in pieces and charged to the connection's share
+    (see `FairScheduler`); reading pauses while some of it waits. Only an answer that the arena waits for is free, and
+    ahead of its turn.
 
     websockets' own keep-alive waits for a stalled reader, and answers to a flood of pings bypass its flow control; so
     the buffer is bounded here, and a pause in writing has a time limit.

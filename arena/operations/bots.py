@@ -41,7 +41,7 @@ class Dismissed(Struct, frozen=True, kw_only=True):
 
 def operations(arena: Arena) -> Iterator[Handler]:
     """What concerns bots."""
-    ask, store = arena.archive.ask, arena.archive.store
+    ask, store = arena.store.ask, arena.store.store
 
     async def revoke(request: Revoke, tell: Tell) -> Dismissed:
         await ask(store.revoke, *request.names)

@@ -46,9 +46,9 @@ def operations(arena: Arena) -> Iterator[Handler]:
                     client=session.client,
                     since=session.since,
                     address=session.address,
-                    playing=arena.lobby.playing(session),
+                    playing=len(arena.host.lobby.matches_of(session.key)),
                 )
-                for session in sorted(arena.lobby.sessions(), key=lambda session: session.key)
+                for session in sorted(arena.host.lobby.sessions(), key=lambda session: session.key)
             ]
         )
 

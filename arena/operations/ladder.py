@@ -32,7 +32,7 @@ class StartSeason(Request, frozen=True, tag="start_season"):
 
 def operations(arena: Arena) -> Iterator[Handler]:
     """What concerns the ladder."""
-    ask, store = arena.archive.ask, arena.archive.store
+    ask, store = arena.store.ask, arena.store.store
 
     async def annul(request: Annul, tell: Tell) -> Annulment:
         done = await ask(store.annul, request.ids, request.bot, request.since, undo=request.undo)

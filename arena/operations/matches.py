@@ -27,7 +27,7 @@ def operations(arena: Arena) -> Iterator[Handler]:
     async def play(request: Play, tell: Tell) -> PlayReply:
         rules, seed = load(request.game, request.config), _seed(request.seed)
         _check(request, rules.seats)
-        known = [await arena.archive.ask(arena.archive.store.bot, bot) for bot in request.bots]
+        known = [await arena.store.ask(arena.store.store.bot, bot) for bot in request.bots]
         if None in known:
             name = request.bots[known.index(None)]
             raise UsageFault(f"there is no bot called {name} on this server: `arena bot list` names them")
@@ -46,7 +46,7 @@ def operations(arena: Arena) -> Iterator[Handler]:
             )
             return header, seed
 
-        called = arena.calls.play(request.match, request.tournament, request.bots, made, wait)
+        called = arena.assigned.play(request.match, request.tournament, request.bots, made, wait)
         return PlayReply.of(await called)
 
     yield Handler(Play, play, while_heard=True)

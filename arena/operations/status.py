@@ -88,11 +88,11 @@ def operations(arena: Arena) -> Iterator[Handler]:
     """What tells the state of the arena."""
 
     async def status(request: StatusRequest, tell: Tell) -> ServerStatus:
-        sessions = sorted(arena.lobby.sessions(), key=lambda session: session.key)
-        runners = arena.lobby.runners()
+        sessions = sorted(arena.host.lobby.sessions(), key=lambda session: session.key)
+        runners = arena.host.lobby.runners()
         return ServerStatus(
             at=utc(),
-            held=arena.health.reason,
+            held=arena.host.health.reason,
             connected=len(sessions),
             bots=[_here(arena, session) for session in sessions[: request.most]],
             under_way=len(runners),
@@ -111,9 +111,9 @@ def operations(arena: Arena) -> Iterator[Handler]:
                 for runner in islice(reversed(runners), request.most)
                 for listed, (clock_ms, to_move) in [(runner.listed(), runner.clocks())]
             ],
-            last_minute=arena.events.matches_within(MINUTE),
-            last_hour=arena.events.matches_within(HOUR),
-            failures=list(islice(reversed(arena.events.failures), request.most)),
+            last_minute=arena.host.events.matches_within(MINUTE),
+            last_hour=arena.host.events.matches_within(HOUR),
+            failures=list(islice(reversed(arena.host.events.failures), request.most)),
         )
 
     yield Handler(StatusRequest, status)
@@ -125,9 +125,9 @@ def _here(arena: Arena, session: Session) -> BotStatus:
         version=session.version,
         address=session.address,
         since=session.since,
-        playing=arena.lobby.playing(session),
-        seeks=[_waited(sought) for sought in arena.lobby.seeks.of(session.key)],
-        pace_s=ceil(arena.lobby.seeks.paced(session.key)),
+        playing=len(arena.host.lobby.matches_of(session.key)),
+        seeks=[_waited(sought) for sought in arena.ladder.seeks.of(session.key)],
+        pace_s=ceil(arena.ladder.seeks.paced(session.key)),
     )
 
 

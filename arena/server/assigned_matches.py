@@ -1,4 +1,4 @@
-"""Matches to which the operator calls bots that are here: they are played beside the ladder, and handed over."""
+"""Matches that the operator assigns to connected bots: they are played beside the ladder, and handed over."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from arena.host.lobby import Lobby
-from arena.server.finalizing import Ended, Settle
+from arena.host.finished import FinishedMatch
+from arena.host.host import MatchHost
+from arena.server.ladder import Ladder
 from protocol.errors import Fault, UsageFault
-from referee.effects import Absent, Voided
 from referee.footer import Closed
 from referee.record import Header
 
-Begin = Callable[[Header, bytes], None]
-"""Begins a match between these bots, the seats of those that are not here empty. Raises `JournalFault`."""
 KEEP_AFTER = 5.0
 """Seconds that a call waits for slots that come free; after that they are kept free for it."""
 
@@ -28,19 +26,19 @@ class _UnderWay(NamedTuple):
 
 
 class AssignedMatches:
-    """Plays matches between called bots, and settles them; all others are left to `settle`."""
+    """Has matches played between the bots that the operator names."""
 
-    def __init__(self, lobby: Lobby, begin: Begin, settle: Settle) -> None:
-        self._lobby = lobby
-        self._begin = begin
-        self._settle = settle
+    def __init__(self, host: MatchHost, ladder: Ladder) -> None:
+        self._host = host
+        self._lobby = host.lobby
+        self._ladder = ladder
         self._under_way: dict[str, _UnderWay] = {}
         """By match."""
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
 
     def again(self) -> None:
         """A bot came in, or has a slot back."""
-        self._news.set()
+        self._changed.set()
 
     async def play(
         self,
@@ -60,14 +58,10 @@ class AssignedMatches:
             if not self._goes_on(match, tournament):
                 self._under_way[match] = _UnderWay(tournament, asyncio.get_running_loop().create_future())
                 try:
-                    self._begin(*made())
+                    self._host.begin(*made(), absent=absent)
                 except BaseException:
                     del self._under_way[match]
                     raise
-                runner = self._lobby.runner(match)
-                for event in [Voided()] if len(absent) == len(bots) else map(Absent, absent):
-                    if runner is not None:
-                        runner.receive(event)
         return await asyncio.shield(self._under_way[match].over)
 
     def _goes_on(self, match: str, tournament: str) -> bool:
@@ -82,18 +76,18 @@ class AssignedMatches:
             )
         return known is not None
 
-    async def __call__(self, ended: Ended) -> None:
-        """Tell everyone the end, without ratings, and hand the match over to who asked for it."""
-        called = self._under_way.pop(ended.result.match, None)
-        if called is None:
-            await self._settle(ended)
-            return
-        ended.tell(None)
+    def hand_over(self, match: FinishedMatch) -> bool:
+        """Tell everyone the end of an assigned match, unrated, and hand it to who asked for it; whether it is one."""
+        assigned = self._under_way.pop(match.result.match, None)
+        if assigned is None:
+            return False
+        match.tell(None)
         try:
-            called.over.set_result(ended.closed())
+            assigned.over.set_result(match.closed())
         except Fault as fault:
-            called.over.set_exception(fault)
-        await ended.stored(_elsewhere())
+            assigned.over.set_exception(fault)
+        match.forget()
+        return True
 
     async def _gather(self, bots: Sequence[str], wait: float) -> list[int]:
         """Have the bots free that come: the seats of the others."""
@@ -102,22 +96,20 @@ class AssignedMatches:
         keeps = False
         with ExitStack() as kept:
             while True:
-                there = [bot for bot in bots if self._lobby.here(bot)]
+                there = [bot for bot in bots if self._lobby.is_online(bot)]
                 now = asyncio.get_running_loop().time()
-                if (now >= since + wait or len(there) == len(bots)) and all(map(self._lobby.callable, there)):
+                if (now >= since + wait or len(there) == len(bots)) and all(
+                    self._lobby.free_slots(bot) > 0 for bot in there
+                ):
                     for bot in there:
-                        self._lobby.call(bot)
+                        self._ladder.free_a_slot(bot)
                     return [seat for seat, bot in enumerate(bots) if bot not in there]
                 if now >= since + KEEP_AFTER and not keeps:
-                    kept.enter_context(self._lobby.kept_free(bots))
+                    kept.enter_context(self._ladder.reserving(bots))
                     keeps = True
-                self._news.clear()
+                self._changed.clear()
                 try:
                     async with asyncio.timeout_at(next((date for date in dates if date > now), None)):
-                        await self._news.wait()
+                        await self._changed.wait()
                 except TimeoutError:
                     pass
-
-
-async def _elsewhere() -> None:
-    """What a match that is stored elsewhere has for ratings."""

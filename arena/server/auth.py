@@ -1,4 +1,4 @@
-"""Who may come in under which name: what a door is, and the one that knows the bots of the store by their token."""
+"""Who may come in under which name: bots are known by the store, by their tokens."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import hmac
 import math
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from msgspec import Struct
 
+from arena.host.refusals import AuthFailed, TooOften
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, Backoff, TokenBucket
 from arena.server.last_seen import LastSeen
 from arena.store.async_store import AsyncStore
@@ -25,12 +25,6 @@ class NameTaken(BotFault):
     """The name belongs to somebody whose token was not shown."""
 
     code = error_codes.NAME_TAKEN
-
-
-class AuthFailed(BotFault):
-    """The token is not the name's."""
-
-    code = error_codes.AUTH_FAILED
 
 
 class Revoked(BotFault):
@@ -49,31 +43,6 @@ class RegistrationClosed(BotFault):
     code = error_codes.NOT_ALLOWED
 
 
-class TooOften(BotFault):
-    """An address that has to wait before it may try again."""
-
-    code = error_codes.UNAVAILABLE
-
-
-class Door(Protocol):
-    """Lets clients in."""
-
-    async def identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
-        """The bot's name as registered (None for a watcher) and a token that the arena made for it just now.
-
-        Raises `BotFault` for a client that must stay out.
-        """
-
-    def came(self, bot: str) -> None:
-        """A bot that was let in is here: a connection of it began."""
-
-    def left(self, bot: str) -> None:
-        """That connection ended."""
-
-    async def close(self) -> None:
-        """Nobody comes or leaves any more."""
-
-
 class Registration(Struct, frozen=True, kw_only=True):
     """Whether a new name is registered as it comes, how many an address has in an hour, and when one is free again."""
 
@@ -87,29 +56,33 @@ class Authenticator:
     """Bots are known by the store; with open registration a new name is registered as it comes."""
 
     def __init__(
-        self, archive: AsyncStore, registration: Registration, clock: Callable[[], float] = time.monotonic
+        self, store: AsyncStore, registration: Registration, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._archive = archive
+        self._store = store
         self._registration = registration
         self._clock = clock
         self._registrations = TokenBucket(registration.per_hour, registration.per_hour / 3600)
         self._failures = Backoff(FREE_FAILURES, LONGEST_WAIT)
-        self._sightings = LastSeen(archive)
+        self._sightings = LastSeen(store)
         self.registered: Callable[[str, str], None] = lambda bot, address: None
         """Told of every name that was registered, and from where."""
 
     async def identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
+        """The bot's name as registered (None for a spectator) and a token that was made for it just now.
+
+        Raises `BotFault` for a client that must stay out, and `StoreFailed`.
+        """
         if hello.bot is None:
             return None, None
         wait = self._failures.wait(address, self._clock())
         if wait and hello.token is not None:
             raise TooOften(f"too many wrong tokens came from {address}: come back in {math.ceil(wait)} s")
-        known = await self._archive.ask(self._archive.store.bot, hello.bot)
+        known = await self._store.ask(self._store.store.bot, hello.bot)
         if known is None or (self._is_unused(known) and not _fits(hello.token, known)):
             registered = await self._register(hello.bot, hello.token, address)
             if registered is not None:
                 return registered
-            known = await self._archive.ask(self._archive.store.bot, hello.bot)
+            known = await self._store.ask(self._store.store.bot, hello.bot)
             if known is None:
                 text = f"the name {hello.bot} is known from tournaments: choose another name"
                 token = f"`arena bot add {hello.bot}` on the arena's machine gives its token"
@@ -124,12 +97,15 @@ class Authenticator:
         return known.name, None
 
     def came(self, bot: str) -> None:
+        """A connection of a bot that was let in began."""
         self._sightings.came(bot)
 
     def left(self, bot: str) -> None:
+        """That connection ended."""
         self._sightings.left(bot)
 
     async def close(self) -> None:
+        """Note when those were seen last that are here."""
         await self._sightings.close()
 
     def _is_unused(self, known: Registered) -> bool:
@@ -150,7 +126,7 @@ class Authenticator:
         days = self._registration.free_after_days
         unused_since = utc(days_ago=days) if days else None
         try:
-            await self._archive.ask(self._archive.store.register, bot, hash_token(made), unused_since)
+            await self._store.ask(self._store.store.register, bot, hash_token(made), unused_since)
         except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
             return None
         self.registered(bot, address)

@@ -23,9 +23,9 @@ log = logging.getLogger("arena.server.feed_publisher")
 class FeedPublisher:
     """Watches matches for the feed, and reads the leaderboards for it."""
 
-    def __init__(self, feed: Feed, archive: AsyncStore) -> None:
+    def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed
-        self._archive = archive
+        self._store = store
         self._due: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
@@ -41,7 +41,7 @@ class FeedPublisher:
 
     async def publish_boards(self) -> None:
         """Publish the leaderboard of every pool with rated matches: a broker may have forgotten them."""
-        for pool in await self._archive.ask(self._archive.store.pools):
+        for pool in await self._store.ask(self._store.store.pools):
             await self._publish(pool)
 
     async def close(self) -> None:
@@ -69,7 +69,7 @@ class FeedPublisher:
 
     async def _publish(self, pool: str) -> None:
         try:
-            rows = await self._archive.ask(self._archive.store.leaderboard, pool)
+            rows = await self._store.ask(self._store.store.leaderboard, pool)
         except Fault as fault:
             log.error("the leaderboard of %s can't be read, and is not published: %s", pool, fault)
             return

@@ -24,8 +24,8 @@ log = logging.getLogger("arena.server.last_seen")
 class LastSeen:
     """Notes when bots were seen last: at the latest when it is closed."""
 
-    def __init__(self, archive: AsyncStore) -> None:
-        self._archive = archive
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
         self._seen: dict[str, str] = {}
         """By folded name, what is not written yet."""
         self._here: Counter[str] = Counter()
@@ -86,7 +86,7 @@ class LastSeen:
             pass
         seen, self._seen = self._seen, {}
         try:
-            await self._archive.ask(self._archive.store.saw, seen)
+            await self._store.ask(self._store.store.saw, seen)
         except ArenaFault as fault:
             log.warning("when bots were seen last can't be noted: %s", fault)
         except Exception:

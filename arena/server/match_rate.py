@@ -11,7 +11,7 @@ AT_ONCE = 100
 """Matches that a bot may begin ahead of its pace: nobody waits who tries something out."""
 
 
-class Pace:
+class MatchRate:
     """So many matches `an_hour` for each bot, 0: any number; after a rest `AT_ONCE` of them one after another."""
 
     def __init__(self, an_hour: int = 0, clock: Callable[[], float] = time.monotonic) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from arena.host.session import Session
 from arena.ratings import ladder_pairing
 from arena.server.encounter_counts import EncounterCounts
-from arena.server.match_rate import Pace
+from arena.server.match_rate import MatchRate
 from arena.server.pool_members import PoolMembers
 from arena.server.seek_index import (
     ActiveSeek,
@@ -58,7 +58,7 @@ class Matchmaker:
     """The seeks in force, looked at now and then until `close`.
 
     `begin` starts a match of seeks that fit; `rating_of(bot, pool)`: mu, sigma; `met`: who met whom how often;
-    `plays(bot)`: whether it is in a match. No bot begins more matches of the ladder than its `pace` allows.
+    `plays(bot)`: whether it is in a match. No bot begins more matches of the ladder than its `rate` allows.
     While `held` says so, all of them wait. `most(bot)`: how many matches may begin for a bot that seeks; when it is not
     0 any more, `again` is called. `spent(pool, bot)` is that of `Seeker`. `chance` draws among open seeks;
     `sated(bot, other)`: whether a bot plays as much with another one as it may take of its open seeks.
@@ -76,12 +76,12 @@ class Matchmaker:
         may_be_rated: Callable[[str], bool] = lambda bot: True,
         chance: Random | None = None,
         sated: Callable[[str, str], bool] = lambda bot, other: False,
-        pace: Pace | None = None,
+        rate: MatchRate | None = None,
     ) -> None:
         self._begin = begin
         self._rating_of = rating_of
         self._met = met
-        self._pace = pace or Pace()
+        self._rate = rate or MatchRate()
         self._held = held
         self._most = most
         self._spent = spent
@@ -164,7 +164,7 @@ class Matchmaker:
 
     def paced(self, bot: str) -> float:
         """Seconds for which the pace of the ladder holds a bot's seeks."""
-        return self._pace.wait(bot) if any(sought.of_the_ladder for sought in self.of(bot)) else 0.0
+        return self._rate.wait(bot) if any(sought.of_the_ladder for sought in self.of(bot)) else 0.0
 
     def again(self) -> None:
         """Look again, as matches may begin that could not before."""
@@ -280,7 +280,7 @@ class Matchmaker:
 
     def _may_begin(self, bot: str) -> bool:
         """Whether a match of the ladder may begin for a bot."""
-        return bool(self._most(bot)) and not self._pace.wait(bot)
+        return bool(self._most(bot)) and not self._rate.wait(bot)
 
     def _look_at(self, sought: ActiveSeek) -> bool:
         """Begin the match of a new seek with one that it names, or that names it; whether there is one."""
@@ -311,14 +311,14 @@ class Matchmaker:
         if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
         paced = self._paced_in(group)
-        if any(map(self._pace.wait, paced)):  # a bot of many slots may have used it up in this look
+        if any(map(self._rate.wait, paced)):  # a bot of many slots may have used it up in this look
             return False
         for sought in group:
             self._take(sought)
         self._began = True
         self._met.begin(_pool(agreed(group)), [sought.key for sought in group])
         for bot in paced:
-            self._pace.begin(bot)
+            self._rate.begin(bot)
         self._begin(group)
         return True
 
@@ -352,7 +352,7 @@ class Matchmaker:
         free = [
             self._seeker(bot, kind)
             for bot, other in first.items()
-            if self._may_take(group[0], other) and not any(map(self._pace.wait, self._paced_in((*group, other))))
+            if self._may_take(group[0], other) and not any(map(self._rate.wait, self._paced_in((*group, other))))
         ]
         drawn = ladder_pairing.drawn(self._seeker(group[0].key, kind), free, seats, self._chance)
         return [first[seeker.bot] for seeker in drawn]

@@ -16,10 +16,10 @@ from referee.rules import rules_of
 class RatingCache:
     """What the store says of bots that were looked up, kept up to date by the results since."""
 
-    def __init__(self, archive: AsyncStore, eligibility: RatingPolicy) -> None:
-        self._archive = archive
-        self._eligibility = eligibility
-        self.meetings = EncounterCounts()
+    def __init__(self, store: AsyncStore, policy: RatingPolicy) -> None:
+        self._store = store
+        self._policy = policy
+        self.met = EncounterCounts()
         """Who met whom how often."""
         self._known: dict[tuple[str, str], tuple[float, float]] = {}
         self._looked_up: set[str] = set()
@@ -41,20 +41,20 @@ class RatingCache:
         """Read a bot's ratings. Raises `StoreFailed`."""
         name = folded(bot)
         self._looked_up.add(name)
-        for pool, standing in (await self._archive.ask(self._archive.store.standings, bot)).items():
+        for pool, standing in (await self._store.ask(self._store.store.standings, bot)).items():
             self._put(bot, pool, standing.mu, standing.sigma)
-        await self._eligibility.look_up(bot)
-        if not self.meetings.known(name):
-            self.meetings.learn(name, await self._archive.ask(self._archive.store.met, bot))
+        await self._policy.look_up(bot)
+        if not self.met.known(name):
+            self.met.learn(name, await self._store.ask(self._store.store.met, bot))
 
     async def renew(self) -> None:
         """Read again what is known of ratings and of the matches that were rated, as the operator changed that.
 
         Raises `StoreFailed`.
         """
-        await self._eligibility.renew()
+        await self._policy.renew()
         for bot in list(self._looked_up):
-            standings = await self._archive.ask(self._archive.store.standings, bot)
+            standings = await self._store.ask(self._store.store.standings, bot)
             for place in [place for place in self._known if place[0] == bot]:
                 del self._known[place]
             for pool, standing in standings.items():
@@ -62,7 +62,7 @@ class RatingCache:
 
     def learn(self, result: Result, ratings: Ratings) -> None:
         """Know what a match changed."""
-        self._eligibility.learn(result)
+        self._policy.learn(result)
         for seat, rating in zip(result.seats, ratings.seats, strict=True):
             self._put(seat.bot, ratings.pool, rating.mu_after, rating.sigma_after)
 

@@ -23,13 +23,13 @@ class RatingPolicy:
 
     def __init__(
         self,
-        archive: AsyncStore,
+        store: AsyncStore,
         per_pair: int = 0,
         *,
         approved_only: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._archive = archive
+        self._store = store
         self._per_pair = per_pair
         self._approved_only = approved_only
         self._now = now
@@ -42,9 +42,9 @@ class RatingPolicy:
 
     async def look_up(self, bot: str) -> None:
         """Read what concerns a bot. Raises `StoreFailed`."""
-        name, store = folded(bot), self._archive.store
+        name, store = folded(bot), self._store.store
         if self._approved_only:
-            (self._approved.add if await self._archive.ask(store.approved, bot) else self._approved.discard)(name)
+            (self._approved.add if await self._store.ask(store.approved, bot) else self._approved.discard)(name)
         if self._per_pair and name not in self._looked_up:
             await self._read(name)
             self._looked_up.add(name)
@@ -84,7 +84,7 @@ class RatingPolicy:
         return all(map(self.bot, names)) and not any(self._full(pool, frozenset(pair)) for pair in pairs)
 
     async def _read(self, name: str) -> None:
-        for match, pool, other, finished in await self._archive.ask(self._archive.store.meetings, name):
+        for match, pool, other, finished in await self._store.ask(self._store.store.meetings, name):
             self._note(match, pool, frozenset((name, other)), seconds_of(finished))
 
     def _note(self, match: str, pool: str, pair: frozenset[str], at: float) -> None:

@@ -18,7 +18,8 @@ _unpack = msgspec.msgpack.Decoder(dict[str, Any]).decode
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class MatchSpec:
-    """What all sides of a match must agree on. Equal ones are the same object: `match_spec_of` and `open_match_spec` make them.
+    """What all sides of a match must agree on. Equal ones are the same object, made by `match_spec_of` and
+    `open_match_spec`.
 
     That of open seeks has no config: it goes with every other of the game.
     """

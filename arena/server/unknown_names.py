@@ -20,8 +20,8 @@ log = logging.getLogger("arena.server.unknown_names")
 class UnknownNames:
     """Of the names that were asked about, those that the store does not know."""
 
-    def __init__(self, archive: AsyncStore) -> None:
-        self._archive = archive
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
         self._unknown: dict[str, None] = {}
         self._asking: set[asyncio.Task[None]] = set()
 
@@ -43,7 +43,7 @@ class UnknownNames:
 
     async def _ask(self, name: str) -> None:
         try:
-            seen = await self._archive.ask(self._archive.store.seen, name)
+            seen = await self._store.ask(self._store.store.seen, name)
         except ArenaFault as fault:
             log.warning("whether %s was ever here can't be looked up: %s", name, fault)
             return

@@ -1,9 +1,10 @@
-"""A table at which matches are played, one at a time: an arena of its own, and the bots as processes."""
+"""A host on which a worker has matches played, one at a time, between bots that it runs as processes."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import json
 import logging
 import os
@@ -15,28 +16,29 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from arena.host.finished import FinishedMatch
+from arena.host.handler import HostHandler, Identity
+from arena.host.host import MatchHost
 from arena.host.journal import Journal
+from arena.host.refusals import AuthFailed, NotAllowed
+from arena.host.runner import Runner
+from arena.host.session import Session
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
 from arena.processes.environment import passed
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotCrashed, BotProcess, Crash, NoProgram
 from arena.ratings.pairing import Pairing
-from arena.server.arena import Arena
-from arena.server.finalizing import Ended
-from arena.store.async_store import AsyncStore
 from arena.store.incidents import Incident
-from arena.store.store import Store
-from arena.tournament.assigning import assigned
 from arena.tournament.contestants import Contestant
 from arena.tournament.job import MAX_LOG_BYTES, Aborted, MatchJob, MatchReport, Words
-from arena.tournament.static_auth import FixedDoor
 from machine.timestamps import utc
 from protocol import launch
 from protocol.close_codes import GOING_AWAY
 from protocol.errors import ArenaFault, Fault
+from protocol.messages import ClientMessage, Hello, Unseek, Unseeked
 from protocol.reasons import DISCONNECTED, NO_SHOW, VOID
-from referee.effects import Absent, Voided
+from referee.effects import Absent
 from referee.footer import Closed
 
 HOST = "127.0.0.1"
@@ -53,7 +55,7 @@ AWAY_WITHIN = 30.0
 log = logging.getLogger("arena.tournament")
 
 
-class TournamentHost:
+class TournamentHost(HostHandler):
     """`open`, `play` match after match, `close`. Bots are started for the first match; their logs are in `folder`,
     which is this table's alone.
 
@@ -62,18 +64,15 @@ class TournamentHost:
     """
 
     def __init__(self, job: MatchJob, folder: Path) -> None:
-        self._terms = job
+        self._job = job
         self._folder = folder
-        self._scratch = folder / "arena"
+        self._scratch = folder / "journal"
         shutil.rmtree(self._scratch, ignore_errors=True)  # of one that was killed
         try:
             self._scratch.mkdir(mode=0o700)
         except OSError as exc:
             raise ArenaFault(f"the folder {self._scratch} can't be made: {exc.strerror}") from exc
         self._tokens = {name: secrets.token_hex(32) for name in job.plan.names}
-        journal = Journal(self._scratch / "journal")
-        self._store = Store.open(self._scratch / "arena.db")
-        self._archive = AsyncStore(self._store)
         self._port = 0
         self._bots: dict[str, BotProcess] = {}
         self._news = asyncio.Event()
@@ -84,17 +83,7 @@ class TournamentHost:
         self._incidents: list[tuple[str, Incident]] = []
         self._told_of: Counter[str] = Counter()
         """Bytes of each log that were handed in."""
-        self._arena = Arena(
-            self._archive,
-            journal,
-            FixedDoor(self._tokens),
-            job.plan.clock,
-            settle=self._settle,
-            actions=assigned,
-            freed=self._freed,
-            access=_access(len(self._tokens)),
-            note=self._note,
-        )
+        self._host = MatchHost(self, Journal(self._scratch), _access(len(self._tokens)))
         self._out: dict[str, str] = {}
         """The bots that can't go on, and why: they forfeit their matches."""
         self._failing: dict[str, str] = {}
@@ -119,7 +108,7 @@ class TournamentHost:
 
     async def open(self) -> None:
         """Listen. Raises `ArenaFault`."""
-        self._port = await self._arena.listen(HOST, 0)
+        self._port = await self._host.listen(HOST, 0)
 
     async def play(self, match: Pairing) -> MatchReport | Aborted:
         """The match, played; or why no more can be."""
@@ -133,7 +122,7 @@ class TournamentHost:
             return Aborted(fault, self._words())
         self._over = None
         self.played += 1
-        missed = (DISCONNECTED, NO_SHOW) if self._terms.strict else (NO_SHOW,)
+        missed = (DISCONNECTED, NO_SHOW) if self._job.strict else (NO_SHOW,)
         for seat in closed.result.seats:
             if seat.reason not in missed:
                 self._bots[seat.bot].played()
@@ -143,15 +132,10 @@ class TournamentHost:
 
     def _begin(self, match: Pairing) -> None:
         """Begin a match; the seats of bots that are out are lost."""
-        lobby, out = self._arena.lobby, [seat for seat, name in enumerate(match.seats) if name in self._out]
-        header, seed = self._terms.plan.header_of(
-            match, utc(), lambda name: lobby.version(name) if lobby.here(name) else ""
-        )
+        out = [seat for seat, name in enumerate(match.seats) if name in self._out]
+        header, seed = self._job.plan.header_of(match, utc(), self._host.lobby.version)
         self._under_way = header.match
-        self._arena.begin(header, seed)
-        for event in [Voided()] if len(out) == len(match.seats) else map(Absent, out):
-            if runner := lobby.runner(header.match):
-                runner.receive(event)
+        self._host.begin(header, seed, absent=out)
 
     def _failures(self, closed: Closed) -> dict[int, str]:
         """By seat, why the programs of bots failed in a match that is over."""
@@ -167,22 +151,21 @@ class TournamentHost:
         """End the arena and every bot, and the match that is played, whatever goes wrong with one of them: what did."""
         self._fail(ArenaFault("the table is closed"))
         # Nobody would tell the bots that are not here that the arena goes away.
-        patience = {name: LEAVE_WITHIN if self._arena.lobby.here(name) else 0.0 for name in self._bots}
+        patience = {name: LEAVE_WITHIN if self._host.lobby.is_online(name) else 0.0 for name in self._bots}
         stopping = [bot.stop(patience[name]) for name, bot in self._bots.items()]
-        ended = await asyncio.gather(self._arena.close(GOING_AWAY), *stopping, return_exceptions=True)
-        await self._archive.drain()
-        self._store.close()
+        ended = await asyncio.gather(self._host.disconnect(GOING_AWAY), *stopping, return_exceptions=True)
+        await self._host.drain()
         shutil.rmtree(self._scratch, ignore_errors=True)
         return [fault for fault in ended if fault is not None]
 
     async def _gather(self, names: Sequence[str]) -> None:
         """Have these bots here and free; all are started at first, so that one that can't be is found at once."""
         if not self._bots:
-            for number, contestant in enumerate(self._terms.plan.contestants):
+            for number, contestant in enumerate(self._job.plan.contestants):
                 self._check()  # closed in the meantime, it would end no bot that is started now
                 await self._start(number, contestant)
         since = asyncio.get_running_loop().time()
-        while missing := [name for name in names if name not in self._out and self._arena.lobby.free_slots(name) < 1]:
+        while missing := [name for name in names if name not in self._out and self._host.lobby.free_slots(name) < 1]:
             self._check()
             self._news.clear()
             try:
@@ -196,12 +179,15 @@ class TournamentHost:
         """When a bot that is not here is given up, which is missed since some time."""
         started = self._started.get(name)
         if started is None:
-            return since + min(AWAY_WITHIN, self._terms.connect_timeout)
-        return max(started, self._first_seen) + self._terms.connect_timeout
+            return since + min(AWAY_WITHIN, self._job.connect_timeout)
+        return max(started, self._first_seen) + self._job.connect_timeout
 
-    def _freed(self) -> None:
+    def connected(self, session: Session) -> None:
+        self._slot_freed()
+
+    def _slot_freed(self) -> None:
         """A bot came in, or dropped out of a match that goes on."""
-        for name in [name for name in self._started if self._arena.lobby.here(name)]:
+        for name in [name for name in self._started if self._host.lobby.is_online(name)]:
             del self._started[name]
             if name not in self._seen:
                 self._seen.add(name)
@@ -216,7 +202,7 @@ class TournamentHost:
         name = contestant.name
         order = self._order(contestant, number)
         bot = BotProcess(
-            name, order, self._folder / f"{name}.log", self._crashed, partial(self._arena.take, address=name)
+            name, order, self._folder / f"{name}.log", self._crashed, partial(self._host.take, address=name)
         )
         self._bots[name] = bot
         await self._run(bot)
@@ -227,15 +213,15 @@ class TournamentHost:
         try:
             await bot.start()
         except NoProgram as fault:
-            if self._terms.strict:
+            if self._job.strict:
                 raise
             self._put_out(bot.name, str(fault).removeprefix(f"{bot.name} "), str(fault))
 
     def _order(self, contestant: Contestant, number: int) -> LaunchSpec:
         """How a bot is run: reference bots, which are the arena's own, outside the sandbox."""
-        plan, around, token = self._terms.plan, self._terms.environment, self._tokens[contestant.name]
+        plan, around, token = self._job.plan, self._job.environment, self._tokens[contestant.name]
         environment = {
-            **({} if self._terms.sources is None else passed(os.environ)),
+            **({} if self._job.sources is None else passed(os.environ)),
             **around.variables,
             launch.URL: f"ws://{HOST}:{self._port}",
             launch.TOKEN_FD: "0",
@@ -259,41 +245,60 @@ class TournamentHost:
             if now < self._deadline(name, since):
                 continue
             away = name not in self._started
-            within = self._terms.connect_timeout
+            within = self._job.connect_timeout
             why = f"stayed away for {min(AWAY_WITHIN, within):g} s" if away else f"said no hello within {within:g} s"
             self._away[name] += self._bots[name].end(f"{why} and was ended")
             self._started[name] = now  # it is another run that is missing next
 
-    async def _settle(self, ended: Ended) -> None:
+    async def authenticate(self, hello: Hello, address: str) -> Identity:
+        """Only the bots that are run here, each with its own token; and spectators."""
+        if hello.bot is None:
+            return Identity(None)
+        token = self._tokens.get(hello.bot)
+        if token is None or hello.token is None or not hmac.compare_digest(token.encode(), hello.token.encode()):
+            raise AuthFailed(f"{hello.bot} is not one of this tournament's bots, or that is not its token")
+        return Identity(hello.bot)
+
+    def request(self, session: Session, message: ClientMessage) -> None:
+        """Matches are assigned: a client that seeks nevertheless is told, and may wait."""
+        if isinstance(message, Unseek):
+            session.send(Unseeked(id=message.id))
+        else:
+            raise NotAllowed("seek: matches are assigned here: wait for start")
+
+    def seat_released(self, runner: Runner, seat: int) -> None:
+        self._slot_freed()
+
+    async def finalize(self, match: FinishedMatch) -> None:
         """Tell everyone the end, without ratings, which may have to wait for other matches; and hand it on."""
-        ended.tell(None)
+        match.tell(None)
         try:
-            closed = ended.closed()
+            closed = match.closed()
         except ArenaFault as fault:
             self._fail(fault)
             raise
         if self._over is not None and not self._over.done():
             self._over.set_result(closed)
-        await ended.stored(_unrated())
+        match.forget()
 
-    async def _note(self, bot: str, incident: Incident) -> None:
+    async def note(self, bot: str, incident: Incident) -> None:
         self._incidents.append((bot, incident))
 
     def _crashed(self, bot: BotProcess, crash: Crash) -> None:
         """A process ended: its match is lost at once, and it is started again, but not for ever."""
         told = self._told(crash)
         self._failing[bot.name] = crash.why
-        if max(bot.crashes, self._away[bot.name]) >= MOST_CRASHES or not self._arena.lobby.known(bot.name):
-            if self._terms.strict:
+        if max(bot.crashes, self._away[bot.name]) >= MOST_CRASHES or not self._host.lobby.was_online(bot.name):
+            if self._job.strict:
                 self._fail(BotCrashed(told))
             else:
                 self._put_out(bot.name, crash.why, told)
             return
         before = self._told_why[bot.name]
-        if self._terms.strict or (crash.why not in before and len(before) < MOST_TOLD):
+        if self._job.strict or (crash.why not in before and len(before) < MOST_TOLD):
             before.add(crash.why)
             self._notes.append(told)
-        self._arena.lobby.forfeit(bot.name)
+        self._host.lobby.forfeit(bot.name)
         task = asyncio.create_task(self._restart(bot))
         self._restarts.add(task)
         task.add_done_callback(self._restarts.discard)
@@ -302,18 +307,18 @@ class TournamentHost:
         """Have a bot forfeit its matches from now on, that under way included."""
         self._out[name] = why
         self._notes.append(f"{told}\n{name} forfeits its matches here from now on")
-        runner = self._arena.lobby.runner(self._under_way)
+        runner = self._host.lobby.runner(self._under_way)
         if runner is not None and name in runner.bots:
             runner.receive(Absent(runner.bots.index(name)))
         self._news.set()
 
     def _told(self, crash: Crash) -> str:
         """In words, with the log as the head has it."""
-        return str(crash).replace(str(self._folder), str(self._terms.logs)) if self._terms.sources else str(crash)
+        return str(crash).replace(str(self._folder), str(self._job.logs)) if self._job.sources else str(crash)
 
     def _words(self) -> Words:
         """What bots wrote since this was asked, where it is to be handed in."""
-        if self._terms.sources is None:
+        if self._job.sources is None:
             return ()
         words = []
         for name, bot in self._bots.items():
@@ -336,10 +341,6 @@ class TournamentHost:
         self._news.set()
         if self._over is not None and not self._over.done():
             self._over.set_exception(self._failure)
-
-
-async def _unrated() -> None:
-    """What a match that is rated elsewhere has for ratings."""
 
 
 def _access(bots: int) -> Access:

@@ -32,7 +32,7 @@ class InProcessHost:
     """
 
     def __init__(self, job: MatchJob) -> None:
-        self._terms = job
+        self._job = job
         plan = job.plan
         specs = [
             replace(one.spec, seed=plan.derive(f"bot/{one.name}").hex())
@@ -44,7 +44,7 @@ class InProcessHost:
 
     def play(self, match: Pairing) -> MatchReport:
         """The match, played. Raises `Fault` when a bot can't go on."""
-        closed = self._players.play(*self._terms.plan.header_of(match, utc(), lambda bot: ""))
+        closed = self._players.play(*self._job.plan.header_of(match, utc(), lambda bot: ""))
         words, self._words = tuple(self._words), []
         failing = self._players.failing
         failures = {seat: failing[bot] for seat, bot in enumerate(match.seats) if bot in failing}
@@ -52,8 +52,8 @@ class InProcessHost:
 
     def _say(self, bot: str, line: str) -> None:
         words = f"{line}\n".encode(errors="replace")
-        if self._terms.sources is None:
-            write_down(self._terms.logs, bot, words)
+        if self._job.sources is None:
+            write_down(self._job.logs, bot, words)
         else:
             self._words.append((bot, words[-MAX_LOG_BYTES:]))
 

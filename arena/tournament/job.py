@@ -26,7 +26,7 @@ They begin anew whenever a bot comes in, as bots warm up one after the other; a 
 
 
 Words = tuple[tuple[str, bytes], ...]
-"""Bots and what they have written since the last report, where that is handed in: the last `MAX_LOG_BYTES` bytes of it."""
+"""Bots and what they have written since the last report, where that is handed in: the last `MAX_LOG_BYTES` of it."""
 MAX_LOG_BYTES = 64 * 1024
 
 

@@ -82,17 +82,17 @@ class Served:
         self.store = Store.open(self.data / "arena.db")
         self.archive = AsyncStore(self.store)
         options = dict(self.options)
-        door = Authenticator(
+        auth = Authenticator(
             self.archive, options.pop("registration", Registration()), options.pop("time", time.monotonic)
         )
         clock = options.pop("clock", Clock(bank_ms=60_000, increment_ms=0))
-        eligibility = RatingPolicy(
+        policy = RatingPolicy(
             self.archive, options.pop("rated_per_pair", 0), approved_only=options.pop("approved_only", False)
         )
-        options["eligibility"] = eligibility
-        self.arena = Arena(self.archive, Journal(self.data / "journal"), door, clock, **options)
-        self.restoring = self.arena.restore()
-        self.port = await self.arena.listen("127.0.0.1", 0)
+        options["policy"] = policy
+        self.arena = Arena(self.archive, Journal(self.data / "journal"), auth, clock, **options)
+        self.restoring = self.arena.host.restore()
+        self.port = await self.arena.host.listen("127.0.0.1", 0)
 
     async def stop(self) -> None:
         await self.arena.close()

@@ -190,7 +190,7 @@ async def test_bots_that_leave_while_a_look_goes_on_are_passed_over(
 ) -> None:
     monkeypatch.setattr(matchmaking, "AT_ONCE", 2)
     served = await serve()
-    seeks = served.arena.lobby.seeks
+    seeks = served.arena.ladder.seeks
     monkeypatch.setattr(seeks, "_look_in", lambda seconds: None)
     for number in range(5):
         client = await served.enter(f"bot-{number}")
@@ -199,8 +199,8 @@ async def test_bots_that_leave_while_a_look_goes_on_are_passed_over(
         await client.expect("unseeked")
     looking = seeks._pair()
     next(looking)
-    for session in list(served.arena.lobby._sessions.values()):
-        served.arena.lobby.leave(session)
+    for session in list(served.arena.host.lobby._sessions.values()):
+        served.arena.host.lobby.leave(session)
     assert all(step is None for step in looking)
 
 

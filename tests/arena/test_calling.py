@@ -31,7 +31,7 @@ async def test_a_bot_whose_slots_are_all_sought_with_is_called_and_told_that_its
     while not any("seeks" in bot for bot in (await bob.expect("listing"))["bots"]):
         await bob.send(type="list")
     played = asyncio.create_task(
-        served.arena.calls.play("t1-00000", "t1", ["ann", "bob"], header_of(served.arena, "ann", "bob"), 9.0)
+        served.arena.assigned.play("t1-00000", "t1", ["ann", "bob"], header_of(served.arena, "ann", "bob"), 9.0)
     )
     assert (await ann.expect("error"))["ref"] == "waits"
     start = await ann.expect("start")
@@ -47,7 +47,7 @@ async def test_a_bot_that_is_busy_is_waited_for_and_one_that_never_comes_has_los
     served = await serve()
     first, second, start = await served.begun()
     played = asyncio.create_task(
-        served.arena.calls.play("t1-00000", "t1", ["ann", "zoe"], header_of(served.arena, "ann", "zoe"), 0.01)
+        served.arena.assigned.play("t1-00000", "t1", ["ann", "zoe"], header_of(served.arena, "ann", "zoe"), 0.01)
     )
     await first.expect("turn")
     await asyncio.sleep(0)
@@ -72,7 +72,7 @@ async def test_bots_that_play_all_the_time_are_kept_free_for_a_match_that_has_wa
         under_way[bot] = start["match"]
         await client.ready(start)
     played = asyncio.create_task(
-        served.arena.calls.play("t1-00000", "t1", ["ann", "cid"], header_of(served.arena, "ann", "cid"), 9.0)
+        served.arena.assigned.play("t1-00000", "t1", ["ann", "cid"], header_of(served.arena, "ann", "cid"), 9.0)
     )
     await clients["bob"].send(type="resign", match=under_way["bob"])
     for bot in ("ann", "bob"):
@@ -93,7 +93,7 @@ async def test_bots_that_play_all_the_time_are_kept_free_for_a_match_that_has_wa
 async def test_a_match_called_like_one_that_is_under_way_is_refused(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun()
-    calls, made = served.arena.calls, header_of(served.arena, "ann", "bob")
+    calls, made = served.arena.assigned, header_of(served.arena, "ann", "bob")
     with pytest.raises(UsageFault, match=f"^{start['match']} is a match of the ladder: "):
         await calls.play(start["match"], "t1", ["ann", "bob"], made, 9.0)
     await second.send(type="resign", match=start["match"])
@@ -112,7 +112,7 @@ async def test_a_match_whose_journal_can_not_be_read_is_a_fault_and_leaves_none(
     served = await serve()
     ann, bob = await served.enter("ann"), await served.enter("bob")
     made = header_of(served.arena, "ann", "bob")
-    played = asyncio.create_task(served.arena.calls.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    played = asyncio.create_task(served.arena.assigned.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
     start = await ann.expect("start")
     for client in (ann, bob):
         await client.ready(start)
@@ -132,7 +132,7 @@ async def test_after_a_restart_nothing_is_left_of_a_called_match(serve: Any) -> 
     served = await serve()
     ann, _ = await served.enter("ann"), await served.enter("bob")
     made = header_of(served.arena, "ann", "bob")
-    played = asyncio.create_task(served.arena.calls.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    played = asyncio.create_task(served.arena.assigned.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
     await ann.expect("start")
     played.cancel()
     await served.restart()
@@ -143,7 +143,7 @@ async def test_after_a_restart_nothing_is_left_of_a_called_match(serve: Any) -> 
 async def test_who_was_not_there_when_it_was_called_may_seek_as_before(serve: Any) -> None:
     served = await serve()
     await served.enter("ann")
-    calls, made = served.arena.calls, header_of(served.arena, "ann", "zoe")
+    calls, made = served.arena.assigned, header_of(served.arena, "ann", "zoe")
     await calls.play("t1-00000", "t1", ["ann", "zoe"], made, 0.0)
     zoe = await served.enter("zoe")
     await zoe.send(type="seek", id="s", game="nim")
@@ -155,10 +155,10 @@ async def test_asked_for_again_a_match_that_is_under_way_goes_on(serve: Any) -> 
     served = await serve()
     ann, bob = await served.enter("ann"), await served.enter("bob")
     made = header_of(served.arena, "ann", "bob")
-    left = asyncio.create_task(served.arena.calls.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    left = asyncio.create_task(served.arena.assigned.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
     start = await ann.expect("start")
     left.cancel()
-    again = asyncio.create_task(served.arena.calls.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
+    again = asyncio.create_task(served.arena.assigned.play("t1-00000", "t1", ["ann", "bob"], made, 9.0))
     for client in (ann, bob):
         await client.ready(start)
     await bob.send(type="resign", match="t1-00000")

@@ -148,7 +148,7 @@ def test_a_match_of_three_has_no_two_whose_matches_are_spent_if_others_are_there
 async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive: AsyncStore) -> None:
     await stored(archive, result("m1"), result("m2", ("bob", "ann")), result("m3", ("ann", "cid"), pool=None))
     known = RatingCache(archive, RatingPolicy(archive))
-    meetings = known.meetings
+    meetings = known.met
     for bot in ("Ann", "bob", "ANN"):
         await known.look_up(bot)
     meetings.begin(POOL, ["ann", "bob"])

@@ -12,7 +12,7 @@ import pytest
 
 from arena.host import runner
 from arena.replay.verify import verify
-from arena.server import arena, finalizing
+from arena.server import arena
 from arena.store import async_store, database
 from patience import WITHIN
 from referee import record_reader
@@ -23,7 +23,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What can't be kept is tried again at once."""
     for module in (arena, runner):
         monkeypatch.setattr(module, "TRY_AGAIN", 0.05)
-    monkeypatch.setattr(finalizing, "PATIENCE", 0.05)
+    monkeypatch.setattr(arena, "PATIENCE", 0.05)
     monkeypatch.setattr(async_store, "AGAIN_AFTER", 0.05)
     monkeypatch.setattr(database, "BUSY_MS", 50)
 

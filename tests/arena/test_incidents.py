@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from arena.host import incidents
-from arena.host.incidents import parting
+from arena.host import event_log
+from arena.host.event_log import EventLog, parting
 from arena.network import connection
 from arena.network.connection import CloseInfo
 from arena.store.incidents import KEPT, Incident
@@ -109,17 +109,17 @@ async def test_who_has_many_incidents_keeps_the_disk_busy_no_longer(
     served = await serve()
     await served.enter("ann")
     await served.enter("bob")
-    keeper = incidents.Incidents(partial(served.archive.ask, served.archive.store.note), now=lambda: 0.0)
+    keeper = EventLog(partial(served.archive.ask, served.archive.store.note), now=lambda: 0.0)
     for number in range(1000):
         keeper.note("ann", 4000, str(number))
     keeper.note("bob", 4000, "his own")
-    await keeper.wait()
-    assert len(await noted(served, "ann")) == incidents.OF_BOT
+    await keeper.close()
+    assert len(await noted(served, "ann")) == event_log.INCIDENTS_OF_BOT
     assert [one.text for one in await noted(served, "bob")] == ["his own"]
     for number in range(1000):
         keeper.note(f"stranger-{number}", 4000, "")
-    assert len(keeper._writing) == incidents.OF_ALL - incidents.OF_BOT - 1
-    await keeper.wait()
+    assert len(keeper._noting) == event_log.INCIDENTS - event_log.INCIDENTS_OF_BOT - 1
+    await keeper.close()
 
 
 async def test_the_last_incidents_of_a_bot_are_kept_and_none_of_a_name_that_is_given_away(serve: Any) -> None:
@@ -150,9 +150,9 @@ async def test_who_reads_nothing_is_noted_as_such(serve: Any, monkeypatch: pytes
     served = await serve()
     ann = await served.enter("ann")
     ann.wire.transport.pause_reading()
-    connection = next(iter(served.arena.lobby._sessions.values()))._wire
-    while not connection.paused:
-        connection.push(bytes(100_000))
+    wire = next(iter(served.arena.host.lobby._sessions.values()))._wire
+    while not wire.paused:
+        wire.push(bytes(100_000))
         await asyncio.sleep(0)
     assert (await noted(served, "ann"))[0].code == "4005"
     ann.wire.transport.abort()  # who reads nothing does not answer a close either, for which the server waits

@@ -95,11 +95,11 @@ while True:
 """
 HOLDER = """
 import asyncio, os, pathlib, sys
-from arena.processes.launch_spec import Order
+from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess
 
 async def hold():
-    order = Order(command=(sys.executable, "-c", *sys.argv[1:3]), environment={}, token="t" * 64)
+    order = LaunchSpec(command=(sys.executable, "-c", *sys.argv[1:3]), environment={}, token="t" * 64)
     bot = BotProcess("mine", order, pathlib.Path(sys.argv[3]), print)
     await bot.start()
     print("held", flush=True)

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.server import listing
-from arena.server.match_rate import Pace
+from arena.host import listing
+from arena.server import ladder
+from arena.server.match_rate import MatchRate
 from machine.timestamps import utc
 from patience import WITHIN
 from protocol.codec import JSON
@@ -89,7 +90,7 @@ async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any, mon
 
 async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, most in (("MOST_BOTS", 3), ("MOST_MATCHES", 1), ("MOST_SEEKS", 2)):
-        monkeypatch.setattr(listing, name, most)
+        monkeypatch.setattr(ladder if name == "MOST_SEEKS" else listing, name, most)
     served = await serve()
     clients = [await served.enter(f"bot-{number}", slots=9) for number in range(5)]
     matches = []
@@ -112,7 +113,7 @@ async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.Monke
 def test_the_largest_listing_fits_into_a_frame() -> None:
     name, label = "n" * 32, "é" * 64
     seek = ListedSeek(game="risk-campaign", preset="p" * 16, rated=True, open=True, opponents=[name] * 5)
-    bot = ListedBot(bot=name, version=label, client=label, playing=64, seeks=[seek] * listing.MOST_SEEKS)
+    bot = ListedBot(bot=name, version=label, client=label, playing=64, seeks=[seek] * ladder.MOST_SEEKS)
     started = "2026-01-31T12:00:00.000Z"
     match = ListedMatch(
         match="m" * 40, game=seek.game, preset=seek.preset, seats=[name] * 6, ply=10**6, started=started, rated=True
@@ -142,7 +143,7 @@ async def test_of_opponents_those_are_told_who_were_never_here(serve: Any) -> No
 
 
 async def test_a_bot_whose_pace_is_used_up_waits_and_is_told_how_long(serve: Any) -> None:
-    served = await serve(pace=Pace(2))
+    served = await serve(rate=MatchRate(2))
     clients = [await served.enter("ann"), await served.enter("bob")]
     for match in range(2):
         for client in clients:

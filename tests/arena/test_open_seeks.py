@@ -9,59 +9,59 @@ import pytest
 
 from arena.server import matchmaking
 from arena.store.tokens import hash_token
-from hall import TournamentHostPool
 from protocol.messages import Clock, Seek
+from seek_board import SeekBoard
 
 LONG = 3600.0
 
 
 @pytest.fixture
-async def hall(monkeypatch: pytest.MonkeyPatch) -> TournamentHostPool:
+async def board(monkeypatch: pytest.MonkeyPatch) -> SeekBoard:
     """One in which nobody takes an open seek that did not wait in vain for others; it does not wait for the clock."""
     monkeypatch.setattr(matchmaking, "ALONE", 0.0)
     monkeypatch.setattr(matchmaking, "FILL_EVERY", 0.0)
-    return TournamentHostPool()
+    return SeekBoard()
 
 
 @pytest.fixture
-async def patient(monkeypatch: pytest.MonkeyPatch) -> TournamentHostPool:
+async def patient(monkeypatch: pytest.MonkeyPatch) -> SeekBoard:
     """One in which nobody takes an open seek."""
     monkeypatch.setattr(matchmaking, "ALONE", LONG)
-    return TournamentHostPool()
+    return SeekBoard()
 
 
-async def rest(hall: TournamentHostPool) -> None:
+async def rest(board: SeekBoard) -> None:
     """Look at all seeks for as often as something may come of it."""
     for _ in range(200):
-        hall.seeks._look()
+        board.seeks._look()
         await asyncio.sleep(0)
 
 
 # With two seats
 
 
-async def test_an_open_seek_takes_the_config_and_the_ratedness_of_the_other(hall: TournamentHostPool) -> None:
-    hall.open("house")
-    hall.seek("ann", heaps=[4, 5])
-    assert await hall.until(1) == [("ann", "house")]
-    hall.open("house")
-    hall.add("bob", Seek(id="s", game="nim", config={"preset": "classic"}))
-    assert (await hall.until(2))[1] == ("bob", "house")
-    assert [(config["heaps"], rated) for config, rated in hall.played] == [([4, 5], False), ([3, 5, 7], True)]
-    assert not hall.seeks.of("house")
+async def test_an_open_seek_takes_the_config_and_the_ratedness_of_the_other(board: SeekBoard) -> None:
+    board.open("house")
+    board.seek("ann", heaps=[4, 5])
+    assert await board.until(1) == [("ann", "house")]
+    board.open("house")
+    board.add("bob", Seek(id="s", game="nim", config={"preset": "classic"}))
+    assert (await board.until(2))[1] == ("bob", "house")
+    assert [(config["heaps"], rated) for config, rated in board.played] == [([4, 5], False), ([3, 5, 7], True)]
+    assert not board.seeks.of("house")
 
 
-async def test_two_open_seeks_never_meet_nor_does_one_of_another_game(hall: TournamentHostPool) -> None:
-    hall.open("house")
-    hall.open("inn")
-    hall.open("mill", game="grundy")
-    hall.add("ann", Seek(id="s", game="tictactoe"))
-    await rest(hall)
-    assert not hall.begun
-    assert not hall.seeks._waiting.ripe
+async def test_two_open_seeks_never_meet_nor_does_one_of_another_game(board: SeekBoard) -> None:
+    board.open("house")
+    board.open("inn")
+    board.open("mill", game="grundy")
+    board.add("ann", Seek(id="s", game="tictactoe"))
+    await rest(board)
+    assert not board.begun
+    assert not board.seeks._waiting.ripe
 
 
-async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_seeks(patient: TournamentHostPool) -> None:
+async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_seeks(patient: SeekBoard) -> None:
     patient.open("house")
     patient.seek("ann")
     patient.seek("bob")
@@ -72,21 +72,21 @@ async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_see
 
 
 async def test_where_there_are_enough_others_a_seek_gives_them_more_time(
-    hall: TournamentHostPool, monkeypatch: pytest.MonkeyPatch
+    board: SeekBoard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matchmaking, "NOT_ALONE", LONG)
-    hall.busy = {"bob"}
-    hall.open("house")
-    hall.seek("ann")
-    hall.seek("bob")
-    await rest(hall)
-    assert not hall.begun
+    board.busy = {"bob"}
+    board.open("house")
+    board.seek("ann")
+    board.seek("bob")
+    await rest(board)
+    assert not board.begun
     monkeypatch.setattr(matchmaking, "NOT_ALONE", 0.0)
-    assert await hall.until(1) == [("ann", "house")]
+    assert await board.until(1) == [("ann", "house")]
 
 
 async def test_who_names_a_bot_takes_its_open_seek_at_once_or_as_soon_as_there_is_one(
-    patient: TournamentHostPool,
+    patient: SeekBoard,
 ) -> None:
     patient.open("house")
     patient.seek("ann", opponent="house", heaps=[9])
@@ -98,7 +98,7 @@ async def test_who_names_a_bot_takes_its_open_seek_at_once_or_as_soon_as_there_i
     assert [config["heaps"] for config, _ in patient.played] == [[9], [8]]
 
 
-async def test_who_names_a_bot_and_may_not_play_keeps_its_open_seek_from_nobody(patient: TournamentHostPool) -> None:
+async def test_who_names_a_bot_and_may_not_play_keeps_its_open_seek_from_nobody(patient: SeekBoard) -> None:
     patient.busy = {f"stranger-{number}" for number in range(9)}
     for name in sorted(patient.busy):
         patient.seek(name, opponent="house")
@@ -108,79 +108,79 @@ async def test_who_names_a_bot_and_may_not_play_keeps_its_open_seek_from_nobody(
     assert await patient.until(1) == [("ann", "house")]
 
 
-async def test_open_seeks_of_bots_that_may_begin_no_match_are_passed_over(hall: TournamentHostPool) -> None:
-    hall.busy = {f"stranger-{number}" for number in range(100)}
-    for name in sorted(hall.busy):
-        hall.open(name)
-    hall.seek("ann")
-    await rest(hall)
-    hall.open("house")
-    assert await hall.until(1) == [("ann", "house")]
+async def test_open_seeks_of_bots_that_may_begin_no_match_are_passed_over(board: SeekBoard) -> None:
+    board.busy = {f"stranger-{number}" for number in range(100)}
+    for name in sorted(board.busy):
+        board.open(name)
+    board.seek("ann")
+    await rest(board)
+    board.open("house")
+    assert await board.until(1) == [("ann", "house")]
 
 
-async def test_those_that_find_nobody_keep_no_other_from_an_open_seek(hall: TournamentHostPool) -> None:
+async def test_those_that_find_nobody_keep_no_other_from_an_open_seek(board: SeekBoard) -> None:
     for number in range(4 * matchmaking.IN_VAIN):
-        hall.add(
+        board.add(
             f"stranger-{number}", Seek(id="s", game="risk-campaign", config={"players": 6, "max_rounds": number + 9})
         )
-    hall.add("ann", Seek(id="s", game="risk-campaign", config={"players": 2}))
-    await rest(hall)
-    hall.open("house", game="risk-campaign")
-    assert await hall.until(1) == [("ann", "house")]
+    board.add("ann", Seek(id="s", game="risk-campaign", config={"players": 2}))
+    await rest(board)
+    board.open("house", game="risk-campaign")
+    assert await board.until(1) == [("ann", "house")]
 
 
-async def test_an_open_seek_that_was_taken_back_is_not_taken(hall: TournamentHostPool) -> None:
-    hall.open("house")
-    hall.seeks.withdraw("house", "open")
-    hall.seek("ann")
-    hall.seek("bob", opponent="house")
-    await rest(hall)
-    assert not hall.begun
+async def test_an_open_seek_that_was_taken_back_is_not_taken(board: SeekBoard) -> None:
+    board.open("house")
+    board.seeks.withdraw("house", "open")
+    board.seek("ann")
+    board.seek("bob", opponent="house")
+    await rest(board)
+    assert not board.begun
 
 
-async def test_open_seeks_that_are_not_taken_have_their_turn_later(hall: TournamentHostPool) -> None:
+async def test_open_seeks_that_are_not_taken_have_their_turn_later(board: SeekBoard) -> None:
     names = [f"house-{number}" for number in range(5)]
     for name in names:
-        hall.open(name)
+        board.open(name)
     for number in range(60):
-        hall.seek("ann", str(number))
-        taken = (await hall.until(number + 1))[-1]
-        hall.open(next(name for name in taken if name != "ann"))
-    assert {name for match in hall.begun for name in match} == {"ann", *names}
+        board.seek("ann", str(number))
+        taken = (await board.until(number + 1))[-1]
+        board.open(next(name for name in taken if name != "ann"))
+    assert {name for match in board.begun for name in match} == {"ann", *names}
 
 
-async def test_who_has_its_share_of_an_open_bot_waits_and_keeps_it_from_nobody(hall: TournamentHostPool) -> None:
-    hall.sated = {("ann", "house"), ("bob", "house")}
-    hall.open("house")
-    hall.seek("ann", opponent="house")
-    hall.seek("bob")
-    await rest(hall)
-    hall.open("house", "another")
-    await rest(hall)
-    assert not hall.begun
-    hall.seek("cid", opponent="house")
-    assert await hall.until(1) == [("cid", "house")]
-    hall.sated = {("bob", "house")}
-    assert (await hall.until(2))[1] == ("ann", "house")
+async def test_who_has_its_share_of_an_open_bot_waits_and_keeps_it_from_nobody(board: SeekBoard) -> None:
+    board.sated = {("ann", "house"), ("bob", "house")}
+    board.open("house")
+    board.seek("ann", opponent="house")
+    board.seek("bob")
+    await rest(board)
+    board.open("house", "another")
+    await rest(board)
+    assert not board.begun
+    board.seek("cid", opponent="house")
+    assert await board.until(1) == [("cid", "house")]
+    board.sated = {("bob", "house")}
+    assert (await board.until(2))[1] == ("ann", "house")
 
 
 # With more
 
 
 async def test_a_match_of_more_seats_takes_as_many_open_seeks_of_different_bots_as_it_lacks(
-    hall: TournamentHostPool,
+    board: SeekBoard,
 ) -> None:
-    hall.campaign("ann", players=4)
-    hall.campaign("bob", players=4)
+    board.campaign("ann", players=4)
+    board.campaign("bob", players=4)
     for ref in ("1", "2", "3"):
-        hall.open("house", ref, "risk-campaign")
-    await rest(hall)
-    assert not hall.begun
-    hall.open("inn", game="risk-campaign")
-    assert await hall.until(1) == [("ann", "bob", "house", "inn")]
+        board.open("house", ref, "risk-campaign")
+    await rest(board)
+    assert not board.begun
+    board.open("inn", game="risk-campaign")
+    assert await board.until(1) == [("ann", "bob", "house", "inn")]
 
 
-async def test_several_opponents_are_named_and_open_seeks_take_the_other_seats(patient: TournamentHostPool) -> None:
+async def test_several_opponents_are_named_and_open_seeks_take_the_other_seats(patient: SeekBoard) -> None:
     patient.open("mill", game="risk-campaign")
     patient.campaign("ann", "bob", "house", players=4)
     patient.open("house", game="risk-campaign")
@@ -191,17 +191,17 @@ async def test_several_opponents_are_named_and_open_seeks_take_the_other_seats(p
     assert patient.played[0][1] is False
 
 
-async def test_who_names_others_fits_where_all_of_them_play(hall: TournamentHostPool) -> None:
-    hall.campaign("ann", "bob", "cid")
-    hall.campaign("bob", "ann", "dan")
-    hall.campaign("cid", "ann")
-    await rest(hall)
-    assert not hall.begun
-    hall.campaign("bob", "cid", ref="another")
-    assert await hall.until(1) == [("ann", "bob", "cid")]
+async def test_who_names_others_fits_where_all_of_them_play(board: SeekBoard) -> None:
+    board.campaign("ann", "bob", "cid")
+    board.campaign("bob", "ann", "dan")
+    board.campaign("cid", "ann")
+    await rest(board)
+    assert not board.begun
+    board.campaign("bob", "cid", ref="another")
+    assert await board.until(1) == [("ann", "bob", "cid")]
 
 
-async def test_one_who_is_named_among_several_may_name_nobody(patient: TournamentHostPool) -> None:
+async def test_one_who_is_named_among_several_may_name_nobody(patient: SeekBoard) -> None:
     patient.campaign("ann", "bob")
     patient.campaign("bob")
     await rest(patient)

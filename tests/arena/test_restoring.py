@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from arena.host import host
 from arena.host.runner import Runner
-from arena.server import arena
 from patience import WITHIN
 from protocol.close_codes import RESTARTING
 from referee.effects import Resigned
@@ -22,9 +22,9 @@ class Held:
     """Restoring that waits to be let go on."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self._restored = arena.restored
+        self._restored = host.recovered
         self._go_on = asyncio.Event()
-        patch.setattr(arena, "restored", self)
+        patch.setattr(host, "recovered", self)
 
     async def __call__(self, *arguments: Any) -> Any:
         await self._go_on.wait()
@@ -184,7 +184,7 @@ async def test_a_seat_that_is_out_before_it_is_given_back_is_told_its_end(
 
     def resign(runner: Runner) -> None:
         (other,) = (start for start in starts if start["match"] != runner.id)
-        served.arena.lobby.runner(other["match"]).receive(Resigned(other["seat"]))
+        served.arena.host.lobby.runner(other["match"]).receive(Resigned(other["seat"]))
 
     give_back_through(resign, monkeypatch)
     ann = await served.enter("ann", slots=2)

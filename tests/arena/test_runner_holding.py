@@ -13,7 +13,7 @@ import pytest
 
 from arena.host import runner
 from arena.host.journal import JournalFault
-from arena.host.suspended_match import MOST_KEPT
+from arena.host.runner import MOST_KEPT
 from match_room import Friend, Room
 from patience import WITHIN
 from protocol.messages import Error, Rejected, Start, Turn

@@ -114,7 +114,7 @@ async def test_a_result_that_cannot_be_stored_ends_the_match_all_the_same(
         first, second, start = await served.begun()
         ends = await asyncio.gather(first.play(), second.play())
     assert all("mu_after" not in seat for end in ends for seat in end["seats"])
-    assert [served.arena.lobby.free_slots(bot) for bot in ("ann", "bob")] == [1, 1]
+    assert [served.arena.ladder.free_slots(bot) for bot in ("ann", "bob")] == [1, 1]
     await served.restart()
     await served.arena.close()
     assert served.store.matches()[0].match == start["match"]
@@ -212,4 +212,4 @@ async def test_a_port_in_use_is_one_clear_line(serve: Any) -> None:
     served = await serve()
     other = await serve()
     with pytest.raises(PortFault, match=f"port {served.port} on 127.0.0.1 is in use"):
-        await other.arena.listen("127.0.0.1", served.port)
+        await other.arena.host.listen("127.0.0.1", served.port)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.typing import Subprotocol
 
 from arena.host import event_log
-from arena.host.event_log import Events
+from arena.host.event_log import EventLog
 from commands import call
 from machine.log_output import JsonLines, TextLines
 from processes import serving
@@ -49,7 +50,7 @@ async def test_a_match_is_told_as_it_begins_at_debug_and_as_it_ends_at_info(serv
     winner, loser = (player["bot"] for player in start["seats"])
     assert ended.getMessage() == f"{start['match']} ended: nim, 1. {winner}, 2. {loser}, win after 1 plies"
     assert ended.fields["ranks"] == [1, 2]
-    assert served.arena.events.matches_within(60) == 1
+    assert served.arena.host.events.matches_within(60) == 1
 
 
 async def test_who_leaves_is_told_with_the_reason_and_whose_fault_it_was(serve: Any, written: Any) -> None:
@@ -57,13 +58,13 @@ async def test_who_leaves_is_told_with_the_reason_and_whose_fault_it_was(serve: 
     well, badly = await served.enter("ann"), await served.enter("bob")
     await well.wire.close()
     badly.wire.transport.abort()
-    await asyncio.gather(*(session._wire.wait_closed() for session in served.arena.lobby.sessions()))
+    await asyncio.gather(*(session._wire.wait_closed() for session in served.arena.host.lobby.sessions()))
     await served.arena.close()
     left = {record.fields["bot"]: record for record in of(written, "left")}
     assert left["ann"].getMessage() == "ann left: the bot closed the connection (1000)"
     assert left["bob"].getMessage() == "bob left: the connection broke off without a close"
     assert [left[bot].fields["failed"] for bot in ("ann", "bob")] == [False, True]
-    assert [failure.who for failure in served.arena.events.failures] == ["bob"]
+    assert [failure.who for failure in served.arena.host.events.failures] == ["bob"]
 
 
 async def test_who_is_refused_is_told_with_the_reason(serve: Any, written: Any) -> None:
@@ -83,7 +84,7 @@ async def test_a_flood_of_refusals_is_written_in_part_and_then_counted(
     written: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_log, "SUM_UP_AFTER", 0.0)
-    told = Events(lambda: 0.0)
+    told = EventLog(partial(asyncio.sleep, 0), lambda: 0.0)
     for _ in range(1000):
         told.refused("10.0.0.1", "it connects too often")
     told.came("ann", "", "", "10.0.0.2")

@@ -99,8 +99,8 @@ async def test_unknown_subprotocols_are_refused_with_those_there_are(serve: Any)
 async def test_json_is_spoken_in_text_frames(serve: Any) -> None:
     served = await serve()
     async with connect(f"ws://127.0.0.1:{served.port}", subprotocols=["arena.v1.json"]) as wire:
-        await connection.send(json.dumps({"type": "hello", "bot": "ann", "token": "x" * 16}))
-        welcome = json.loads(await connection.recv())
+        await wire.send(json.dumps({"type": "hello", "bot": "ann", "token": "x" * 16}))
+        welcome = json.loads(await wire.recv())
         assert welcome["type"] == "welcome"
         assert welcome["limits"] == {"max_message": 16384, "strikes": 3, "slots": 1}
 
@@ -117,7 +117,7 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     await watcher.send(type="watch", match="*")
     slow = await served.enter("slow")
     first, second, start, _ = await served.pair()
-    flood = next(iter(served.arena.lobby._news))
+    flood = next(iter(served.arena.host.lobby._subscribers))
     while flood._wire.state.name == "OPEN":
         flood._wire.push(bytes(1024))
         await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written
@@ -148,22 +148,22 @@ async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_togethe
         await watcher.expect("welcome")
         watcher.wire.transport.pause_reading()
         await watcher.send(type="watch", match="*")
-    await turns_until(lambda: len(served.arena.lobby._news) == len(watchers))
-    sessions = list(served.arena.lobby._news)
+    await turns_until(lambda: len(served.arena.host.lobby._subscribers) == len(watchers))
+    sessions = list(served.arena.host.lobby._subscribers)
     while all(session._wire.state.name == "OPEN" for session in sessions):
         for session in sessions:
             session._wire.push(bytes(8192))
         await asyncio.sleep(0)
-    assert 256 * 1024 < served.arena._listener._budget.unread < 1024 * 1024
+    assert 256 * 1024 < served.arena.host._listener._budget.unread < 1024 * 1024
     for watcher in watchers:
         watcher.wire.transport.abort()
-    await turns_until(lambda: served.arena._listener._budget.unread == 0)
+    await turns_until(lambda: served.arena.host._listener._budget.unread == 0)
 
 
 async def test_a_client_that_does_not_read_is_answered_when_it_does(serve: Any) -> None:
     served = await serve()
     ann = await served.enter("ann")
-    (session,) = served.arena.lobby._sessions.values()
+    (session,) = served.arena.host.lobby._sessions.values()
     session._wire.pause_writing()
     await ann.send(type="unseek", id="x")
     await turns_until(lambda: session._wire._unread)

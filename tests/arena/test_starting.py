@@ -17,6 +17,7 @@ import pytest
 from arena.commands import serve, tournament
 from arena.commands.config import ServerSettings
 from arena.commands.tournament_options import TournamentOptions
+from arena.host.host import MatchHost
 from arena.host.journal import Journal
 from arena.network.binding import PortFault
 from arena.network.listener import Listener
@@ -103,11 +104,11 @@ async def test_what_can_not_be_closed_keeps_nothing_else_open(tmp_path: Path, mo
         await close(self)
         raise ArenaFault("no end")
 
-    async def listens_not(self: Arena, sockets: object) -> None:
+    async def listens_not(self: MatchHost, sockets: object) -> None:
         raise PortFault("no port")
 
     monkeypatch.setattr(Arena, "close", fails)
-    monkeypatch.setattr(Arena, "listen_on", listens_not)
+    monkeypatch.setattr(MatchHost, "listen_on", listens_not)
     with pytest.raises(ArenaFault, match="no end"):
         await serve_in(tmp_path)
     assert left(tmp_path) == []
@@ -202,13 +203,13 @@ async def test_a_worker_that_can_not_listen_closes_what_it_opened(
 async def test_a_table_whose_arena_can_not_be_closed_ends_its_bots_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    close = Arena.close
+    close = MatchHost.disconnect
 
-    async def fails(self: Arena, code: int) -> None:
+    async def fails(self: MatchHost, code: int) -> None:
         await close(self, code)
         raise ArenaFault("no end")
 
-    monkeypatch.setattr(Arena, "close", fails)
+    monkeypatch.setattr(MatchHost, "disconnect", fails)
     before = children(os.getpid())
     job = table_terms(tmp_path)
     table = TournamentHost(job, tmp_path)
@@ -233,6 +234,6 @@ async def test_a_table_that_is_closed_plays_nothing_and_starts_no_bots(tmp_path:
 
 
 async def test_a_table_where_its_folder_can_not_be_made_says_so(tmp_path: Path) -> None:
-    (tmp_path / "arena").write_text("my diary\n")
-    with pytest.raises(ArenaFault, match=r"^the folder .*/arena can't be made: File exists$"):
+    (tmp_path / "journal").write_text("my diary\n")
+    with pytest.raises(ArenaFault, match=r"^the folder .*/journal can't be made: File exists$"):
         TournamentHost(table_terms(tmp_path), tmp_path)

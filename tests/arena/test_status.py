@@ -95,7 +95,7 @@ async def test_a_server_tells_its_bots_seeks_matches_and_failures(serve: Any) ->
     await cid.send(type="seek", id="s2", game="nim", open=True)
     await cid.send(type="list")
     await cid.expect("listing")
-    served.arena.events.refused("10.0.0.9", "it connects too often")
+    served.arena.host.events.refused("10.0.0.9", "it connects too often")
     handler = operations(served.arena)["status"]
     state = await handler.perform(StatusRequest(most=2), lambda event: None)
     assert (state.connected, [bot.bot for bot in state.bots], state.under_way) == (3, ["ann", "bob"], 1)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from arena.host.session import Session
 from arena.ratings.ladder import INITIAL
 from arena.server.encounter_counts import EncounterCounts
-from arena.server.match_rate import Pace
+from arena.server.match_rate import MatchRate
 from arena.server.matchmaking import Matchmaker
 from arena.server.seek_index import ActiveSeek, agreed
 from patience import WITHIN
@@ -25,10 +25,10 @@ class Bot:
         self.bot = self.key = name
 
 
-class TournamentHostPool:
+class SeekBoard:
     """Seeks whose matches are noted instead of played: who plays, in the order of the names, and what."""
 
-    def __init__(self, pace: Pace | None = None) -> None:
+    def __init__(self, rate: MatchRate | None = None) -> None:
         self.begun: list[tuple[str, ...]] = []
         self.played: list[tuple[dict[str, Any], bool]] = []
         """The config of each match, and whether it is rated."""
@@ -44,7 +44,7 @@ class TournamentHostPool:
             most=lambda bot: bot not in self.busy,
             chance=Random(1),
             sated=lambda bot, other: (bot, other) in self.sated,
-            pace=pace,
+            rate=rate,
         )
         self.changed = asyncio.Event()
 

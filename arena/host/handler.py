@@ -1,0 +1,71 @@
+"""Who uses a host: what it decides for it, and what it is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.ratings.ladder import INITIAL
+from arena.store.incidents import Incident
+from protocol.messages import ClientMessage, Hello, ListedSeek, Player
+from referee.record import Header
+
+if TYPE_CHECKING:
+    from arena.host.finished import FinishedMatch
+    from arena.host.runner import Runner
+    from arena.host.session import Session
+
+
+class Identity(NamedTuple):
+    """The name of a bot as registered, None for a spectator, and a token that was made for it just now."""
+
+    bot: str | None
+    token: str | None = None
+
+
+class HostHandler:
+    """The one interface between a host and who has matches played on it: a ladder, or a tournament's worker."""
+
+    async def authenticate(self, hello: Hello, address: str) -> Identity:
+        """Who a client is. Raises `BotFault` for one that must stay out, `ArenaFault` where that can't be known."""
+        raise NotImplementedError
+
+    def request(self, session: Session, message: ClientMessage) -> None:
+        """Do what a client asks for beside playing, watching and listing: seeks. Raises `BotFault`."""
+        raise NotImplementedError
+
+    async def finalize(self, match: FinishedMatch) -> None:
+        """Have a match that is over kept and told. What is raised leaves it in the journal."""
+        raise NotImplementedError
+
+    async def note(self, bot: str, incident: Incident) -> None:
+        """Keep what went wrong with a bot by its own doing. Raises `ArenaFault`."""
+
+    async def resumes(self, header: Header) -> bool:
+        """Whether a match of the journal goes on; else its journal is removed. Raises `ArenaFault`."""
+        return False
+
+    def seeks(self, bot: str) -> tuple[list[ListedSeek], int]:
+        """What a bot (its folded name) seeks, for a listing, and for how many seconds it may begin none of that."""
+        return [], 0
+
+    def players(self, header: Header) -> list[Player]:
+        """Who sits at a match, with the ratings they bring to it. Raises `BotFault`."""
+        return [Player(bot=seat.bot, version=seat.version, mu=INITIAL.mu, sigma=INITIAL.sigma) for seat in header.seats]
+
+    def match_added(self, runner: Runner) -> None:
+        """A match is about to begin, or to go on after a restart."""
+
+    def connected(self, session: Session) -> None:
+        """A bot came in, and is about to be welcomed."""
+
+    def disconnected(self, session: Session) -> None:
+        """The connection of a bot ended, or a newer one took its place. Its matches go on."""
+
+    def seated(self, session: Session) -> None:
+        """A bot that is connected got a seat in a match."""
+
+    def seat_ready(self, session: Session) -> None:
+        """A bot said that it is ready for a match."""
+
+    def seat_released(self, runner: Runner, seat: int) -> None:
+        """A seat plays no more in a match, which may go on: its bot has the slot back."""

@@ -1,0 +1,233 @@
+"""The ladder's side of a host: who may seek matches, what is sought, and whom a match is kept free for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from math import ceil
+from typing import Any
+
+from arena.host.actions import require_bot
+from arena.host.lobby import Lobby
+from arena.host.refusals import NotAllowed, Unavailable
+from arena.host.runner import Runner
+from arena.host.session import Session
+from arena.server.match_rate import MatchRate
+from arena.server.matchmaking import Begin, Matchmaker, named
+from arena.server.playban import Playbans, paused
+from arena.server.rating_cache import RatingCache
+from arena.server.rating_policy import RatingPolicy
+from arena.server.seek_index import ActiveSeek
+from arena.server.unknown_names import UnknownNames
+from protocol import error_codes
+from protocol.errors import BadConfig, BotFault, MalformedMessage
+from protocol.games import game_class, load
+from protocol.games.base import Game
+from protocol.messages import ClientMessage, Error, ListedSeek, Seek, Unseek, Unseeked
+from protocol.names import folded
+
+SHARES = 4
+"""What a bot may have of the slots of one that is open: so many others find one."""
+MOST_SEEKS = 8
+"""Of a bot that are listed."""
+
+
+class NoSlots(BotFault):
+    """More seeks and matches than the connection has slots."""
+
+    code = error_codes.NO_SLOTS
+
+
+class Ladder:
+    """The seeks of bots that a lobby knows. `begin` starts a match of paired seeks; while `held` says so none begins.
+
+    `missed(bot, match, pause)` is told of a bot that did not come to a match, and for how many seconds it is suspended.
+    """
+
+    def __init__(
+        self,
+        lobby: Lobby,
+        begin: Begin,
+        ratings: RatingCache,
+        policy: RatingPolicy,
+        rate: MatchRate,
+        unknown: UnknownNames,
+        held: Callable[[], bool],
+        missed: Callable[[str, str, float], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lobby = lobby
+        self._told_missed = missed
+        self._unknown = unknown
+        self._playbans = Playbans(self._loop.time)
+        self._reserved: Counter[str] = Counter()
+        """How many slots of each bot are kept free for assigned matches."""
+        self.seeks = Matchmaker(
+            begin,
+            ratings.of,
+            ratings.met,
+            lambda bot: bool(lobby.matches_of(bot)),
+            held,
+            self._most,
+            policy.spent,
+            policy.bot,
+            sated=self._sated,
+            rate=rate,
+        )
+        """The seeks in force."""
+
+    def request(self, session: Session, message: ClientMessage) -> None:
+        """Put a seek in force, or take one back. Raises `BotFault`."""
+        if isinstance(message, Seek):
+            self._seek(session, message)
+        elif isinstance(message, Unseek):  # a `start` that was sent before stands
+            if session.bot is not None:
+                self.seeks.withdraw(session.key, message.id)
+            session.send(Unseeked(id=message.id))
+
+    def connected(self, session: Session) -> None:
+        """A bot came in."""
+        self._unknown.met(session.key)
+
+    def disconnected(self, session: Session) -> None:
+        """A bot is away: its seeks die with its connection."""
+        self.seeks.leave(session.key)
+
+    def seated(self, session: Session) -> None:
+        """A bot that is connected got a seat in a match."""
+        self._playbans.begin(session.key, session.address)
+
+    def seat_ready(self, session: Session) -> None:
+        """A bot came to its match."""
+        if self._playbans.ready(session.key):
+            self.seeks.again()
+
+    def seat_released(self, runner: Runner, seat: int) -> None:
+        """A bot has a slot back."""
+        bot = folded(runner.bots[seat])
+        if runner.absent(seat):
+            self._missed(bot, runner.id)
+        elif runner.stayed(seat):
+            self._playbans.played(bot)
+        if self._playbans.end(bot):
+            self.seeks.again()
+
+    def listed(self, bot: str) -> tuple[list[ListedSeek], int]:
+        """What a bot seeks, and for how many seconds the rate of its matches holds that."""
+        return _listed(self.seeks.of(bot), self._unknown.of), ceil(self.seeks.paced(bot))
+
+    def free_slots(self, bot: str) -> int:
+        """How many more matches a bot takes now; 0 while it is away."""
+        if not self._lobby.is_online(bot):
+            return 0
+        return self._lobby.free_slots(bot) - len(self.seeks.of(folded(bot)))
+
+    def close(self) -> None:
+        """Pair no more."""
+        self.seeks.close()
+
+    @contextmanager
+    def reserving(self, bots: Sequence[str]) -> Iterator[None]:
+        """Meanwhile, have a slot of each of them that no match holds go to none that it seeks."""
+        names = list(map(folded, bots))
+        self._reserved.update(names)
+        try:
+            yield
+        finally:
+            self._reserved.subtract(names)
+            self._reserved = +self._reserved
+            self.seeks.again()
+
+    def free_a_slot(self, bot: str) -> None:
+        """Have a slot of a bot free for a match that it does not seek: if need be its newest seek is over."""
+        name = folded(bot)
+        if self.free_slots(name) > 0:
+            return
+        for sought in list(self.seeks.of(name))[-1:]:
+            self.seeks.withdraw(name, sought.id)
+            text = "this seek is over, as the bot is called to a match of a tournament: seek again"
+            sought.session.send(Error(code=error_codes.UNAVAILABLE, message=text, ref=sought.id))
+
+    def _seek(self, session: Session, message: Seek) -> None:
+        """Put a seek in force."""
+        bot = require_bot(session)
+        if self.seeks.holds(bot, message.id):
+            raise MalformedMessage(f"seek: id {message.id!r} is in force already: choose another")
+        if self.free_slots(bot) <= 0:  # before the config is read: a large map takes a few milliseconds
+            raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
+        pause = self._playbans.pause(session.key, session.address)
+        if pause > 0:
+            raise Unavailable(paused(pause))
+        if message.open:
+            _check_open(message)
+        self.seeks.add(session, message, None if message.open else _rules(bot, message))
+        self._unknown.ask(name for name in map(folded, named(message)) if not self._lobby.was_online(name))
+
+    def _missed(self, bot: str, match: str) -> None:
+        """A bot did not come to its match: its seeks are taken back, and it may seek again after a pause."""
+        seconds = self._playbans.missed(bot)
+        self._told_missed(bot, match, seconds)
+        for sought in self.seeks.leave(bot):
+            sought.session.send(Error(code=error_codes.UNAVAILABLE, message=paused(seconds), ref=sought.id))
+        self._loop.call_later(seconds, self.seeks.again)
+
+    def _most(self, bot: str) -> int:
+        """How many matches may begin now for a bot that seeks."""
+        session = self._lobby.session(bot)  # it may have left while a look went on
+        if session is None or not self._playbans.free(bot, session.address):
+            return 0
+        if self._reserved[bot] and self._lobby.free_slots(bot) <= self._reserved[bot]:
+            return 0
+        return session.slots if self._playbans.tried(bot) else 1
+
+    def _sated(self, bot: str, other: str) -> bool:
+        """Whether a bot plays as many matches with another one as it may take of its open seeks."""
+        session = self._lobby.session(other)
+        together = self._lobby.matches_of(bot).keys() & self._lobby.matches_of(other).keys()
+        return session is not None and len(together) >= max(1, session.slots // SHARES)
+
+
+def _check_open(message: Seek) -> None:
+    """Refuse an open seek that asks for more than a game."""
+    game_class(message.game)
+    if message.config:
+        raise BadConfig("seek: an open seek has no config: it takes that of whoever wants to play")
+    if named(message):
+        raise NotAllowed("seek: an open seek names nobody: leave opponent and opponents out, or open")
+
+
+def _rules(bot: str, message: Seek) -> Game[Any, Any]:
+    """The rules that a seek asks for."""
+    if message.opponent is not None and message.opponents:
+        raise MalformedMessage("seek: opponent and opponents don't go together: name all of them in opponents")
+    game = load(message.game, message.config)
+    game.check_cost()
+    opponents = [folded(name) for name in named(message)]
+    if bot in opponents:
+        raise NotAllowed("seek: a bot does not play itself: name another opponent")
+    if len(set(opponents)) < len(opponents):
+        raise NotAllowed("seek: opponents names a bot twice: each has one seat")
+    if len(opponents) >= game.seats:
+        raise NotAllowed(f"seek: {len(opponents)} opponents are named: this match has {game.seats} seats, with yours")
+    return game
+
+
+def _listed(found: Iterable[ActiveSeek], unknown: Callable[[Iterable[str]], list[str]]) -> list[ListedSeek]:
+    """Seeks of a bot, those that look the same once."""
+    alike = dict.fromkeys(
+        (kind.game, kind.preset, kind.rated, kind.open, sought.opponents) for sought in found for kind in (sought.kind,)
+    )
+    return [
+        ListedSeek(
+            game=game,
+            preset=preset,
+            rated=rated,
+            open=is_open,
+            opponents=sorted(opponents),
+            unknown=unknown(opponents),
+        )
+        for game, preset, rated, is_open, opponents in islice(alike, MOST_SEEKS)
+    ]
