@@ -13,8 +13,7 @@ import socket
 import subprocess
 import sys
 
-from machine.prctl import die_with_parent
-from machine.subprocesses import end_all, end_as, news, reap
+from machine.subprocesses import die_with_parent, end_all, end_as, news, reap
 
 STARTED = b"started\n"
 FAILED = b"failed "

@@ -9,9 +9,8 @@ from typing import Any, cast
 
 from arena.host.session import Session
 from arena.ratings.ladder import INITIAL
-from arena.server.encounter_counts import EncounterCounts
-from arena.server.match_rate import MatchRate
-from arena.server.matchmaking import Matchmaker
+from arena.server.matchmaking import Matchmaker, MatchRate
+from arena.server.rating_cache import EncounterCounts
 from arena.server.seek_index import ActiveSeek, agreed
 from patience import WITHIN
 from protocol.games import load

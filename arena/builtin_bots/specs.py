@@ -1,4 +1,4 @@
-"""The bots of the house: from `random,NAME=BOT,alphabeta:nodes=20000` to the commands that start them."""
+"""The built-in bots: from `random,NAME=BOT,alphabeta:nodes=20000` to the commands that start them, and a demo's."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from arena.processes.reference_bots import BOT_SETTINGS, check_names, known_bots, reference_command, reference_spec
+from arena.processes.bot_commands import BOT_SETTINGS, check_names, known_bots, reference_command, reference_spec
 from protocol.errors import UsageFault
+from protocol.games import NAMES
 from protocol.launch import name_in, parted
 
 RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE"
@@ -51,3 +52,17 @@ def _bot(word: str, known: Sequence[str]) -> BuiltinBot:
         there = ", ".join(one for one in known if one != "human")
         raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")
     return BuiltinBot(name=name, command=reference_command(reference_spec(word)))
+
+
+OPEN = "random,greedy,perfect,alphabeta:nodes=2000"
+SEEKING = "minimax:depth=2,theory=perfect,rookie=random,lucky=random,ga:nodes=500"
+"""One for each game. Most need no warm-up, and begin at once."""
+PACE = ("--pace", "0.7")
+"""So that people can follow."""
+
+
+def demo_bots() -> list[BuiltinBot]:
+    """The bots of a demo."""
+    pairs = zip(NAMES, house_bots(SEEKING), strict=False)  # a game without one is still played by those that are open
+    seeking = [bot.with_options("--game", game, *PACE) for game, bot in pairs]
+    return [bot.with_options("--open", *PACE) for bot in house_bots(OPEN)] + seeking

@@ -159,8 +159,8 @@ def match_annul(
     data: Data = None,
 ) -> None:
     """Have matches count for no rating; they are kept, and marked."""
-    from arena.commands.annul import annul
     from arena.commands.config import data_folder
+    from arena.commands.ladder import annul
 
     annul(database_of(db, data), data_folder(data), ids or (), bot, since, undo=undo)
 
@@ -169,7 +169,7 @@ def match_annul(
 def season_start(name: Annotated[str, typer.Argument(metavar="NAME")], db: Database = None, data: Data = None) -> None:
     """Begin ratings anew; earlier ladders, records and tokens stay."""
     from arena.commands.config import data_folder
-    from arena.commands.season import start_season
+    from arena.commands.ladder import start_season
 
     start_season(database_of(db, data), data_folder(data), name)
 
@@ -177,6 +177,6 @@ def season_start(name: Annotated[str, typer.Argument(metavar="NAME")], db: Datab
 @season_app.command("list")
 def season_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
     """The seasons there were; the last one goes on."""
-    from arena.commands.season import list_seasons
+    from arena.commands.ladder import list_seasons
 
     list_seasons(database_of(db, data), to_json=to_json)

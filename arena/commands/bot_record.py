@@ -8,7 +8,7 @@ from contextlib import closing
 
 from msgspec import Struct
 
-from arena.commands.json_output import print_document
+from arena.commands.output import print_document
 from arena.commands.text_tables import columns, table
 from arena.store.reader import Reader
 from arena.store.view_models import Page, Profile, Search, UnratedStanding, VersionRow

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.json_output import print_document
+from arena.commands.output import print_document
 from arena.commands.server_or_local import by_server, by_server_or_here
 from arena.commands.text_tables import columns, table
 from arena.operations.bots import Approve, Dismissed, Revoke, Rotate

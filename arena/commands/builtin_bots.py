@@ -7,14 +7,13 @@ import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from arena.builtin_bots.demo import demo_bots
-from arena.builtin_bots.specs import BuiltinBot, house_bots
+from arena.builtin_bots.specs import BuiltinBot, demo_bots, house_bots
 from arena.builtin_bots.supervisor import Supervisor
 from arena.builtin_bots.tokens import tokens
 from arena.commands.config import ServerSettings
 from arena.network.binding import bound, port_of
-from arena.processes.environment import passed
-from arena.processes.reference_bots import check_settings
+from arena.processes.bot_commands import check_settings
+from arena.processes.launch_spec import passed
 from arena.server.arena import Arena
 from arena.store.store import Store
 from protocol.errors import UsageFault

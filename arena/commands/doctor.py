@@ -13,7 +13,7 @@ from arena.commands.text_tables import WIDTH
 from arena.doctor.cases import COURSE, MUST, OK, SHOULD, Case
 from arena.doctor.suite import Examined
 from arena.doctor.suite import examine as examine_bot
-from arena.processes.bot_files import startable
+from arena.processes.bot_commands import startable
 from machine import event_loop
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
-from arena.commands.csv_output import Writer
+from arena.commands.output import Writer
 from arena.store.export_rows import REAL, TEXT, TIME, TRUTH, WHOLE, Columns
 from protocol.errors import UsageFault
 

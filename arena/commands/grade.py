@@ -13,7 +13,7 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from arena.commands.json_output import print_document, print_line
+from arena.commands.output import print_document, print_line
 from arena.commands.replay import load, read
 from arena.commands.text_tables import columns, counted, say, table
 from arena.replay import grading

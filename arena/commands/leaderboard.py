@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from arena.commands.csv_output import print_csv
-from arena.commands.json_output import print_document
+from arena.commands.output import print_csv, print_document
 from arena.commands.text_tables import columns, table
 from arena.ratings.ladder import game_of
 from arena.store.export_rows import LADDER

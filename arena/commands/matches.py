@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 from contextlib import closing
 
-from arena.commands.csv_output import print_csv
-from arena.commands.json_output import print_list
 from arena.commands.match_filters import Selection, selected
+from arena.commands.output import print_csv, print_list
 from arena.commands.text_tables import columns, table
 from arena.store.export_rows import MATCHES
 from arena.store.reader import Reader

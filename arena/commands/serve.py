@@ -16,7 +16,6 @@ from arena.commands.builtin_bots import housed, keeping, let_in
 from arena.commands.config import ServerSettings, clock, database
 from arena.commands.data_dir import held
 from arena.commands.fd_limits import Shares, raised
-from arena.commands.operator_socket import let_operate
 from arena.commands.text_tables import counted
 from arena.commands.web_process import page_url, shown, web_scheme, web_sockets
 from arena.host.journal import Journal
@@ -30,7 +29,7 @@ from arena.operations.table import operations
 from arena.operator import credentials
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
-from arena.server.match_rate import MatchRate
+from arena.server.matchmaking import MatchRate
 from arena.server.rating_policy import RatingPolicy
 from arena.store.async_store import AsyncStore
 from arena.store.database import file_of
@@ -41,6 +40,20 @@ from protocol.games import NAMES, load
 
 if TYPE_CHECKING:
     from arena.feed.feed import Feed
+
+
+HOST = "127.0.0.1"
+ADDRESS = "the operator"
+"""What whoever comes in there counts as."""
+
+
+async def let_operate(arena: Arena, data: Path, token: str, database: Path, public: str) -> None:
+    """Take the operator's connections; say in the data folder where, and where others come in. Raises `ArenaFault`."""
+    (listening,) = bound(HOST, 0)
+    url = f"ws://{HOST}:{port_of([listening])}"
+    await arena.host.take(listening, ADDRESS, operators=True)
+    credentials.write(data, token, url, database, public)
+
 
 log = logging.getLogger("arena")
 

@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from arena.commands.json_output import write_document
+from arena.commands.output import write_document
 from arena.commands.text_tables import columns, counted
 from arena.commands.tournament_report import print_unbeaten
 from arena.sprt.evidence import Evidence, Findings, Question

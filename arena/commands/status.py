@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from arena.commands.json_output import print_document
+from arena.commands.output import print_document
 from arena.commands.text_tables import columns, counted, table
 from arena.host.event_log import Failure
 from arena.operations.status import ALL, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest

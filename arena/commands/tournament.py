@@ -15,8 +15,8 @@ from arena.commands.tournament_report import Report
 from arena.commands.tournament_run import TournamentRun, tournament_run
 from arena.ratings.pairing import Pairing
 from arena.tournament.job import MatchReport
-from arena.tournament.luck import luck_by_match
 from arena.tournament.plan import Plan, place_of
+from arena.tournament.result_writer import luck_by_match
 from measuring.values import names_of
 from referee.result import Result
 

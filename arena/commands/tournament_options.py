@@ -13,8 +13,8 @@ from msgspec import Struct
 from arena.commands import config
 from arena.operator import credentials
 from arena.operator.client import NoServer
-from arena.processes.environment import passed
-from arena.processes.reference_bots import BOT_SETTINGS, check_names
+from arena.processes.bot_commands import BOT_SETTINGS, check_names
+from arena.processes.launch_spec import passed
 from arena.ratings.pairing import TEST, count
 from arena.store.database import file_of
 from arena.store.lock import is_held

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from arena.commands.json_output import write_document
+from arena.commands.output import write_document
 from arena.commands.standings_tables import (
     cross_tables,
     duel_table,

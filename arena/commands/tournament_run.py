@@ -21,8 +21,8 @@ from arena.tournament.dispatch import play
 from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan
 from arena.tournament.result_writer import held_by, hold_all, store_all
-from machine.prctl import keep_private
 from machine.sources import digest_of_all
+from machine.subprocesses import keep_private
 from machine.workers.cluster import cluster
 from machine.workers.local import WorkerPool, processes
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from arena.host.broadcast import Broadcaster
@@ -13,7 +14,6 @@ from arena.host.event_log import EventLog
 from arena.host.finished import FinishedMatch
 from arena.host.handler import HostHandler
 from arena.host.handshake import Handshake
-from arena.host.health import Health
 from arena.host.journal import Journal, JournalFault, MatchJournal
 from arena.host.lobby import Lobby
 from arena.host.recovery import recovered
@@ -28,6 +28,30 @@ from referee.effects import Absent, Voided
 from referee.match import Match
 from referee.record import Header
 from referee.result import Ratings
+
+
+class Health:
+    """What is wrong now, by where it is wrong. A line is logged when something is, and when nothing is any more."""
+
+    def __init__(self) -> None:
+        self._troubles: dict[str, str] = {}
+        self._since = 0.0
+
+    @property
+    def reason(self) -> str | None:
+        """In a line, why nothing new begins; None when all is well."""
+        return next(iter(self._troubles.values()), None)
+
+    def tell(self, where: str, reason: str | None) -> None:
+        """Something is wrong at a place, or, with None, no longer is."""
+        if reason is not None:
+            if not self._troubles:
+                self._since = time.monotonic()
+                log.error("play is held and tried again every second: %s", reason)
+            self._troubles[where] = reason
+        elif self._troubles.pop(where, None) is not None and not self._troubles:
+            log.warning("play goes on after %.1f s", time.monotonic() - self._since)
+
 
 log = logging.getLogger("arena.host")
 

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arena.network.connection_limits import ConnectionSlot
-from arena.network.encryption import Encryption
-from arena.network.tls_mismatch import TlsMismatch
+from arena.network.encryption import Encryption, TlsMismatch
 
 REST = 0.5
 """Seconds without accepting where the system has no more to give."""

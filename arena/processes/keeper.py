@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from arena.processes.launch_spec import FAILED, STARTED, LaunchSpec, read_order
-from machine.prctl import die_with_parent, keep_private
-from machine.subprocesses import end_all, end_as, news, reap
+from machine.subprocesses import die_with_parent, end_all, end_as, keep_private, news, reap
 
 
 def main() -> None:

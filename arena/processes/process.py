@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.processes.bot_files import hidden_in
+from arena.processes.bot_commands import hidden_in
 from arena.processes.launch_spec import FAILED, LISTENING, STARTED, TERMINATE, LaunchSpec
 from machine.subprocesses import ending
 from protocol.errors import ArenaFault

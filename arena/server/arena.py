@@ -25,7 +25,7 @@ from arena.server.assigned_matches import AssignedMatches
 from arena.server.auth import Authenticator, Revoked
 from arena.server.feed_publisher import FeedPublisher
 from arena.server.ladder import Ladder
-from arena.server.match_rate import MatchRate
+from arena.server.matchmaking import MatchRate
 from arena.server.rating_cache import RatingCache
 from arena.server.rating_policy import RatingPolicy
 from arena.server.seek_index import ActiveSeek, agreed

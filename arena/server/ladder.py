@@ -15,8 +15,7 @@ from arena.host.lobby import Lobby
 from arena.host.refusals import NotAllowed, Unavailable
 from arena.host.runner import Runner
 from arena.host.session import Session
-from arena.server.match_rate import MatchRate
-from arena.server.matchmaking import Begin, Matchmaker, named
+from arena.server.matchmaking import Begin, Matchmaker, MatchRate, named
 from arena.server.playban import Playbans, paused
 from arena.server.rating_cache import RatingCache
 from arena.server.rating_policy import RatingPolicy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,10 +13,9 @@ from random import Random, SystemRandom
 from typing import Any
 
 from arena.host.session import Session
+from arena.network.rate_limits import TokenBucket
 from arena.ratings import ladder_pairing
-from arena.server.encounter_counts import EncounterCounts
-from arena.server.match_rate import MatchRate
-from arena.server.pool_members import PoolMembers
+from arena.server.rating_cache import EncounterCounts
 from arena.server.seek_index import (
     ActiveSeek,
     FairQueue,
@@ -29,6 +29,62 @@ from arena.server.seek_index import (
 from protocol.games.base import Game
 from protocol.messages import MAX_SLOTS, Seek
 from protocol.names import folded
+
+BURST = 100
+"""Matches that a bot may begin ahead of its pace: nobody waits who tries something out."""
+
+
+class MatchRate:
+    """So many matches `an_hour` for each bot, 0: any number; after a rest `BURST` of them one after another."""
+
+    def __init__(self, an_hour: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = TokenBucket(min(BURST, an_hour), an_hour / 3600) if an_hour else None
+        self._clock = clock
+
+    def wait(self, bot: str) -> float:
+        """Seconds until a bot may begin its next match."""
+        return 0.0 if self._rate is None else self._rate.wait(bot, self._clock())
+
+    def begin(self, bot: str) -> None:
+        """A bot begins a match."""
+        if self._rate is not None:
+            self._rate.take(bot, self._clock())
+
+
+MOST = 128
+"""So many are told: it is an estimate of who else there is."""
+
+
+class PoolMembers:
+    """Bots by the kind of match that they sought last, naming nobody. `plays` says who is in a match."""
+
+    def __init__(self, plays: Callable[[str], bool], chance: Random) -> None:
+        self._plays = plays
+        self._chance = chance
+        self._kind_of: dict[str, MatchSpec] = {}
+        self._by_kind: dict[MatchSpec, dict[str, None]] = {}
+
+    def note(self, bot: str, kind: MatchSpec) -> None:
+        """A bot seeks."""
+        if self._kind_of.get(bot) is not kind:
+            self.leave(bot)
+            self._kind_of[bot] = kind
+            self._by_kind.setdefault(kind, {})[bot] = None
+
+    def leave(self, bot: str) -> None:
+        """A bot is gone."""
+        kind = self._kind_of.pop(bot, None)
+        if kind is not None:
+            bots = self._by_kind[kind]
+            del bots[bot]
+            if not bots:
+                del self._by_kind[kind]
+
+    def playing(self, kind: MatchSpec) -> list[str]:
+        """Those of a kind that are in a match, or some of them where they are many."""
+        bots = [bot for bot in self._by_kind.get(kind, ()) if self._plays(bot)]
+        return bots if len(bots) <= MOST else self._chance.sample(bots, MOST)
+
 
 GATHER = 0.02
 """How long the first new seek waits for company, in seconds; after that seeks are looked at every second."""

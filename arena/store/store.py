@@ -5,6 +5,7 @@ One thread writes. Reading is possible from any thread and from other processes 
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,8 +32,7 @@ from arena.store import (
 )
 from arena.store.annulment import Annulment
 from arena.store.checking import Look
-from arena.store.database import NoDatabase
-from arena.store.file_identity import FileIdentity
+from arena.store.database import NoDatabase, StoreUnavailable
 from arena.store.finish import Finished
 from arena.store.incidents import Incident
 from arena.store.luck import MatchLuck
@@ -44,6 +44,36 @@ from arena.store.seasons import Season
 from machine.timestamps import utc
 from protocol.names import folded
 from referee.result import Ratings, Result
+
+
+class FileIdentity:
+    """A database as it is now, and its write-ahead log as it is at the first `check`. Raises `StoreUnavailable`."""
+
+    def __init__(self, file: Path) -> None:
+        self._files = (file, file.with_name(f"{file.name}-wal"))
+        self._seen = {file: _inode(file)}
+
+    def check(self) -> None:
+        """Raise `StoreUnavailable` if one of the files is another than before, or none. To be asked in a transaction,
+        where both are there."""
+        for path in self._files:
+            found = _inode(path)
+            if self._seen.setdefault(path, found) != found:
+                raise _gone(path, "replaced")
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        raise _gone(path, "removed") from None
+    return status.st_dev, status.st_ino
+
+
+def _gone(path: Path, what: str) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"{path} was {what} while it was in use: move the one that was in use back, or stop the arena and start it anew"
+    )
 
 
 def upgrade(file: Path) -> tuple[str, str]:

@@ -8,8 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.processes.bot_files import startable
-from arena.processes.reference_bots import check_names, check_settings, known_bots, reference_command, reference_spec
+from arena.processes.bot_commands import (
+    check_names,
+    check_settings,
+    known_bots,
+    reference_command,
+    reference_spec,
+    startable,
+)
 from protocol.errors import UsageFault
 from protocol.launch import BotSpec, name_in, parted, spec_of
 

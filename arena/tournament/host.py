@@ -25,8 +25,7 @@ from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
-from arena.processes.environment import passed
-from arena.processes.launch_spec import LaunchSpec
+from arena.processes.launch_spec import LaunchSpec, passed
 from arena.processes.process import BotCrashed, BotProcess, Crash, NoProgram
 from arena.ratings.pairing import Pairing
 from arena.store.incidents import Incident

@@ -21,7 +21,7 @@ from arena.ratings.pairing import Pairing
 from arena.tournament.host import TournamentHost
 from arena.tournament.job import Aborted, MatchJob, MatchReport
 from machine import event_loop
-from machine.prctl import keep_private
+from machine.subprocesses import keep_private
 from protocol.errors import ArenaFault
 
 IDLE = 60.0

@@ -17,8 +17,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from arena.processes.launch_spec import LaunchSpec
-from arena.processes.limits import MIB, PROCESSES, SCRATCH_MIB, ResourceLimits
+from arena.processes.launch_spec import MIB, PROCESSES, SCRATCH_MIB, LaunchSpec, ResourceLimits
 from arena.tournament.contestants import Contestant
 from protocol import launch
 from protocol.errors import ArenaFault, UsageFault

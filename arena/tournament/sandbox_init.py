@@ -11,8 +11,7 @@ import sys
 
 import msgspec
 
-from arena.processes.launch_spec import LISTENING
-from arena.processes.limits import ResourceLimits
+from arena.processes.launch_spec import LISTENING, ResourceLimits
 from protocol.launch import PORT
 
 HOST = "127.0.0.1"

@@ -1,30 +1,113 @@
-"""The ASGI application: routes, static files, and what stands around every answer."""
+"""The ASGI application: routes, static files, hosts and headers, and what stands around every answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from http import HTTPStatus
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from arena.network.addresses import Network, Proxies
-from arena.web.allowed_hosts import OwnNames
-from arena.web.api import serving as api
+from arena.network.origins import misdirected
+from arena.web.api import openapi as api
 from arena.web.errors import Unforeseen, as_json
-from arena.web.headers import SafeHeaders
 from arena.web.pages import ROUTES
 from arena.web.rendering import as_page, site_of
-from arena.web.site import STATIC, Site
-from arena.web.websocket_tunnel import NoWebSocket
+from arena.web.site import STATIC, Site, address
 from protocol.errors import Fault
+
+
+def policy(host: str, socket: str) -> str:
+    """The Content-Security-Policy of a page that was asked for under `host`; `socket` is that of `Site`."""
+    sockets = dict.fromkeys(address(socket, host, encrypted=encrypted) for encrypted in (False, True))
+    connect = " ".join(filter(None, ["'self'", *sockets]))
+    return (
+        f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src {connect}; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+
+
+class SafeHeaders:
+    """Says the policy, and that nothing else may be made of an answer."""
+
+    def __init__(self, app: ASGIApp, socket: str) -> None:
+        self._app = app
+        self._socket = socket
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve, with these headers on what is sent."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        host = Headers(scope=scope).get("host", "")
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["content-security-policy"] = policy(host, self._socket)
+                headers["x-content-type-options"] = "nosniff"
+                headers["referrer-policy"] = "no-referrer"
+                headers["cross-origin-opener-policy"] = "same-origin"
+            await send(message)
+
+        await self._app(scope, receive, told)
+
+
+class NoWebSocket:
+    """Answers whoever asks for a WebSocket with a line; `socket` is that of `Site`."""
+
+    def __init__(self, app: ASGIApp, socket: str) -> None:
+        self._app = app
+        self._socket = socket
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve, or say where bots connect."""
+        if scope["type"] == "http":
+            request = Request(scope)
+            if "sec-websocket-key" in request.headers:  # a proxy passes it on, unlike `Upgrade`
+                await PlainTextResponse(f"{self._sentence(request)}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _sentence(self, request: Request) -> str:
+        where = address(self._socket, request.headers.get("host", ""), encrypted=request.url.scheme == "https")
+        if where:
+            return f"this is the arena's page for browsers; bots connect to {where}"
+        return "these are the pages of a stored arena, to which nothing can connect; arena serve starts one"
+
+
+class OwnNames:
+    """On loopback, answers only to names of this machine, but for a proxy that is trusted."""
+
+    def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
+        self._app = app
+        self._proxies = proxies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve, or say that this is not the host that was asked for."""
+        wrong = self._misdirected(scope) if scope["type"] == "http" else None
+        if wrong is None:
+            await self._app(scope, receive, send)
+        else:
+            await PlainTextResponse(f"{wrong}\n", HTTPStatus.MISDIRECTED_REQUEST)(scope, receive, send)
+
+    def _misdirected(self, scope: Scope) -> str | None:
+        local, peer = scope.get("server"), scope.get("client")
+        if not local or (peer and self._proxies.trusts(peer[0])):
+            return None
+        return misdirected(Headers(scope=scope).get("host", ""), local[0])
+
 
 LEAST_ZIPPED = 1000
 HEALTH = "/healthz"

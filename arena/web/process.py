@@ -22,7 +22,7 @@ from arena.web.http_connections import PageServer
 from arena.web.process_messages import RELOAD, PageOrder, read_order
 from arena.web.site import Site
 from machine.log_output import write_log
-from machine.prctl import die_with_parent
+from machine.subprocesses import die_with_parent
 from protocol.errors import Fault
 
 NICE = 5

@@ -10,14 +10,13 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from bots import mistakes
-from bots.client.backoff import Backoff
 from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
 from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop, WarmUp
@@ -28,13 +27,35 @@ from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import warm_up
 from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, WorkerThreads, on
 from machine import event_loop
-from machine.prctl import keep_private
+from machine.subprocesses import keep_private
 from protocol.codec import MSGPACK
 from protocol.errors import Fault, MalformedMessage, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import FromClient, Welcome
 from protocol.shown import printable, shown
+
+FIRST = 0.1
+LONGEST = 5.0
+
+
+class Backoff:
+    """Delays in seconds; `jitter` gives a number from 0 to 1, so that a whole field does not come back at once."""
+
+    def __init__(self, jitter: Callable[[], float]) -> None:
+        self._jitter = jitter
+        self._next = FIRST
+
+    def delay(self) -> float:
+        """The next wait: half to all of 0.1 s, 0.2 s, 0.4 s and so on up to 5 s."""
+        longest, self._next = self._next, min(2 * self._next, LONGEST)
+        return longest * (0.5 + 0.5 * self._jitter())
+
+    def stood(self, seconds: float) -> None:
+        """The connection stood for so long: after more than the next wait, begin again with the shortest."""
+        if seconds >= self._next:
+            self._next = FIRST
+
 
 BROKEN = 1006
 INTERRUPTED = 130

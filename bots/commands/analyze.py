@@ -11,10 +11,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bots.commands.output import Json, print_table
+from machine.arguments import read_file
 from protocol.errors import BadConfig, UsageFault
+from protocol.games.risk.board import Board
+from protocol.games.risk.maps import NAMES, named, read
+from protocol.shown import shown
 
 if TYPE_CHECKING:
     from protocol.games.theory.heaps import Heap
+
+
+def from_argument(text: str) -> Board:
+    """The map that a word on a command line means: one of `NAMES`, or a file, `my.toml` or `@my.toml`.
+
+    Raises `UsageFault` for a word that is neither or a file that cannot be read, `BadConfig` for what is no map.
+    """
+    if text in NAMES:
+        return named(text)
+    if not text.startswith("@") and not text.endswith((".toml", ".json")):
+        raise UsageFault(f"there is no map {shown(text)}: one of {', '.join(NAMES)}, or a file like my.toml")
+    return read(read_file(text.removeprefix("@")))
+
 
 MOST_HEAPS = 64
 LARGEST_NIM_HEAP = 1_000_000
@@ -74,7 +91,7 @@ def duel(
 ) -> None:
     """Bounded Risk on a small map, solved: the value of the empty board and of each first move."""
     from bots.analysis.duel import duel_facts
-    from bots.commands.maps import from_argument
+    from bots.commands.analyze import from_argument
     from machine.cache import cache_folder
     from machine.exact.duel import load_mapped
     from machine.exact.duel_shape import shape_of

@@ -22,7 +22,7 @@ _UCT = {
     "risk-duel": "bots.search.risk.duel_uct:DuelUct",
     "risk-campaign": "bots.search.risk.campaign_uct:CampaignUct",
 }
-_RAIDER = {"risk-campaign": "bots.search.risk.campaign_raid:CampaignRaid"}
+_RAIDER = {"risk-campaign": "bots.search.risk.opponent_model:CampaignRaid"}
 _SETTINGS = {
     "risk-duel": "bots.search.risk.settings:DuelSettings",
     "risk-campaign": "bots.search.risk.settings:CampaignSettings",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament_options import BOT_SETTINGS
-from arena.processes.bot_files import startable
+from arena.processes.bot_commands import startable
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotCrashed, BotProcess
 from arena.tournament.contestants import Contestant, contestants

@@ -11,8 +11,7 @@ from typing import Any
 import aiomqtt
 import pytest
 
-from arena.feed.broker import BadBroker, Broker
-from arena.feed.feed import Feed
+from arena.feed.feed import BadBroker, Broker, Feed
 from arena.feed.outbox import OVERHEAD, Message, Outbox
 from patience import WITHIN
 from protocol.messages import Clock, End, Outcome, Player, Start, Turn

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from arena.builtin_bots import supervisor
-from arena.builtin_bots.demo import demo_bots
-from arena.builtin_bots.specs import house_bots
+from arena.builtin_bots.specs import demo_bots, house_bots
 from arena.builtin_bots.supervisor import begin_anew
 from arena.builtin_bots.tokens import tokens
-from arena.processes.reference_bots import check_settings
+from arena.processes.bot_commands import check_settings
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import call

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from arena.processes.environment import passed
-from arena.processes.launch_spec import LaunchSpec
+from arena.processes.launch_spec import LaunchSpec, passed
 from arena.processes.process import BotCrashed, BotProcess
 from commands import REPOSITORY, children, descendants, ends
 from patience import WITHIN

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.host import listing
+from arena.host import lobby
 from arena.server import ladder
-from arena.server.match_rate import MatchRate
+from arena.server.matchmaking import MatchRate
 from machine.timestamps import utc
 from patience import WITHIN
 from protocol.codec import JSON
@@ -90,7 +90,7 @@ async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any, mon
 
 async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, most in (("MOST_BOTS", 3), ("MOST_MATCHES", 1), ("MOST_SEEKS", 2)):
-        monkeypatch.setattr(ladder if name == "MOST_SEEKS" else listing, name, most)
+        monkeypatch.setattr(ladder if name == "MOST_SEEKS" else lobby, name, most)
     served = await serve()
     clients = [await served.enter(f"bot-{number}", slots=9) for number in range(5)]
     matches = []
@@ -119,8 +119,8 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
         match="m" * 40, game=seek.game, preset=seek.preset, seats=[name] * 6, ply=10**6, started=started, rated=True
     )
     told = Listing(
-        bots=[bot] * listing.MOST_BOTS,
-        matches=[msgspec.structs.replace(match, watchers=1000)] * listing.MOST_MATCHES,
+        bots=[bot] * lobby.MOST_BOTS,
+        matches=[msgspec.structs.replace(match, watchers=1000)] * lobby.MOST_MATCHES,
         more_bots=1000,
         more_matches=10**6,
     )

@@ -12,7 +12,7 @@ from types import FrameType
 import pytest
 
 from arena.server import matchmaking
-from arena.server.match_rate import MatchRate
+from arena.server.matchmaking import MatchRate
 from arena.server.seek_index import ActiveSeek, match_spec_of
 from patience import WITHIN
 from protocol.games import load

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bots.client.backoff import Backoff
+from bots.client.run import Backoff
 
 
 def test_delays_double_up_to_five_seconds() -> None:

@@ -18,9 +18,9 @@ from machine.compiled import FAST
 from machine.exact import duel_file, duel_rows, duel_solving
 from machine.exact.duel import Table, load_mapped, solve
 from machine.exact.duel_file import MappedValues, place_of
+from machine.exact.duel_rows import symmetries
 from machine.exact.duel_shape import Shape, shape_of
 from machine.exact.duel_solving import CLOSE, Sweep, solve_mapped
-from machine.exact.duel_symmetries import symmetries
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring import student
+from measuring import scores
 from measuring.elo import Comparison, EloDifference, compared, difference, elo_of, normalised, score_of
 from measuring.scores import Estimate
 
@@ -65,12 +65,12 @@ TABLE = [
 
 @pytest.mark.parametrize(("freedom", "reach"), TABLE)
 def test_students_interval_is_that_of_tables(freedom: int, reach: float) -> None:
-    assert student.reach(freedom) == pytest.approx(reach, abs=5e-5)
+    assert scores.student_reach(freedom) == pytest.approx(reach, abs=5e-5)
 
 
 @given(st.floats(-50, 50), st.floats(1, 5000))
 def test_students_distribution_is_symmetric_and_heavier_than_the_normal_one(t: float, freedom: float) -> None:
-    below = student.cdf(t, freedom)
-    assert below + student.cdf(-t, freedom) == pytest.approx(1)
+    below = scores.student_cdf(t, freedom)
+    assert below + scores.student_cdf(-t, freedom) == pytest.approx(1)
     normal = (1 + math.erf(t / math.sqrt(2))) / 2
     assert min(below, 1 - below) >= min(normal, 1 - normal) - 1e-6

@@ -8,7 +8,7 @@ import pytest
 
 from measuring.kinds import kinds_of
 from protocol.games import load
-from protocol.games.risk.campaign_position import Position
+from protocol.games.risk.campaign_checks import Position
 
 
 def kinds(game: str, state: dict[str, Any], **config: Any) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bots.commands.maps import from_argument
+from bots.commands.analyze import from_argument
 from machine.arguments import read_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, UsageFault

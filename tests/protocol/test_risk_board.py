@@ -11,7 +11,7 @@ from typing import Any
 import networkx
 import pytest
 
-from bots.commands.maps import from_argument
+from bots.commands.analyze import from_argument
 from protocol.codec import MAX_ARRAY
 from protocol.errors import BadConfig, UsageFault
 from protocol.games.risk.board import Board

@@ -1,4 +1,4 @@
-"""The description of the API in OpenAPI 3.1, made from the table of its operations."""
+"""The routes of the API, and its description in OpenAPI 3.1, made from the table of its operations."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from functools import cache
 from typing import Any
 
 import msgspec
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arena.web.api.operation import JSON, PREFIX, File, Operation
+from arena.web.api.operation import JSON, PREFIX, File, Operation, written
 from arena.web.api.operations import OPERATIONS
 from arena.web.errors import Wrong
 from protocol import VERSION
@@ -75,3 +80,37 @@ def in_query(operation: Operation) -> list[dict[str, Any]]:
         {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": each}
         for name, each in schema["properties"].items()
     ]
+
+
+def _openapi(request: Request) -> Response:
+    return written(request, openapi())
+
+
+ROUTES = [*(each.route for each in OPERATIONS), Route(f"{PREFIX}/openapi.json", _openapi)]
+
+
+class ReadableAnywhere:
+    """Lets scripts of any page read what is under `PREFIX`. They come without cookies, and there are none."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve; the question whether a request may be sent is answered here."""
+        if scope["type"] != "http" or not scope["path"].startswith(f"{PREFIX}/"):
+            await self._app(scope, receive, send)
+            return
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["access-control-allow-origin"] = "*"
+                headers["access-control-expose-headers"] = "ETag, Link"
+            await send(message)
+
+        if scope["method"] == "OPTIONS":
+            asked = {"allow": "GET, HEAD, OPTIONS", "access-control-allow-headers": "If-None-Match"}
+            may = {**asked, "access-control-allow-methods": "GET, HEAD", "access-control-max-age": "86400"}
+            await Response(status_code=204, headers=may)(scope, receive, told)
+            return
+        await self._app(scope, receive, told)

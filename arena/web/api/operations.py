@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from arena.ratings import ladder
 from arena.store.incidents import Incident
 from arena.store.view_models import (
+    BoardRow,
     BotRow,
     Ending,
     HistoryPoint,
@@ -23,7 +25,6 @@ from arena.store.view_models import (
     VersionRow,
 )
 from arena.web import cache
-from arena.web.api.answers import GameRow, Leaderboard, PoolRow, PresetRow, Rows
 from arena.web.api.one_match import grades, match, packed, result, unpacked, whole
 from arena.web.api.operation import Inquiry, Operation
 from arena.web.api.queries import BoardQuery, BotsQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
@@ -31,6 +32,45 @@ from arena.web.errors import NotFound
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
 from referee.result import Result
+
+T = TypeVar("T")
+
+
+class Rows(Struct, Generic[T], frozen=True, kw_only=True):
+    """A list that is told whole."""
+
+    rows: list[T]
+
+
+class Leaderboard(Page[BoardRow], frozen=True, kw_only=True):
+    """A page of the leaderboard of a pool."""
+
+    game: str
+    pool: str
+
+
+class PoolRow(Struct, frozen=True, kw_only=True):
+    """A pool in which matches were rated."""
+
+    game: str
+    pool: str
+
+
+class PresetRow(Struct, frozen=True, kw_only=True):
+    """A config on which matches are rated, whole as in `start`; `pool` is where."""
+
+    preset: str
+    pool: str
+    seats: int
+    config: dict[str, Any]
+
+
+class GameRow(Struct, frozen=True, kw_only=True):
+    """A game that can be played."""
+
+    game: str
+    presets: list[PresetRow]
+
 
 R = TypeVar("R")
 

@@ -8,9 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from bots.search.base import Found, Limit
 from bots.search.risk import uct
-from bots.search.risk.campaign_raid import CampaignRaid
 from bots.search.risk.field import TURN, field_of
-from bots.search.risk.opponent_model import OpponentModel
+from bots.search.risk.opponent_model import CampaignRaid, OpponentModel
 from bots.search.risk.raiding import Raiding
 from bots.search.risk.sampling import AT_ONCE, DECISION, LEAST, NODE, SEEDS, VISITS, favourite, in_portions, plant, room
 from machine.compiled import FAST, floats, ints, zeros

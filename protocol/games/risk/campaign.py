@@ -19,9 +19,8 @@ from protocol.games.moves import illegal
 from protocol.games.risk import campaign_moves as moves
 from protocol.games.risk import maps
 from protocol.games.risk.battle import battle_odds, deterministic, fight, told
-from protocol.games.risk.campaign_checks import check
+from protocol.games.risk.campaign_checks import Position, check
 from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
-from protocol.games.risk.campaign_position import Position
 from protocol.games.risk.draft import draft_rule
 from protocol.games.risk.drawing import draw
 from protocol.games.risk.written import MOST_TOLD, changes, holdings

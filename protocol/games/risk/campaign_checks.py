@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from protocol.games.moves import illegal
 from protocol.games.risk.board import Board
 from protocol.games.risk.campaign_moves import DRAFT_FORM, Attack, Draft, Move
-from protocol.games.risk.campaign_position import Position
 from protocol.shown import few
+
+
+class Position(NamedTuple):
+    """By territory its owner and its troops; whose turn it is and how far; the seats that are out, first to last.
+
+    `phase` is draft or attack, `units` what there is to place in a draft. When the game is over, `seat` is the lowest
+    that is not out.
+    """
+
+    owner: tuple[int, ...]
+    troops: tuple[int, ...]
+    phase: str
+    units: int
+    attacks_left: int
+    round: int
+    out: tuple[int, ...]
+    seat: int
+    at: int
 
 
 def check(board: Board, state: Position, move: Move) -> None:
