@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from arena.ratings.ladder import BETA, MU, SIGMA, Rating, Standing, closeness, quality, rate
-from arena.ratings.ladder_pairing import Seeker, ladder_groups, teaching
+from arena.ratings.ladder_pairing import Seeker, information_gain, ladder_groups
+from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, Standing, quality, rate, skill_overlap
 
 POOL = "nim/classic"
 AFTER = (5, 10, 20, 50, 100)
@@ -64,7 +64,7 @@ def as_before(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], 
         first, mine = left[0], Rating(left[0].mu, left[0].sigma)
         least = 0.5 * max(0.0, 1 - (now - first.since) / BEFORE_PATIENCE)
         near = sorted(left[1:], key=lambda one: abs(one.mu - mine.mu))[:BEFORE_NEIGHBOURS]
-        fit = [one for one in near if closeness(mine, Rating(one.mu, one.sigma)) >= least]
+        fit = [one for one in near if skill_overlap(mine, Rating(one.mu, one.sigma)) >= least]
         if fit:
             best = max(fit, key=lambda one: quality(mine, Rating(one.mu, one.sigma)))
             pairs.append((first, best))
@@ -181,7 +181,8 @@ def at_best(ladder: Ladder) -> None:
     """In every round the pairs that teach most, everybody once."""
     while not ladder.over:
         pairs = sorted(
-            itertools.combinations([bot.seeker() for bot in ladder.bots.values()], 2), key=lambda pair: -teaching(*pair)
+            itertools.combinations([bot.seeker() for bot in ladder.bots.values()], 2),
+            key=lambda pair: -information_gain(*pair),
         )
         free = set(ladder.bots)
         for one, other in pairs:

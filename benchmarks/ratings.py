@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from random import Random
 
-from arena.ratings import ladder
-from arena.ratings.ladder import Standing
+from arena.ratings import rating_system
+from arena.ratings.rating_system import Standing
 
 SEATS = 6
 TIMES = 5
@@ -30,7 +30,7 @@ def show(what: str, standings: list[Standing], ranks: list[int]) -> None:
     seconds = []
     for _ in range(TIMES):
         start = time.process_time()
-        ladder.rate("risk-campaign", standings, [""] * len(standings), ranks)
+        rating_system.rate("risk-campaign", standings, [""] * len(standings), ranks)
         seconds.append(time.process_time() - start)
     print(f"{what:48} {min(seconds) * 1000:8.2f}")
 

@@ -22,13 +22,13 @@ from random import Random
 from typing import Any, NamedTuple
 
 from arena.store.backup import back_up
-from arena.store.finish import Finished
+from arena.store.finish import StorableMatch
 from arena.store.store import Store
 from bots.playing.players import Players
 from machine.timestamps import utc
+from protocol.bot_launch import parse_bot_spec
 from protocol.games import load
 from protocol.games.base import Game
-from protocol.launch import spec_of
 from protocol.messages import Clock
 from referee.footer import Closed
 from referee.record import RecordedSeat, header_of
@@ -68,7 +68,7 @@ def played(count: int) -> Iterator[Closed]:
     for game, preset in POOLS:
         games.append((load(game, {"preset": preset}), f"{game}/{preset}"))
     players = {
-        pool: Players([spec_of(f"{bot}=random", "1") for bot in BOTS], rules, lambda name, said: None)
+        pool: Players([parse_bot_spec(f"{bot}=random", "1") for bot in BOTS], rules, lambda name, said: None)
         for rules, pool in games
     }
     for number in range(count):
@@ -84,10 +84,10 @@ def make(folder: Path, sizes: list[int]) -> None:
     """Databases of so many matches, the smaller ones as the larger one was."""
     (folder / str(sizes[-1])).mkdir(parents=True)
     file = folder / str(sizes[-1]) / "arena.db"
-    batch: list[Finished] = []
+    batch: list[StorableMatch] = []
     with closing(Store.open(file)) as store:
         for number, closed in enumerate(played(sizes[-1]), 1):
-            batch.append(Finished(closed.result, closed.record))
+            batch.append(StorableMatch(closed.result, closed.record))
             if len(batch) == BATCH or number in sizes:
                 store.finish(batch)
                 batch = []

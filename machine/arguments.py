@@ -7,8 +7,8 @@ import os
 import tomllib
 from typing import Any
 
+from protocol.config_values import FileTable, read_text
 from protocol.errors import UsageFault
-from protocol.values import FileTable, read_text
 
 MOST_BYTES = 1024 * 1024
 MOST_DIGITS = 4300

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from protocol.shown import printable, printable_json
+from protocol.display import printable, printable_json
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMS = ("text", "json")

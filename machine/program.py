@@ -13,8 +13,8 @@ from typing import NoReturn
 
 import typer
 
+from protocol.display import printable
 from protocol.errors import BotFault, Fault, UsageFault
-from protocol.shown import printable
 
 _Unread: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises for any words that it can't read; it exports only some kinds of it."""

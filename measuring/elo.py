@@ -45,23 +45,23 @@ def score_of(elo: float) -> float:
     return 1 / (1 + 10 ** (-elo / 400))
 
 
-def difference(score: Estimate) -> EloDifference:
+def elo_difference(score: Estimate) -> EloDifference:
     """The difference between a side and its opponent, from a score or an adjusted score."""
     return EloDifference(elo=elo_of(score.mean), low=elo_of(score.low), high=elo_of(score.high))
 
 
-def compared(score: Estimate) -> Comparison:
+def compare_scores(score: Estimate) -> Comparison:
     """A score, or an adjusted score, against one other side."""
     return Comparison(
         score=score.mean,
         low=score.low,
         high=score.high,
         superiority=score.superiority,
-        elo=difference(score),
+        elo=elo_difference(score),
     )
 
 
-def normalised(pairs: Sequence[float]) -> EloDifference | None:
+def normalised_elo(pairs: Sequence[float]) -> EloDifference | None:
     """Normalised Elo from the mean scores of pairs, luck left in; None for fewer than two, or where all are equal.
 
     It is the mean above one half in standard deviations of a game, a pair's times the root of two, on a scale where

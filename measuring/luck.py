@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from measuring.value import Value
-from measuring.values import value_of
+from measuring.value_function import ValueFunction
+from measuring.value_registry import value_of
 from protocol.games.base import Game
 from referee.record import Record
 from referee.replay import moves, replay
@@ -43,18 +43,18 @@ class Luck(Struct, frozen=True, kw_only=True):
     total: tuple[float, ...]
 
 
-def luck_of(record: Record, value: Value | str | None = None) -> Luck:
+def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
     """The luck in a record, by a value, by the one of that name, or by the best there is.
 
     Raises `UsageFault` as `value_of` does, and `BadRecord` as `replay`.
     """
     lines = replay(record)
     _, course = next(lines)
-    by = value if isinstance(value, Value) else value_of(course.game, value)
+    by = value if isinstance(value, ValueFunction) else value_of(course.game, value)
     return luck_along(course.game, by, ((moved.before, moved.move, moved.after) for moved in moves(course, lines)))
 
 
-def luck_along(game: Game[Any, Any], value: Value, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
+def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
     """The luck in moves, each with the state before and after it; what `luck_at` leaves out is no event."""
     events = []
     for before, move, after in plies:
@@ -67,7 +67,7 @@ def luck_along(game: Game[Any, Any], value: Value, plies: Iterable[tuple[Any, An
     return Luck(value=value.name, estimate=game.seats > 2, events=tuple(events), total=total)
 
 
-def luck_at(game: Game[Any, Any], value: Value, before: Any, move: Any, after: Any) -> tuple[float, ...] | None:
+def luck_at(game: Game[Any, Any], value: ValueFunction, before: Any, move: Any, after: Any) -> tuple[float, ...] | None:
     """What the dice of one move gave each seat, in points; None where none were thrown, and where there are too many
     ways to go through: which throws these are is known before, so to leave them out gives no bias.
     """

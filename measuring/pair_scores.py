@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from referee.result import Result, points
 
-LEAST_UNITS = 32
+MIN_UNITS = 32
 """Units whose spread is sure enough to go by, to about a quarter: that of fewer may be next to nothing by chance."""
 
 
@@ -63,7 +63,7 @@ class Stratum(NamedTuple):
 Strata = Mapping[Stratum, Sequence[Unit]]
 
 
-def stratified(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
+def stratify(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
     """The units by opponent and seats, two at least in each stratum, if there are two; and whether all luck is known.
 
     Source for putting strata of one unit together: W. G. Cochran, Sampling Techniques (1977), 5A.12.

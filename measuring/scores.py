@@ -9,8 +9,8 @@ from statistics import NormalDist, fmean, variance
 
 from msgspec import Struct
 
-from measuring.pair_scores import SideScore, Strata, stratified
-from measuring.variance_reduction import worth_of
+from measuring.pair_scores import SideScore, Strata, stratify
+from measuring.variance_reduction import variance_ratio
 
 _MANY = 500
 """Degrees of freedom from which the normal distribution, with a correction, is right to six digits."""
@@ -68,12 +68,12 @@ class Estimate(Struct, frozen=True, kw_only=True):
     superiority: float
 
 
-class Measured(Struct, frozen=True, kw_only=True):
+class ScoreEstimates(Struct, frozen=True, kw_only=True):
     """What a side made of its matches; `units` are starts, and matches that share theirs with no other.
 
     `score` is None without a match; `adjusted`, less luck, with fewer than two units or where luck isn't known of every
     match. `worth` is how many single games, luck left in, would be as certain as `adjusted`; None
-    with fewer than `LEAST_UNITS` units, and where all came out alike.
+    with fewer than `MIN_UNITS` units, and where all came out alike.
     """
 
     games: int
@@ -83,19 +83,19 @@ class Measured(Struct, frozen=True, kw_only=True):
     worth: float | None = None
 
 
-def measured(matches: Iterable[SideScore]) -> Measured:
+def estimate_scores(matches: Iterable[SideScore]) -> ScoreEstimates:
     """The score and the adjusted score of a side from all its matches."""
-    strata, known = stratified(matches)
+    strata, known = stratify(matches)
     units = sum(map(len, strata.values()))
     if not units:
-        return Measured(games=0, units=0)
+        return ScoreEstimates(games=0, units=0)
     freed = known and units > 1
-    return Measured(
+    return ScoreEstimates(
         games=sum(unit.games for stratum in strata.values() for unit in stratum),
         units=units,
         score=_score(strata),
         adjusted=_adjusted(strata) if freed else None,
-        worth=worth_of(strata) if freed else None,
+        worth=variance_ratio(strata) if freed else None,
     )
 
 

@@ -12,11 +12,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from measuring.constrained_multinomial import with_deviations, with_mean
 from measuring.elo import NORMALISED, score_of
-from measuring.multinomial import with_deviations, with_mean
-from measuring.pair_scores import LEAST_UNITS
+from measuring.pair_scores import MIN_UNITS
+from protocol.display import among, shown
 from protocol.errors import UsageFault
-from protocol.shown import among, shown
 
 _WIDEST = {"score": ("a score", 0.5), "elo": ("a difference in elo", 1000.0), "nelo": ("a difference in nelo", 1000.0)}
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -135,7 +135,7 @@ def pentanomial_llr(hypotheses: Hypotheses, counts: list[int]) -> float:
 
 
 class RealValued(SequentialTest):
-    """Of adjusted results, of unknown spread: n/2 ln(sum (x - m0)^2 / sum (x - m1)^2), from `LEAST_UNITS` pairs on.
+    """Of adjusted results, of unknown spread: n/2 ln(sum (x - m0)^2 / sum (x - m1)^2), from `MIN_UNITS` pairs on.
 
     That alone errs up to twice as often as it should where results are skewed, or where most are alike and a few are
     not. So the same is taken of means freed of skewness too, and what says less counts; and to either sum is added what
@@ -143,7 +143,7 @@ class RealValued(SequentialTest):
     normalised Elo. Source: P. Hall, On the removal of skewness by transformation (1992).
     """
 
-    _least = LEAST_UNITS
+    _least = MIN_UNITS
 
     def __init__(self, hypotheses: Hypotheses) -> None:
         super().__init__(hypotheses)

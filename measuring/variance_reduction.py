@@ -8,12 +8,12 @@ from collections.abc import Hashable, Iterable, Mapping
 from random import Random
 from typing import NamedTuple
 
-from measuring.pair_scores import LEAST_UNITS, SideScore, Strata, Stratum, Unit, stratified
+from measuring.pair_scores import MIN_UNITS, SideScore, Strata, Stratum, Unit, stratify
 
 _DRAWS, _GROUPS = 1000, 500
 
 
-class Factor(NamedTuple):
+class VarianceReduction(NamedTuple):
     """How many times fewer games it takes once luck is taken out, with a 95 % interval; `high` None: it has no end."""
 
     factor: float
@@ -21,14 +21,14 @@ class Factor(NamedTuple):
     high: float | None
 
 
-def factor(matches: Iterable[SideScore], seed: str = "") -> Factor | None:
+def factor(matches: Iterable[SideScore], seed: str = "") -> VarianceReduction | None:
     """Variance of single games as they came out over that of adjusted ones: of pairs, twice that of their means.
 
     The interval is a percentile bootstrap over units (in groups, where they are many) within opponents and seats; equal
-    seeds give equal ones. None where luck isn't known of every match, with fewer than `LEAST_UNITS`, and where the one
+    seeds give equal ones. None where luck isn't known of every match, with fewer than `MIN_UNITS`, and where the one
     or the other does not vary. Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), 13.3.
     """
-    strata, known = stratified(matches)
+    strata, known = stratify(matches)
     if not known or _few(strata):
         return None
     chance = Random(seed)  # noqa: S311 -- drawn to be repeated, not to be secret
@@ -40,10 +40,10 @@ def factor(matches: Iterable[SideScore], seed: str = "") -> Factor | None:
         _ratio({key: _summed(chance.choices(each, k=len(each))) for key, each in groups.items()}) for _ in range(_DRAWS)
     )
     low, high = ratios[_DRAWS // 40], ratios[-1 - _DRAWS // 40]
-    return Factor(found, low, high if high < math.inf else None)
+    return VarianceReduction(found, low, high if high < math.inf else None)
 
 
-def worth_of(strata: Strata) -> float | None:
+def variance_ratio(strata: Strata) -> float | None:
     """How many single games, luck left in, would be as certain; None as in `factor`, were all luck known."""
     if _few(strata):
         return None
@@ -53,7 +53,7 @@ def worth_of(strata: Strata) -> float | None:
 
 
 def _few(strata: Strata) -> bool:
-    return sum(map(len, strata.values())) < LEAST_UNITS
+    return sum(map(len, strata.values())) < MIN_UNITS
 
 
 class _Sums(NamedTuple):

@@ -9,8 +9,9 @@ from typing import Any
 import msgpack
 import msgspec
 
+from protocol.display import shown
 from protocol.errors import MalformedMessage
-from protocol.fields import wrong
+from protocol.field_errors import field_error
 from protocol.messages import (
     MAX_CLIENT_FRAME,
     MAX_SERVER_FRAME,
@@ -20,7 +21,6 @@ from protocol.messages import (
     Info,
     ServerMessage,
 )
-from protocol.shown import shown
 
 MAX_ARRAY = 1024
 MAX_MAP = 128
@@ -128,7 +128,7 @@ def _convert(value: Any, cls: type[Any]) -> Any:
     try:
         return msgspec.convert(value, cls)
     except (msgspec.ValidationError, UnicodeError, RecursionError) as exc:
-        raise MalformedMessage(f"{cls.__struct_config__.tag}: {wrong(value, cls) or _reason(exc)}") from exc
+        raise MalformedMessage(f"{cls.__struct_config__.tag}: {field_error(value, cls) or _reason(exc)}") from exc
 
 
 def check_limits(value: Any, depth: int = 1) -> None:
@@ -197,4 +197,4 @@ def read_info(info: Any) -> Info | None:
     try:
         return msgspec.convert(info, Info)
     except (msgspec.ValidationError, UnicodeError) as exc:
-        raise MalformedMessage(f"info: {wrong(info, Info) or _reason(exc)}") from exc
+        raise MalformedMessage(f"info: {field_error(info, Info) or _reason(exc)}") from exc

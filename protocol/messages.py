@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
-from protocol.fields import SECRET
+from protocol.field_errors import SECRET
 from protocol.names import MATCH_PATTERN, NAME_FORM, NAME_PATTERN, NOTE_PATTERN, TEXT_PATTERN
 
 PROTOCOL = 1

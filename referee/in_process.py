@@ -1,4 +1,4 @@
-"""The contracts of the entry points of `protocol.launch.PLAYERS` and `APPRAISERS`: who plays bots for an arena, and who
+"""The contracts of the entry points `PLAYERS` and `APPRAISERS` of protocol.bot_launch: who plays bots for an arena, and who
 estimates moves for it, in its own process.
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.commands.tournament_options import TournamentOptions, read_options
-from arena.store.finish import Finished
+from arena.store.finish import StorableMatch
 from arena.store.store import Store
 from bots import Bot, Choice
 from bots.reference.greedy import Greedy
@@ -108,7 +108,7 @@ class Library:
         )
         match_, lines, seconds = _referee(header, seed, seats, self._chance)
         result = match_.result(written(started + timedelta(seconds=seconds)))
-        self.store.finish([Finished(result, lambda ratings: records.pack(lines, match_.footer(result, ratings)))])
+        self.store.finish([StorableMatch(result, lambda ratings: records.pack(lines, match_.footer(result, ratings)))])
         return name
 
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from arena.ratings import ladder
+from arena.ratings import rating_system
 from arena.replay.verify import verify
 from protocol.dice import Dice
 from protocol.games.base import Game
-from protocol.games.configs import integers, one_of, read_config
-from protocol.games.moves import illegal, move_fields
+from protocol.games.config_parsing import integers, one_of, read_config
+from protocol.games.move_parsing import raise_illegal, read_move_fields
 from protocol.messages import CHANCE, Clock, End, Event, Player, Rejected, Start, Turn
 from referee import record as records
 from referee import record_reader
@@ -70,7 +70,7 @@ class Dibs(Game[Pile, int]):
 
     def apply(self, state: Pile, move: int, dice: Dice) -> tuple[Pile, Event]:
         if not 1 <= move <= min(3, state.sticks):
-            illegal(f"take is {move}: 1 to {min(3, state.sticks)} may be taken")
+            raise_illegal(f"take is {move}: 1 to {min(3, state.sticks)} may be taken")
         die = dice.die("luck")
         left = max(0, state.sticks - move - (die == 6))
         event = Event(ply=state.at, seat=state.seat, move={"take": move}, dice=[[die]], result={"left": left})
@@ -105,7 +105,7 @@ class Dibs(Game[Pile, int]):
         return {"take": move}
 
     def decode_move(self, wire: Any) -> int:
-        return move_fields(wire, '{"take": 1}', "take")[0]
+        return read_move_fields(wire, '{"take": 1}', "take")[0]
 
     def board(self, state: Pile) -> str:
         return "|" * state.sticks
@@ -251,7 +251,7 @@ class Table:
         if result.pool is not None:
             ranks = [seat.rank for seat in result.seats]
             versions = [seat.version for seat in result.seats]
-            ratings = ladder.rate(result.pool, [ladder.Standing()] * len(ranks), versions, ranks)
+            ratings = rating_system.rate(result.pool, [rating_system.Standing()] * len(ranks), versions, ranks)
         lines = [line for line in map(write_line, self.lines) if public(line)]
         return records.pack(lines, self.match.footer(result, ratings))
 

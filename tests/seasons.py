@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arena.ratings import ladder
-from arena.store.finish import Finished
+from arena.ratings import rating_system
+from arena.store.finish import StorableMatch
 from arena.store.store import Store
 from referee.result import Result, SeatResult
 
@@ -27,7 +27,7 @@ def result(
     """A match that ended so."""
     return Result(
         match=match,
-        game=ladder.game_of(pool),
+        game=rating_system.game_of(pool),
         config={"heaps": [3, 5, 7]},
         rated=rated,
         pool=pool if rated else None,
@@ -47,7 +47,7 @@ def result(
 
 def finish(store: Store, *results: Result) -> None:
     """Store and rate them, one after the other in one transaction."""
-    store.finish([Finished(done, lambda ratings, done=done: done.match.encode()) for done in results])  # type: ignore[misc]
+    store.finish([StorableMatch(done, lambda ratings, done=done: done.match.encode()) for done in results])  # type: ignore[misc]
 
 
 def season(store: Store, count: int = 30) -> None:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, cast
 
 from arena.host.session import Session
-from arena.ratings.ladder import INITIAL
+from arena.ratings.rating_system import INITIAL
 from arena.server.matchmaking import Matchmaker, MatchRate
 from arena.server.rating_cache import EncounterCounts
 from arena.server.seek_index import ActiveSeek, agreed

@@ -184,7 +184,7 @@ def play(
         clock=Clock(bank_ms=1000, increment_ms=0),
     )
     around = BotEnvironment(variables=dict(os.environ))
-    job = MatchJob(key="k", plan=plan, surroundings=around, logs=folder, connect_timeout=connect_timeout)
+    job = MatchJob(key="k", plan=plan, environment=around, logs=folder, connect_timeout=connect_timeout)
     reports: list[MatchReport] = []
     stopped = None
     try:

@@ -116,7 +116,7 @@ async def test_a_server_that_was_started_again_is_found_by_its_folder(
 ) -> None:
     monkeypatch.setattr(remote, "TRY_AGAIN", 0.6)
     planned = plan("ab")
-    job = MatchJob(key="k", plan=planned, surroundings=BotEnvironment(variables={}), logs=tmp_path, connect_timeout=0.5)
+    job = MatchJob(key="k", plan=planned, environment=BotEnvironment(variables={}), logs=tmp_path, connect_timeout=0.5)
     first, second = planned.schedule(())
     assert call("arena", "bot", "add", "a", "b", "--data", str(tmp_path)).code == 0
     for match in (first, second):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from commands import at_terminal, call, faulty, passing, run
-from measuring.pair_scores import LEAST_UNITS
+from measuring.pair_scores import MIN_UNITS
 from tournaments import Interrupted, killer
 
 COUNT = ", and count: has a bot changed, take another --seed"
@@ -23,7 +23,7 @@ DECIDED = (
 )
 
 
-class Finished:
+class StorableMatch:
     """A test that was played to its end in a folder: what it printed, what it said meanwhile, what it wrote."""
 
     def __init__(self, folder: Path, *words: str, **environ: str) -> None:
@@ -48,8 +48,8 @@ class Finished:
 
 
 @pytest.fixture(scope="module")
-def duel(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    return Finished(tmp_path_factory.mktemp("test") / "first", *DUEL)
+def duel(tmp_path_factory: pytest.TempPathFactory) -> StorableMatch:
+    return StorableMatch(tmp_path_factory.mktemp("test") / "first", *DUEL)
 
 
 def conclusion(shown: str) -> str:
@@ -60,7 +60,7 @@ def conclusion(shown: str) -> str:
 # One test
 
 
-def test_a_test_ends_in_a_sentence_that_is_a_line_and_shows_its_numbers_on_80_columns(duel: Finished) -> None:
+def test_a_test_ends_in_a_sentence_that_is_a_line_and_shows_its_numbers_on_80_columns(duel: StorableMatch) -> None:
     *lines, _ = duel.shown.splitlines()
     assert max(map(len, lines)) <= 80
     decided = re.fullmatch(DECIDED, conclusion(duel.shown))
@@ -73,17 +73,17 @@ def test_a_test_ends_in_a_sentence_that_is_a_line_and_shows_its_numbers_on_80_co
     assert re.fullmatch(r"luck by the value exact, worth \d{3} games with luck left in", lines[3])
     bounds = r"h0 \(0 points a game\) below -2\.94, h1 \(0\.02 points a game\) above 2\.94"
     assert re.fullmatch(rf"LLR \d\.\d\d: {bounds}", lines[4])
-    assert len(duel.matches) == int(decided[1]) >= 2 * LEAST_UNITS
+    assert len(duel.matches) == int(decided[1]) >= 2 * MIN_UNITS
 
 
-def test_it_says_how_far_it_is_whenever_that_doubled(duel: Finished) -> None:
+def test_it_says_how_far_it_is_whenever_that_doubled(duel: StorableMatch) -> None:
     said = duel.said.splitlines()
     assert len(said) in (1, 2)
     far = r"arena: \d\d pairs, score 0\.\d+ \(.*?\), less luck 0\.\d+ \(.*?\), LLR \d\.\d\d of -2\.94 to 2\.94"
     assert all(re.fullmatch(far, line) for line in said)
 
 
-def test_its_matches_are_pairs_of_both_seat_orders_unrated_and_verify(duel: Finished) -> None:
+def test_its_matches_are_pairs_of_both_seat_orders_unrated_and_verify(duel: StorableMatch) -> None:
     results = [match["result"] for match in duel.matches]
     seated = [[seat["bot"] for seat in result["seats"]] for result in results]
     assert [result["place"] for result in results] == list(range(len(results)))
@@ -94,7 +94,7 @@ def test_its_matches_are_pairs_of_both_seat_orders_unrated_and_verify(duel: Fini
     assert call("arena", "db", "check", "--data", str(duel.folder)).code == 0
 
 
-def test_what_was_decided_is_shown_again_at_once(duel: Finished) -> None:
+def test_what_was_decided_is_shown_again_at_once(duel: StorableMatch) -> None:
     again = call("arena", "test", *DUEL, "--data", str(duel.folder))
     assert again == (0, duel.shown, f"arena: {len(duel.matches)} games were played before{COUNT}\n")
 
@@ -112,21 +112,21 @@ def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("how", [("--jobs", "2"), ("--in-process",)], ids=["two jobs", "in process"])
 def test_the_same_seed_gives_the_same_test_whoever_plays_it(
-    duel: Finished, tmp_path: Path, how: tuple[str, ...]
+    duel: StorableMatch, tmp_path: Path, how: tuple[str, ...]
 ) -> None:
-    assert Finished(tmp_path / "again", *DUEL, *how).essence == duel.essence
+    assert StorableMatch(tmp_path / "again", *DUEL, *how).essence == duel.essence
 
 
 def test_a_worker_that_is_killed_changes_neither_matches_nor_verdict(tmp_path: Path) -> None:
     words = ["random", killer(tmp_path), "--game", "nim", "--pairs", "6", "--seed", "3"]
     struck = tmp_path / "struck"
-    disturbed = Finished(tmp_path / "disturbed", *words, "--jobs", "2", STRUCK=str(struck))
+    disturbed = StorableMatch(tmp_path / "disturbed", *words, "--jobs", "2", STRUCK=str(struck))
     assert struck.exists()
-    assert disturbed.essence == Finished(tmp_path / "whole", *words, "--jobs", "1", STRUCK=str(struck)).essence
+    assert disturbed.essence == StorableMatch(tmp_path / "whole", *words, "--jobs", "1", STRUCK=str(struck)).essence
 
 
-def test_results_with_luck_left_in_are_tested_by_their_counts(duel: Finished, tmp_path: Path) -> None:
-    raw = Finished(tmp_path / "raw", *DUEL, "--raw", "--h1", "0.2", "--most", "10", "--in-process")
+def test_results_with_luck_left_in_are_tested_by_their_counts(duel: StorableMatch, tmp_path: Path) -> None:
+    raw = StorableMatch(tmp_path / "raw", *DUEL, "--raw", "--h1", "0.2", "--most", "10", "--in-process")
     assert raw.content["findings"]["adjusted"] is None
     assert raw.content["tournament"] != duel.content["tournament"]
     assert {match["luck"] for match in raw.matches} == {None}
@@ -134,7 +134,9 @@ def test_results_with_luck_left_in_are_tested_by_their_counts(duel: Finished, tm
 
 
 def test_a_game_without_dice_has_no_luck_to_be_taken_out(tmp_path: Path) -> None:
-    nim = Finished(tmp_path / "nim", "perfect", "random", "--game", "nim", "--seed", "1", "--h1", "0.2", "--in-process")
+    nim = StorableMatch(
+        tmp_path / "nim", "perfect", "random", "--game", "nim", "--seed", "1", "--h1", "0.2", "--in-process"
+    )
     assert "luck" not in nim.shown
     assert conclusion(nim.shown).startswith("perfect is better than random: it scores 1.000 (0.")
 
@@ -156,13 +158,13 @@ def test_a_test_that_was_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
     cut = Interrupted(tmp_path, "test", HELD_UP)
     assert cut.kill() == 4  # two, each with its keeper
     before = len(cut.stored())
-    gone_on = Finished(cut.folder, *cut.words)
+    gone_on = StorableMatch(cut.folder, *cut.words)
     assert 0 < before < 8
     assert (
         gone_on.said.splitlines()[0]
         == f"arena: {before} game{' was' if before == 1 else 's were'} played before{COUNT}"
     )
-    assert gone_on.essence == Finished(tmp_path / "whole", *cut.words).essence
+    assert gone_on.essence == StorableMatch(tmp_path / "whole", *cut.words).essence
 
 
 def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tmp_path: Path) -> None:
@@ -193,7 +195,9 @@ def test_where_one_like_it_was_finished_another_begins_and_the_first_is_a_seed_a
 
 
 def test_a_bot_that_forfeits_is_called_broken_and_its_words_are_named(tmp_path: Path) -> None:
-    illegal = Finished(tmp_path / "data", faulty("illegal"), "random", "--game", "nim", "--pairs", "2", "--jobs", "2")
+    illegal = StorableMatch(
+        tmp_path / "data", faulty("illegal"), "random", "--game", "nim", "--pairs", "2", "--jobs", "2"
+    )
     lines = illegal.shown.splitlines()
     told = lines.index("illegal: 4 matches lost without being beaten (illegal 4); its words:")
     assert lines[told + 1 : lines.index("", told)] == [
@@ -212,5 +216,7 @@ def test_two_versions_of_one_bot_are_tested_by_their_commands(tmp_path: Path) ->
         "run(Mine('mine'), [])\n"
     )
     mine = f"{sys.executable} {tmp_path / 'mine.py'}"
-    content = Finished(tmp_path / "data", f"old={mine} 0", f"new={mine} -1", "--game", "nim", "--pairs", "2").content
+    content = StorableMatch(
+        tmp_path / "data", f"old={mine} 0", f"new={mine} -1", "--game", "nim", "--pairs", "2"
+    ).content
     assert {seat["bot"] for match in content["matches"] for seat in match["result"]["seats"]} == {"old", "new"}

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from arena.processes.bot_commands import BOT_SETTINGS, check_names, known_bots, reference_command, reference_spec
+from protocol.bot_launch import bot_name_in, split_bot_word
 from protocol.errors import UsageFault
 from protocol.games import NAMES
-from protocol.launch import name_in, parted
 
 RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE"
 
@@ -41,13 +41,13 @@ def house_bots(text: str) -> list[BuiltinBot]:
 
 def _begins(part: str, known: Sequence[str]) -> bool:
     """Whether a part is a bot, and no more of the settings of the bot before it."""
-    name, bot = parted(part)
+    name, bot = split_bot_word(part)
     return bot.partition(":")[0] in known and name not in BOT_SETTINGS
 
 
 def _bot(word: str, known: Sequence[str]) -> BuiltinBot:
-    bot = parted(word)[1].partition(":")[0]
-    name = name_in(word)
+    bot = split_bot_word(word)[1].partition(":")[0]
+    name = bot_name_in(word)
     if bot not in known or bot == "human":
         there = ", ".join(one for one in known if one != "human")
         raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")

@@ -14,7 +14,7 @@ from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess, Crash
 from arena.processes.restart_policy import keep_running
 from arena.processes.warmup_notice import warm_ups_told
-from protocol import launch
+from protocol import bot_launch
 from protocol.errors import ArenaFault
 
 FIRST_WAIT = 1.0
@@ -56,7 +56,7 @@ class Supervisor:
                 await self._keeping
 
     async def _keep_all(self, url: str) -> None:
-        environment = {**self._environment, launch.URL: url, launch.TOKEN_FD: "0"}
+        environment = {**self._environment, bot_launch.URL: url, bot_launch.TOKEN_FD: "0"}
         with warm_ups_told(self._folder):
             async with asyncio.TaskGroup() as group:
                 for bot in self._bots:

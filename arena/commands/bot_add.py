@@ -11,7 +11,7 @@ from pathlib import Path
 
 from arena.commands.name_list import NAME, NameList, read_roll
 from arena.commands.text_tables import counted
-from arena.store.database import NoDatabase
+from arena.store.database import DatabaseNotFound
 from arena.store.file_permissions import FILE
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
@@ -52,7 +52,7 @@ def _taken(where: str) -> set[str]:
     try:
         with closing(Store.open(where, create=False, checkpoint=False)) as store:
             return {folded(bot.name) for bot in store.bots() if bot.token_hash or bot.revoked}
-    except NoDatabase:
+    except DatabaseNotFound:
         return set()
 
 

@@ -12,9 +12,9 @@ from arena.commands.output import print_document
 from arena.commands.text_tables import columns, table
 from arena.store.reader import Reader
 from arena.store.view_models import Page, Profile, Search, UnratedStanding, VersionRow
-from measuring import summary
+from measuring import score_format
 from measuring.pair_scores import SideScore
-from measuring.scores import Z95, Estimate, measured
+from measuring.scores import Z95, Estimate, estimate_scores
 from protocol.errors import UsageFault
 from protocol.names import folded
 from referee.result import Result
@@ -92,7 +92,7 @@ def _versions(pool: str, page: Page[VersionRow]) -> PoolVersions:
 def _share(row: VersionRow) -> Estimate | None:
     """What a version scored, each match a unit of its own: what they share is not known here."""
     points = [1.0] * row.wins + [0.5] * row.draws + [0.0] * row.losses
-    return measured(map(SideScore, points)).score
+    return estimate_scores(map(SideScore, points)).score
 
 
 def _gain(newer: Estimate, older: Estimate) -> Interval:
@@ -150,7 +150,7 @@ def _interval(found: Interval | None, sign: str = "") -> tuple[str, str]:
         return "", ""
     if sign:
         return f"{found.score:+z.3f}", f"{found.low:+z.3f} to {found.high:+z.3f}"
-    return summary.points(found.score), summary.interval(found)
+    return score_format.points(found.score), score_format.interval(found)
 
 
 def _match(result: Result, name: str) -> tuple[object, ...]:

@@ -13,7 +13,7 @@ from arena.commands.text_tables import columns, table
 from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
 from arena.operations.connections import Connected, Connections, Who
 from arena.operator.client import NoServer
-from arena.store.registry import Registered
+from arena.store.registry import RegisteredBot
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from protocol.errors import ArenaFault
@@ -102,7 +102,7 @@ def _online(data: Path, database: Path) -> dict[str, Connected]:
     return {folded(bot.bot): bot for bot in found.bots}
 
 
-def _listed(bot: Registered, online: Connected | None) -> dict[str, object]:
+def _listed(bot: RegisteredBot, online: Connected | None) -> dict[str, object]:
     connection = None if online is None else {name: getattr(online, name) for name in _OF_A_CONNECTION}
     return {
         "bot": bot.name,
@@ -114,7 +114,7 @@ def _listed(bot: Registered, online: Connected | None) -> dict[str, object]:
     }
 
 
-def _token(bot: Registered) -> str:
+def _token(bot: RegisteredBot) -> str:
     return "revoked" if bot.revoked else "yes" if bot.token_hash else "none"
 
 

@@ -14,10 +14,10 @@ from msgspec import Struct
 from arena.network.addresses import networks
 from arena.network.origins import origins
 from machine.log_output import FORMS, LEVELS
+from protocol.bot_launch import PORT
+from protocol.display import among
 from protocol.errors import UsageFault
-from protocol.launch import PORT
 from protocol.messages import MOST_CLOCK_MS, Clock
-from protocol.shown import among
 
 DEFAULT_DATA = "arena-data"
 DEMO = {"data": "arena-demo", "rated_per_pair": 0}

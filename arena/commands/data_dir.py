@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from arena.commands.config import database
-from arena.store.database import file_of, revision_of
-from arena.store.file_permissions import tighten
+from arena.store.database import database_path, revision_of
+from arena.store.file_permissions import restrict_to_owner
 from arena.store.lock import lock
 from protocol.errors import ArenaFault
 
@@ -18,11 +18,11 @@ from protocol.errors import ArenaFault
 def held(data: Path, db: str | None) -> Iterator[str]:
     """Hold a data folder and close it to other users, which is said where it was open; its database.
 
-    Raises `Locked`, `ArenaFault`, `StoreFailed`.
+    Raises `Locked`, `ArenaFault`, `StoreError`.
     """
     where = database(db, data)
     with lock(data):
-        found = tighten(data, _of_an_arena(file_of(where)))
+        found = restrict_to_owner(data, _of_an_arena(database_path(where)))
         if found:
             names = ", ".join(map(str, found))
             print(f"arena: open to other users until now, and from now on yours alone: {names}", file=sys.stderr)

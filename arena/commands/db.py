@@ -17,13 +17,13 @@ from arena.replay.consistency import differences
 from arena.replay.verify import verify
 from arena.store import database
 from arena.store.backup import back_up
-from arena.store.luck import MatchLuck
+from arena.store.match_luck import MatchLuck
 from arena.store.store import Store
 from arena.store.store import upgrade as upgrade_file
 from measuring.luck import luck_of
-from measuring.values import names_of
+from measuring.value_registry import names_of
+from protocol.display import printable
 from protocol.errors import ArenaFault, BadRecord
-from protocol.shown import printable
 from referee import record_reader
 from referee.record import Record
 from referee.result import Result, SeatRating
@@ -53,7 +53,7 @@ def rebuild_ratings(where: str, data: Path) -> None:
 
 def backup(where: str, to: Path) -> None:
     """Copy the database, whoever uses it meanwhile."""
-    matches = back_up(database.file_of(where), to)
+    matches = back_up(database.database_path(where), to)
     print(f"{to}: the whole database, with {counted(matches, 'match', 'matches')}; it was read again, and is sound")
 
 

@@ -15,9 +15,9 @@ from arena.doctor.suite import Examined
 from arena.doctor.suite import examine as examine_bot
 from arena.processes.bot_commands import startable
 from machine import event_loop
+from protocol.display import among, printable
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class
-from protocol.shown import among, printable
 
 _DOCUMENT = "docs/protocol.md"
 _INDENT = 8

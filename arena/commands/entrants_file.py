@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from arena.commands.name_list import NAME, read_roll
+from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
-from protocol.shown import among, shown
 
 COMMAND, BOT, SETTINGS = "command", "bot", "settings"
 _KEYS = (NAME, COMMAND, BOT, SETTINGS)

@@ -10,12 +10,12 @@ from typing import Any
 from arena.commands.export_files import FORMATS, opened
 from arena.commands.match_filters import Selection, selected
 from arena.commands.text_tables import counted
-from arena.replay.rows import rows
+from arena.replay.ply_rows import rows
 from arena.store.export_rows import MATCHES, PLIES, SEATS, Batch
 from arena.store.reader import Reader
 from machine.atomic_write import folder_in_place_of
+from protocol.display import among
 from protocol.errors import ArenaFault, BadRecord, UsageFault
-from protocol.shown import among
 from referee import record_reader
 
 

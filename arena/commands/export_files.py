@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from arena.commands.output import Writer
-from arena.store.export_rows import REAL, TEXT, TIME, TRUTH, WHOLE, Columns
+from arena.store.export_rows import BOOLEAN, INTEGER, REAL, TEXT, TIME, Columns
 from protocol.errors import UsageFault
 
 GROUP = 20_000
@@ -29,9 +29,9 @@ class _Parquet:
 
         kinds = {
             TEXT: pyarrow.string(),
-            WHOLE: pyarrow.int64(),
+            INTEGER: pyarrow.int64(),
             REAL: pyarrow.float64(),
-            TRUTH: pyarrow.bool_(),
+            BOOLEAN: pyarrow.bool_(),
             TIME: pyarrow.timestamp("ms", tz="UTC"),
         }
         self._arrow = pyarrow
@@ -54,7 +54,7 @@ class _Parquet:
             self._waiting = []
 
     def _array(self, values: Sequence[Any], kind: str, field: Any) -> Any:
-        if kind == TRUTH:
+        if kind == BOOLEAN:
             values = [None if value is None else bool(value) for value in values]
         if kind == TIME:
             return self._arrow.array(values, self._arrow.string()).cast(field.type)

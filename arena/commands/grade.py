@@ -17,14 +17,14 @@ from arena.commands.output import print_document, print_line
 from arena.commands.replay import load, read
 from arena.commands.text_tables import columns, counted, say, table
 from arena.replay import grading
-from arena.replay.costs import Costs, costs_of
 from arena.replay.grading import Graded, Grades
-from arena.replay.luck import by_move, in_all, signed
+from arena.replay.luck_report import format_signed, luck_by_move, luck_summary
+from arena.replay.position_costs import Costs, position_costs
 from arena.store.store import Store
+from protocol.display import printable
 from protocol.errors import UsageFault
 from protocol.games import game_class
 from protocol.reasons import VOID
-from protocol.shown import printable
 from referee import record_reader
 from referee.record import Record
 
@@ -62,12 +62,12 @@ def grade_bot(
     if game is not None:
         game_class(game)
     with closing(Store.open(database, create=False)) as store:
-        if not store.seen(bot):
+        if not store.is_known_bot(bot):
             raise UsageFault(f"there is no bot called {bot}: `arena bot list` names them")
-        results = [result for result in store.newest(bot, game, limit=limit or LIMIT) if result.reason != VOID]
+        results = [result for result in store.iter_results(bot, game, limit=limit or LIMIT) if result.reason != VOID]
         records = (_record(store, result.match) for result in results)
         tracked = _tracked(records, len(results), f"the matches of {bot}")
-        report = costs_of(bot, tracked, SIMS if sims is None else sims)
+        report = position_costs(bot, tracked, SIMS if sims is None else sims)
     if to_json:
         print_document(report)
     else:
@@ -134,16 +134,16 @@ def print_grades(report: Grades) -> None:
 
     console = Console(width=columns(), highlight=False)
     grid = Table(box=None, pad_edge=False)
-    luck = by_move(report.luck)
+    luck = luck_by_move(report.luck)
     for column in ("ply", "bot", "move", *(["luck"] if luck else []), "value", "better", "value", "gave away"):
         grid.add_column(column, justify="left" if column in ("bot", "move", "better") else "right")
     for move in report.moves:
         given = luck.get((move.ply, move.seat))
-        gave = [] if not luck else [""] if given is None else [signed(given)]
+        gave = [] if not luck else [""] if given is None else [format_signed(given)]
         better = ("", "", "")
         if move.gave_away:
-            better = (move.best_notation, signed(move.best_value), f"{move.gave_away:z.3f}")
-        worth = signed(move.value)
+            better = (move.best_notation, format_signed(move.best_value), f"{move.gave_away:z.3f}")
+        worth = format_signed(move.value)
         grid.add_row(str(move.ply), said(move.bot), said(move.notation), *gave, worth, *map(said, better))
     console.print(grid)
     say(
@@ -156,4 +156,4 @@ def print_grades(report: Grades) -> None:
         mean = "" if mark.mean is None else f" {mark.mean:z.4f} on average"
         say(console, f"seat {mark.seat}  {mark.bot}: {told}{mean}")
     if report.luck and luck:
-        say(console, in_all(report.luck, [mark.bot for mark in report.seats]))
+        say(console, luck_summary(report.luck, [mark.bot for mark in report.seats]))

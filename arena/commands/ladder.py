@@ -12,7 +12,7 @@ from arena.commands.server_or_local import by_server_or_alone
 from arena.commands.text_tables import columns, counted, table
 from arena.operations.ladder import Annul, StartSeason
 from arena.store.annulment import Annulment
-from arena.store.match_search import moment_of
+from arena.store.match_search import parse_time_bound
 from arena.store.store import Store
 from protocol.errors import UsageFault
 
@@ -46,7 +46,7 @@ def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: st
     request = Annul(
         ids=[match_named(where, match) for match in ids],
         bot=bot,
-        since=None if since is None else moment_of(since, "--since", days=0),
+        since=None if since is None else parse_time_bound(since, "--since", days=0),
         undo=undo,
     )
     done = by_server_or_alone(

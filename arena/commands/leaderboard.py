@@ -6,7 +6,7 @@ from contextlib import closing
 
 from arena.commands.output import print_csv, print_document
 from arena.commands.text_tables import columns, table
-from arena.ratings.ladder import game_of
+from arena.ratings.rating_system import game_of
 from arena.store.export_rows import LADDER
 from arena.store.result_queries import LeaderboardRow
 from arena.store.store import Store
@@ -25,17 +25,17 @@ def leaderboard(where: str, game: str | None, season: str | None, *, to_json: bo
         game_class(game)
     with closing(Store.open(where, create=False)) as store:
         if season is None:
-            boards = [(pool, store.leaderboard(pool)) for pool in store.pools(game)]
+            season_leaderboards = [(pool, store.leaderboard(pool)) for pool in store.pools(game)]
         else:
-            boards = list(store.boards(season, game).items())
+            season_leaderboards = list(store.season_leaderboards(season, game).items())
     if to_json:
-        print_document([{"game": game_of(pool), "pool": pool, "rows": rows} for pool, rows in boards])
+        print_document([{"game": game_of(pool), "pool": pool, "rows": rows} for pool, rows in season_leaderboards])
     elif to_csv:
-        print_csv(LADDER, (_row(pool, at, row) for pool, rows in boards for at, row in enumerate(rows, 1)))
-    elif not boards:
+        print_csv(LADDER, (_row(pool, at, row) for pool, rows in season_leaderboards for at, row in enumerate(rows, 1)))
+    elif not season_leaderboards:
         print("no rated matches yet" if season is None else f"no rated matches in season {season}")
     else:
-        print("\n\n".join(_board(pool, rows) for pool, rows in boards))
+        print("\n\n".join(_board(pool, rows) for pool, rows in season_leaderboards))
 
 
 def _row(pool: str, place: int, row: LeaderboardRow) -> tuple[object, ...]:

@@ -6,13 +6,13 @@ from contextlib import closing
 
 from msgspec import Struct
 
-from arena.store.match_search import moment_of
+from arena.store.match_search import parse_time_bound
 from arena.store.reader import Reader
 from arena.store.view_models import DRAWN, LOST, WON, Search
+from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.games import game_class
 from protocol.reasons import LEAVING, PLAYED_OUT, VOID
-from protocol.shown import among, shown
 
 LATEST = "latest"
 """Names the newest match where a match is named."""
@@ -66,7 +66,7 @@ def match_named(where: str, target: str) -> str:
     if target != LATEST:
         return target
     with closing(Reader.open(where)) as reader:
-        for newest in reader.every(Search(), limit=1):
+        for newest in reader.iter_matches(Search(), limit=1):
             return newest.match
     raise UsageFault(f"there is no match in {where} yet")
 
@@ -85,7 +85,7 @@ def _outcome(chosen: Selection) -> str | None:
 
 def _check_times(search: Search) -> None:
     bounds = [
-        moment_of(said, f"--{name}", days=days)
+        parse_time_bound(said, f"--{name}", days=days)
         for name, said, days in (("since", search.since, 0), ("until", search.until, 1))
         if said is not None
     ]

@@ -27,13 +27,13 @@ def matches(where: str, chosen: Selection, limit: int | None, *, to_json: bool, 
     with closing(Reader.open(where)) as reader:
         search = selected(reader, chosen)
         if to_json:
-            print_list(reader.every(search, limit))
+            print_list(reader.iter_matches(search, limit))
             return
         if to_csv:
             rows = (row for batch in reader.export(search, newest_first=True) for row in batch.matches)
             print_csv(MATCHES, itertools.islice(rows, limit))
             return
-        found = list(reader.every(search, SHOWN if limit is None else limit))
+        found = list(reader.iter_matches(search, SHOWN if limit is None else limit))
     if found:
         headers = ("match", "game", "best first", "reason", "plies", "finished")
         print(table(headers, [_match(result) for result in found], elastic=2, left=(0, 1, 3), width=columns()))

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.commands.text_tables import counted
+from protocol.display import shown
 from protocol.errors import UsageFault
-from protocol.shown import shown
 
 NAME = "name"
 

@@ -10,10 +10,10 @@ from typing import Any, TextIO
 
 import msgspec
 
-from arena.store.export_rows import TRUTH, Columns
+from arena.store.export_rows import BOOLEAN, Columns
 from machine.atomic_write import in_place_of
+from protocol.display import printable, printable_json
 from protocol.errors import ArenaFault
-from protocol.shown import printable, printable_json
 
 
 class Writer:
@@ -21,7 +21,7 @@ class Writer:
 
     def __init__(self, file: TextIO, columns: Columns) -> None:
         self._writer = csv.writer(file, lineterminator="\n")
-        self._truths = [at for at, kind in enumerate(columns.values()) if kind == TRUTH]
+        self._truths = [at for at, kind in enumerate(columns.values()) if kind == BOOLEAN]
         self._writer.writerow(columns)
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:

@@ -19,13 +19,13 @@ from arena.commands.text_tables import columns, counted, say
 from arena.replay import document as documents
 from arena.replay import verify as verifying
 from arena.replay.document import Document
-from arena.replay.luck import by_move, in_all, luck_in
-from arena.replay.plies import Told, tell
+from arena.replay.luck_report import luck_by_move, luck_summary, record_luck
+from arena.replay.transcript import TranscriptLine, describe_line
 from arena.store.store import Store
 from measuring.luck import Luck
+from protocol.display import printable, rating
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.reasons import PLAYED_OUT
-from protocol.shown import printable, rating
 from referee import record_reader
 from referee.record import MOST_BYTES, Header, Record, Strike
 from referee.replay import replay
@@ -107,7 +107,7 @@ def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes]
             yield load(target, database)
         return
     with closing(Store.open(database, create=False)) as store:
-        for match in store.newest():
+        for match in store.iter_results():
             body = store.record(match.match)
             if body is None:
                 raise ArenaFault(f"match {match.match} has no record in {database}")
@@ -148,7 +148,7 @@ def _whole(record: Record, value: str | None = None) -> Document:
     made = documents.document(record)
     if made.fault is not None:
         raise BadRecord(made.fault)
-    return replace(made, luck=luck_in(record, value))
+    return replace(made, luck=record_luck(record, value))
 
 
 def show(
@@ -176,9 +176,9 @@ def show(
         return
     luck = None
     with suppress(BadRecord):  # which is told where what is wrong would be shown
-        luck = luck_in(record, value)
+        luck = record_luck(record, value)
     if step or play is not None:
-        step_viewer.step(record, _end(record, luck), by_move(luck), play)
+        step_viewer.step(record, _end(record, luck), luck_by_move(luck), play)
     else:
         _print(record, boards, luck, annulled)
 
@@ -189,11 +189,11 @@ def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None
         say(console, text)
     if annulled is not None:
         say(console, f"annulled: it counts for no rating, though it was rated in {annulled}")
-    told: list[Told] = []
-    gave = by_move(luck)
+    told: list[TranscriptLine] = []
+    gave = luck_by_move(luck)
     for line, course in replay(record):
         if line is not None:
-            told.append(tell(line, course.game, record.header, gave))
+            told.append(describe_line(line, course.game, record.header, gave))
         if boards and line is not None:
             say(console, f"\n{told[-1].sentence()}")
         if boards and course.state is not None and not isinstance(line, Strike):
@@ -212,7 +212,7 @@ def _opening(header: Header, *, rated: bool) -> list[str]:
     return [f"{header.match}: {header.game}, clock {clock}, {kind}, {header.started}", *seats]
 
 
-def _table(told: Sequence[Told], *, estimate: bool) -> Table:
+def _table(told: Sequence[TranscriptLine], *, estimate: bool) -> Table:
     """The plies in columns, without those that nobody has anything in."""
     table = Table(box=None, pad_edge=False)
     columns = ("ply", "bot", "move", "est. luck" if estimate else "luck", "s left", "s back", "value", "note")
@@ -237,5 +237,5 @@ def _end(record: Record, luck: Luck | None) -> list[str]:
             line += f"  {before} -> {after}"
         lines.append(line)
     if luck is not None and luck.events:
-        lines.append(in_all(luck, [seat.bot for seat in header.seats]))
+        lines.append(luck_summary(luck, [seat.bot for seat in header.seats]))
     return lines

@@ -32,7 +32,7 @@ from arena.server.auth import Authenticator, Registration
 from arena.server.matchmaking import MatchRate
 from arena.server.rating_policy import RatingPolicy
 from arena.store.async_store import AsyncStore
-from arena.store.database import file_of
+from arena.store.database import database_path
 from arena.store.store import Store
 from machine import event_loop
 from machine.log_output import write_log
@@ -122,7 +122,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         await arena.host.listen_on(ports.arena)
         port = port_of(ports.arena)
         scheme = "wss" if encryption else "ws"
-        where = file_of(database(settings.db, data))
+        where = database_path(database(settings.db, data))
         named = settings.socket_url if encryption else None  # what the certificate is for
         await let_operate(arena, data, token, where, named or url_of(scheme, settings.host, port))
         log.info("listening on %s://%s:%d (data in %s)", scheme, settings.host, port, data)

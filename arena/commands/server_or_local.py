@@ -32,7 +32,7 @@ def by_server(file: Path, data: Path, request: Request, answer: type[T]) -> T:
 def by_server_or_here(where: str, data: Path, request: Request, answer: type[T], here: Callable[[Store], T]) -> T:
     """What the server answers that has the database open, or what `here` makes of the store. Raises `Fault`."""
     try:
-        return by_server(database.file_of(where), data, request, answer)
+        return by_server(database.database_path(where), data, request, answer)
     except NoServer:
         with closing(Store.open(where, create=False, checkpoint=False)) as store:
             return here(store)
@@ -41,7 +41,7 @@ def by_server_or_here(where: str, data: Path, request: Request, answer: type[T],
 def by_server_or_alone(where: str, data: Path, request: Request, answer: type[T], here: Callable[[Store], T]) -> T:
     """The same where nobody else may run on the data folder meanwhile. Raises `Locked` where somebody does."""
     try:
-        return by_server(database.file_of(where), data, request, answer)
+        return by_server(database.database_path(where), data, request, answer)
     except NoServer:
         with alone(where, data), closing(Store.open(where, create=False)) as store:
             return here(store)
@@ -49,9 +49,9 @@ def by_server_or_alone(where: str, data: Path, request: Request, answer: type[T]
 
 @contextmanager
 def alone(where: str, data: Path) -> Iterator[Path]:
-    """The database's file, with nobody else on the data folder. Raises `NoDatabase` or `Locked`."""
-    file = database.file_of(where)
+    """The database's file, with nobody else on the data folder. Raises `DatabaseNotFound` or `Locked`."""
+    file = database.database_path(where)
     if database.revision_of(file) is None:
-        raise database.NoDatabase(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
+        raise database.DatabaseNotFound(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
     with lock(data) if data.is_dir() else nullcontext():
         yield file

@@ -26,7 +26,7 @@ def run(options: SprtOptions) -> None:
         if played:
             games = counted(played, "game was", "games were")
             print(f"arena: {games} played before, and count: has a bot changed, take another --seed", file=sys.stderr)
-        elif options.seed is None and (seed := store.finished_before(entry.key)) is not None:
+        elif options.seed is None and (seed := store.latest_finished_seed(entry.key)) is not None:
             print(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", file=sys.stderr)
         if evidence.verdict is None and played < plan.count:
             _play(seated, evidence)

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from arena.commands import tournament_options
 from arena.commands.tournament_options import MOST_ROUNDS, Entry, entered
-from arena.ratings.pairing import TEST
+from arena.ratings.tournament_pairing import TEST
 from arena.sprt.evidence import Question
 from measuring.sequential import Hypotheses
-from measuring.values import names_of, value_of
+from measuring.value_registry import names_of, value_of
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 

@@ -18,7 +18,7 @@ from arena.commands.tournament_report import print_unbeaten
 from arena.sprt.evidence import Evidence, Findings, Question
 from arena.sprt.summary import amount, conclusion, warnings
 from arena.tournament.plan import Plan
-from measuring import summary
+from measuring import score_format
 from measuring.elo import Comparison
 from protocol.dice import Dice
 from protocol.games import load
@@ -107,16 +107,16 @@ class Conclusion:
 
 def _deals(game: Game[Any, Any]) -> bool:
     """Whether pairs of its matches start differently."""
-    return game.dealt(Dice(b"", 0)) != game.config
+    return game.config_of_deal(Dice(b"", 0)) != game.config
 
 
 def standing(findings: Findings) -> str:
     """The findings in a line."""
     said = [counted(findings.pairs, "pair", "pairs")]
     if findings.score is not None:
-        said.append(f"score {summary.share(findings.score)}")
+        said.append(f"score {score_format.share(findings.score)}")
     if findings.adjusted is not None:
-        said.append(f"less luck {summary.share(findings.adjusted)}")
+        said.append(f"less luck {score_format.share(findings.adjusted)}")
     if findings.ratio is not None:
         said.append(f"LLR {findings.ratio.llr:z.2f} of {findings.ratio.lower:.2f} to {findings.ratio.upper:.2f}")
     return ", ".join(said)
@@ -132,7 +132,9 @@ def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
         rows.append(_row("as it came out", findings.score))
     if findings.adjusted is not None:
         rows.append(_row("less luck", findings.adjusted))
-        worth = "" if findings.worth is None else f", worth {summary.games(findings.worth)} games with luck left in"
+        worth = (
+            "" if findings.worth is None else f", worth {score_format.games(findings.worth)} games with luck left in"
+        )
         rows.append(Text(f"luck by the value {question.value}{worth}"))
     if question.hypotheses is not None and findings.ratio is not None:
         asked, ratio = question.hypotheses, findings.ratio
@@ -145,4 +147,6 @@ def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
 
 
 def _row(what: str, found: Comparison) -> Text:
-    return Text(f"{what:<15} {summary.share(found)}  {summary.elo(found)}  better {summary.better(found)}")
+    return Text(
+        f"{what:<15} {score_format.share(found)}  {score_format.elo(found)}  better {score_format.better(found)}"
+    )

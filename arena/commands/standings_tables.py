@@ -9,7 +9,7 @@ from rich.table import Table
 from arena.commands.text_tables import columns
 from arena.ratings.bot_results import HeadToHead, Row
 from measuring.elo import Comparison
-from measuring.summary import better, elo_interval, elo_of, games, interval, points
+from measuring.score_format import better, elo_interval, elo_of, games, interval, points
 
 _WIDEST_CELL, _GAP = 9, 2
 

@@ -15,8 +15,8 @@ from arena.commands.text_tables import columns, counted, table
 from arena.host.event_log import Failure
 from arena.operations.status import ALL, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from arena.operator.client import asked, connected_to
+from protocol.display import printable
 from protocol.errors import UsageFault
-from protocol.shown import printable
 
 MOST = 20
 """Rows of each table that are printed."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from arena.replay.luck import ByMove
-from arena.replay.plies import tell
+from arena.replay.luck_report import ByMove
+from arena.replay.transcript import describe_line
+from protocol.display import printable
 from protocol.errors import UsageFault
-from protocol.shown import printable
 from referee.course import Course
 from referee.record import Header, Ply, Record, Strike
 from referee.replay import replay
@@ -83,7 +83,7 @@ def _lines(record: Record, course: Course, frames: list[Frame], at: int, width: 
     line, state, clock = frames[at]
     header = record.header
     title = f"{header.match}: {header.game}, {at} of {len(frames) - 1}"
-    move = "before the first move" if line is None else tell(line, course.game, header, luck).sentence()
+    move = "before the first move" if line is None else describe_line(line, course.game, header, luck).sentence()
     board = "" if state is None else course.game.board(state)
     return [*board.split("\n"), "", title, *wrap(move, width), *clocks(header, clock, width)]
 

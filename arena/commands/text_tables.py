@@ -9,7 +9,7 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from protocol.shown import printable
+from protocol.display import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

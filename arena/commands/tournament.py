@@ -13,11 +13,11 @@ from arena.commands.text_tables import counted
 from arena.commands.tournament_options import TournamentOptions, read_options
 from arena.commands.tournament_report import Report
 from arena.commands.tournament_run import TournamentRun, tournament_run
-from arena.ratings.pairing import Pairing
+from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.result_writer import luck_by_match
-from measuring.values import names_of
+from measuring.value_registry import names_of
 from referee.result import Result
 
 
@@ -30,7 +30,7 @@ def run(options: TournamentOptions) -> None:
     with tournament_run(options, entry, value) as seated:
         results = _play(seated)
         measured_by, luck = luck_by_match(seated.store, seated.plan, results)
-        failures = seated.store.tournament_failures(seated.plan.id)
+        failures = seated.store.bot_failures(seated.plan.id)
     report = Report(seated.plan, results, luck, measured_by, failures)
     if options.to_json is not None:
         report.write(options.to_json, entry.arguments)

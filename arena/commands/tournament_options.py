@@ -15,8 +15,8 @@ from arena.operator import credentials
 from arena.operator.client import NoServer
 from arena.processes.bot_commands import BOT_SETTINGS, check_names
 from arena.processes.launch_spec import passed
-from arena.ratings.pairing import TEST, count
-from arena.store.database import file_of
+from arena.ratings.tournament_pairing import TEST, count
+from arena.store.database import database_path
 from arena.store.lock import is_held
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.in_process import check
@@ -24,12 +24,12 @@ from arena.tournament.job import CONNECT_TIMEOUT, Server, ServerAt, ServerOn
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, BotEnvironment, Sandbox, check_bubblewrap, free_users
 from machine.arguments import read_value
+from protocol.display import shown
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import Clock
 from protocol.names import is_bot_name
-from protocol.shown import shown
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
 FOR_TWO = {"swiss": "a swiss tournament", TEST: "a test"}
@@ -213,7 +213,7 @@ def environment(options: TournamentOptions, environ: Mapping[str, str]) -> BotEn
     sandbox = Sandbox(
         kind=options.sandbox,
         data=options.data,
-        database=file_of(config.database(options.db, options.data)),
+        database=database_path(config.database(options.db, options.data)),
         users=free_users(len(options.bots)) if os.geteuid() == 0 else (),
         readable=tuple(options.read),
         memory_mib=options.memory,

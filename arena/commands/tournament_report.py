@@ -19,8 +19,8 @@ from arena.commands.standings_tables import (
     standing_table,
 )
 from arena.commands.text_tables import columns, counted
-from arena.ratings.bot_results import Met, duels, rows
-from arena.ratings.standings import head_to_head, unbeaten
+from arena.ratings.bot_results import MatchSample, head_to_heads, rows
+from arena.ratings.standings import head_to_head, uncontested_losses
 from arena.tournament.plan import Plan, place_of
 from referee.result import Result
 
@@ -50,10 +50,10 @@ class Report:
         self._luck = luck or {}
         self._value = value
         starts = {one.place: one.start for one in plan.schedule(results)} if plan.paired else {}
-        met = [Met(one, self._luck.get(one.match), starts.get(place_of(one))) for one in results]
+        met = [MatchSample(one, self._luck.get(one.match), starts.get(place_of(one))) for one in results]
         self._rows = rows(plan.names, met)
         self._cross = head_to_head(plan.names, results)
-        self._duels = duels(plan.names, met) if plan.rules.seats == 2 else {}
+        self._duels = head_to_heads(plan.names, met) if plan.rules.seats == 2 else {}
 
     def write(self, file: Path, arguments: Mapping[str, Any]) -> None:
         """Write everything as JSON, whole or not at all. Raises `ArenaFault`."""
@@ -132,7 +132,7 @@ def print_unbeaten(
     failures: Mapping[str, Counter[str]] | None = None,
 ) -> None:
     """Print which bots lost matches without being beaten, why, and where in the data folder their words are."""
-    for bot, lost in unbeaten(plan.names, results).items():
+    for bot, lost in uncontested_losses(plan.names, results).items():
         failed = (failures or {}).get(bot, Counter())
         if not lost and not failed:
             continue

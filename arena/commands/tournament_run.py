@@ -15,7 +15,7 @@ from rich.console import Console
 from arena.commands.data_dir import held
 from arena.commands.tournament_options import Entry, TournamentOptions, environment, jobs, server
 from arena.processes.warmup_notice import warm_ups_told
-from arena.ratings.pairing import Pairing
+from arena.ratings.tournament_pairing import Pairing
 from arena.store.store import Store
 from arena.tournament.dispatch import play
 from arena.tournament.job import MatchJob, MatchReport
@@ -87,7 +87,7 @@ def tournament_run(options: TournamentOptions, entry: Entry, value: str | None) 
         closing(Store.open(where)) as store,
     ):
         tournament, seed = store.open_tournament(entry.key, options.seed, entry.chance)
-        plan = entry.plan(tournament, seed, *store.drawn_from(tournament))
+        plan = entry.plan(tournament, seed, *store.tournament_randomness(tournament))
         job = MatchJob(
             key=secrets.token_hex(8),
             plan=plan,

@@ -13,14 +13,14 @@ from arena.commands.text_tables import counted
 from arena.network.spectator import Spectator, spectating
 from arena.operator import credentials
 from arena.operator.client import NoServer
-from arena.replay.plies import tell
+from arena.replay.transcript import describe_line
 from arena.store.lock import is_held
 from protocol import games
+from protocol.display import printable
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 from protocol.messages import End, Error, Event, List, Listing, Start, Turn, Unwatch, Watch
 from protocol.reasons import PLAYED_OUT
-from protocol.shown import printable
 from referee.record import Header, Ply, RecordedSeat
 
 LOOK_EVERY = 1.0
@@ -144,7 +144,7 @@ class _Shown:
 
     def _show(self, events: Sequence[Event], state: dict[str, Any], digest: str, below: Sequence[str]) -> None:
         told = [
-            tell(Ply(event=event, clock=self._clock, digest=digest), self._game, self._header, {}).sentence()
+            describe_line(Ply(event=event, clock=self._clock, digest=digest), self._game, self._header, {}).sentence()
             for event in events
         ]
         board = self._game.board(self._game.decode_state(state)) if state else ""

@@ -13,12 +13,12 @@ from collections.abc import AsyncIterator
 from arena.commands.config import ServerSettings
 from arena.network.binding import bound, port_of, url_of
 from arena.processes.restart_policy import keep_running
-from arena.web.process_messages import RELOAD, PageOrder
+from arena.web.process_messages import RELOAD, WebServerConfig
 from machine.subprocesses import ending
 
 FIRST_WAIT = 0.5
 """Seconds until the process is started again, at first."""
-LEAVE_WITHIN = 3.0
+SHUTDOWN_TIMEOUT = 3.0
 OTHERWISE = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
 _CHILD = (sys.executable, "-P", "-m", "arena.web.process")
 
@@ -28,7 +28,7 @@ log = logging.getLogger("arena.web")
 class PageProcess:
     """The page's process. Visitors wait while there is none, as long as its sockets stay open here."""
 
-    def __init__(self, order: PageOrder) -> None:
+    def __init__(self, order: WebServerConfig) -> None:
         self._order = order
         self._process: Process | None = None
 
@@ -67,7 +67,7 @@ async def _ended(process: Process) -> None:
     assert process.stdin is not None
     process.stdin.close()
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LEAVE_WITHIN):
+        async with asyncio.timeout(SHUTDOWN_TIMEOUT):
             await process.wait()
     if process.returncode is None:
         process.kill()
@@ -94,7 +94,7 @@ async def shown(
     settings: ServerSettings, where: str, sockets: list[socket.socket], port: int
 ) -> AsyncIterator[PageProcess]:
     """The page of the database `where`, kept inside; the arena itself listens on `port`."""
-    order = PageOrder(
+    order = WebServerConfig(
         where=where,
         descriptors=[one.fileno() for one in sockets],
         socket=settings.socket_url or str(port),

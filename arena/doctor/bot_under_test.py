@@ -10,7 +10,7 @@ from pathlib import Path
 from arena.doctor.tcp_proxy import HOST
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess, Crash
-from protocol import launch
+from protocol import bot_launch
 
 NAME = "patient"
 
@@ -44,11 +44,11 @@ class BotUnderTest:
         token = secrets.token_urlsafe(24)
         environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith("ARENA_")},
-            launch.URL: self._url,
-            launch.BOT: name,
-            launch.TOKEN: token,  # as well as on standard input: the bot may be one for servers or for tournaments
-            launch.TOKEN_FD: "0",
-            launch.GAME: self._game,
+            bot_launch.URL: self._url,
+            bot_launch.BOT: name,
+            bot_launch.TOKEN: token,  # as well as on standard input: the bot may be one for servers or for tournaments
+            bot_launch.TOKEN_FD: "0",
+            bot_launch.GAME: self._game,
         }
         order = LaunchSpec(command=self._command, environment=environment, token=token)
         self._process = BotProcess(name, order, self.log, self._crashed)

@@ -19,11 +19,11 @@ from arena.network.rate_limits import TokenBucket
 from arena.store.incidents import Incident
 from machine.timestamps import utc
 from protocol import close_codes
+from protocol.display import printable
 from protocol.errors import ArenaFault
 from protocol.messages import MAX_BAD_MESSAGES
 from protocol.names import folded
 from protocol.reasons import NO_SHOW, PLAYED_OUT, RESIGNED
-from protocol.shown import printable
 from referee.record import Header
 from referee.result import Result
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.ratings.ladder import INITIAL
+from arena.ratings.rating_system import INITIAL
 from arena.store.incidents import Incident
 from protocol.messages import ClientMessage, Hello, ListedSeek, Player
 from referee.record import Header

@@ -17,7 +17,7 @@ from arena.network.connection_limits import Bounds, ConnectionLimits, Connection
 from arena.network.origins import Origins, OwnPage, misdirected
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, Backoff, TokenBucket
 from protocol.codec import CODECS
-from protocol.shown import shown
+from protocol.display import shown
 
 OPERATOR = "arena.operator"
 """The subprotocol of who runs the arena."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from arena.network.addresses import is_loopback
-from protocol.shown import shown
+from protocol.display import shown
 
 ANY = "*"
 

@@ -11,9 +11,9 @@ from websockets.typing import Subprotocol
 
 from protocol.close_codes import RESTARTING
 from protocol.codec import MSGPACK
+from protocol.display import printable
 from protocol.errors import ArenaFault, UsageFault
 from protocol.messages import MAX_SERVER_FRAME, Error, FromClient, FromServer, Hello
-from protocol.shown import printable
 
 OPEN_WITHIN = 10.0
 

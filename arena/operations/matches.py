@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from arena.operator.requests import Handler, Tell
 from arena.tournament.remote_messages import Play, PlayReply
 from protocol.dice import SEED_BYTES
+from protocol.display import shown
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.names import MATCH_PATTERN, NAME_FORM, folded, is_bot_name
-from protocol.shown import shown
 from referee.record import Header
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from arena.network.admission import OPERATOR
 from arena.operator import credentials
 from arena.operator.requests import Reply, Request, encoded
 from arena.store.lock import is_held
+from protocol.display import printable
 from protocol.errors import ArenaFault, UsageFault
-from protocol.shown import printable
 
 T = TypeVar("T")
 CONNECT_WITHIN = 5.0

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from protocol.display import among, shown
 from protocol.errors import UsageFault
-from protocol.fields import wrong
-from protocol.shown import among, shown
+from protocol.field_errors import field_error
 
 MAX_REQUEST = 1024 * 1024
 """Bytes; the names of some 40,000 matches."""
@@ -95,7 +95,7 @@ def read(words: dict[str, Any], operations: Handlers) -> tuple[Handler, Request]
     if operation is None:
         raise UsageFault(f"do is {shown(name)}: {among(sorted(operations))}")
     arguments = {key: value for key, value in words.items() if key not in ("id", "do")}
-    found = wrong(arguments, operation.request)
+    found = field_error(arguments, operation.request)
     if found is not None:
         raise UsageFault(f"{name}: {found}")
     return operation, msgspec.convert(arguments, operation.request)

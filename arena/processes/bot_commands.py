@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from protocol.bot_launch import REFERENCE_BOTS, BotSpec, parse_bot_spec, split_bot_word
 from protocol.errors import UsageFault
-from protocol.launch import REFERENCE_BOTS, BotSpec, parted, spec_of
 from protocol.names import NAME_FORM, folded, is_bot_name
 
 _HIDDEN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
@@ -51,9 +51,9 @@ def known_bots() -> list[str]:
 def reference_spec(word: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
     """The reference bot that a word of a command line names. Raises `UsageFault`, with the settings that it has."""
     try:
-        return spec_of(word, "", defaults)
+        return parse_bot_spec(word, "", defaults)
     except UsageFault as fault:
-        bot = parted(word)[1].partition(":")[0]
+        bot = split_bot_word(word)[1].partition(":")[0]
         (point,) = entry_points(group=REFERENCE_BOTS, name=bot)
         raise UsageFault(f"{fault}; {bot} has {', '.join(point.load().settings) or 'no settings'}") from fault
 

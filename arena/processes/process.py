@@ -15,8 +15,8 @@ from typing import NamedTuple
 from arena.processes.bot_commands import hidden_in
 from arena.processes.launch_spec import FAILED, LISTENING, STARTED, TERMINATE, LaunchSpec
 from machine.subprocesses import ending
+from protocol.display import printable
 from protocol.errors import ArenaFault
-from protocol.shown import printable
 
 LAST_LINES = 8
 MOST_TOLD = 200

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from protocol.launch import WARMS_UP
+from protocol.bot_launch import WARMUP_SUFFIX
 
 LOOK_EVERY, LOOK_FOR = 0.5, 60.0
 """Seconds."""
@@ -58,4 +58,4 @@ def _line(log: Path, begins: int) -> str | None:
             lines = file.read(65536).decode(errors="replace").splitlines()
     except OSError:
         return None
-    return next((line for line in lines if WARMS_UP in line), None)
+    return next((line for line in lines if WARMUP_SUFFIX in line), None)

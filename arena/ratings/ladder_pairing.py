@@ -15,11 +15,11 @@ from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
-from arena.ratings.ladder import BETA
+from arena.ratings.rating_system import BETA
 
-PATIENCE = 2.0
+FULL_WAIT = 2.0
 """Seconds for which a seeker that has played as much as the others waits for a match that teaches more."""
-LONGEST = 16.0
+MAX_WAIT = 16.0
 """The same for one that has played much more than the others: they catch up."""
 _EVEN = 5
 """Matches that nobody is ahead by."""
@@ -48,7 +48,7 @@ class Seeker:
     spent: Collection[str] = ()
 
 
-def teaching(one: Seeker, other: Seeker) -> float:
+def information_gain(one: Seeker, other: Seeker) -> float:
     """What a match of these two would teach about their ratings, in arbitrary units, less with every one they had.
 
     It is the Fisher information of the result about the difference of skills, times the variance that there is to
@@ -79,7 +79,9 @@ def ladder_groups(
         queues[seeker.bot].append(seeker)
     here = [queue[0] for queue in queues.values()]
     everyone = [*here, *(one for one in playing if one.bot not in queues)]
-    field = _Company(_Row(everyone), _Row(here), queues, sum(one.played for one in everyone) / max(1, len(everyone)))
+    field = _SeekerPool(
+        _RatingOrder(everyone), _RatingOrder(here), queues, sum(one.played for one in everyone) / max(1, len(everyone))
+    )
     groups = []
     for seeker in in_turn:
         queue = queues[seeker.bot]
@@ -93,7 +95,7 @@ def ladder_groups(
     return groups
 
 
-def drawn(seeker: Seeker, others: Sequence[Seeker], count: int, chance: Random) -> list[Seeker]:
+def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, chance: Random) -> list[Seeker]:
     """So many of `others` for a seeker that anybody will do for, or all there are: the more it teaches, the likelier.
 
     Those whom it has `spent` come last.
@@ -101,7 +103,7 @@ def drawn(seeker: Seeker, others: Sequence[Seeker], count: int, chance: Random) 
     found: list[Seeker] = []
     for spent in (False, True):
         left = [other for other in others if (other.bot in seeker.spent) == spent]
-        weights = [teaching(seeker, other) for other in left]
+        weights = [information_gain(seeker, other) for other in left]
         while left and len(found) < count:
             (at,) = chance.choices(range(len(left)), weights)
             found.append(left.pop(at))
@@ -118,11 +120,11 @@ def _informative(apart: float) -> float:
     return density * density / (surprise * (1 - surprise))
 
 
-class _Company(NamedTuple):
+class _SeekerPool(NamedTuple):
     """All who are on the ladder: those who seek (`here`, with their seeks) are served from `everyone`."""
 
-    everyone: _Row
-    here: _Row
+    everyone: _RatingOrder
+    here: _RatingOrder
     queues: Mapping[str, Sequence[Seeker]]
     mean: float
     """Matches that they have played."""
@@ -133,23 +135,23 @@ class _Company(NamedTuple):
         group = [seeker]
         near = self.here.near(seeker, lambda bot: bool(self.queues[bot]) and (anyone or bot not in seeker.spent))
         there = [self.queues[one.bot][0] for one in near]
-        for other in sorted(there, key=lambda other: (-teaching(seeker, other), other.since)):
+        for other in sorted(there, key=lambda other: (-information_gain(seeker, other), other.since)):
             if len(group) < seats and (anyone or not any(one.bot in other.spent for one in group)):
                 group.append(other)
         if len(group) < seats:
             return ()
         hoped = self.everyone.near(seeker, lambda bot: anyone or bot not in seeker.spent)
-        best = nlargest(seats - 1, (teaching(seeker, other) for other in hoped))
-        worth = sum(teaching(seeker, other) for other in group[1:])
+        best = nlargest(seats - 1, (information_gain(seeker, other) for other in hoped))
+        worth = sum(information_gain(seeker, other) for other in group[1:])
         return tuple(group) if worth >= (1 - waited) * sum(best) else ()
 
     def waited(self, seeker: Seeker, now: float) -> float:
         """The share of its patience that a seeker has used."""
         ahead = (seeker.played + _EVEN) / (self.mean + _EVEN)
-        return min(1.0, (now - seeker.since) / min(LONGEST, PATIENCE * max(1.0, ahead) ** 3))
+        return min(1.0, (now - seeker.since) / min(MAX_WAIT, FULL_WAIT * max(1.0, ahead) ** 3))
 
 
-class _Row:
+class _RatingOrder:
     """Bots in the order of their ratings."""
 
     def __init__(self, bots: Sequence[Seeker]) -> None:

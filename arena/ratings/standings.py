@@ -105,7 +105,7 @@ def rows_of(scores: Mapping[str, Score]) -> list[TableRow]:
     return rows
 
 
-def unbeaten(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
+def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
     """Why each bot lost matches that nobody won against it: forfeits and resignations, counted by their reasons."""
     lost: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:

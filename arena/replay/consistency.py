@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from arena.ratings import ladder
+from arena.ratings import rating_system
 from protocol.names import folded
 from protocol.reasons import VOID
 from referee.footer import thinking
@@ -46,7 +46,7 @@ def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -
     for at, (stored_rating, rating) in enumerate(zip(ratings, said, strict=False)):
         for name in SeatRating.__struct_fields__:
             a, b = getattr(stored_rating, name), getattr(rating, name)
-            if not isinstance(a, float) or not ladder.same(a, b):
+            if not isinstance(a, float) or not rating_system.nearly_equal(a, b):
                 yield f"seat {at}: {name} is {a!r}, the record says {b!r}"
 
 

@@ -53,12 +53,12 @@ def document(record: Record) -> Document:
     return Document(
         header=record.header,
         start=start,
-        plies=[_stated(line, state) for line, state in zip_longest(record.plies, states)],
+        plies=[_with_state(line, state) for line, state in zip_longest(record.plies, states)],
         strikes=[line for line in record.lines if isinstance(line, Strike)],
         footer=record.footer,
         fault=fault,
     )
 
 
-def _stated(line: Ply, state: dict[str, Any] | None) -> StatedPly:
+def _with_state(line: Ply, state: dict[str, Any] | None) -> StatedPly:
     return StatedPly(**msgspec.structs.asdict(line), state=state)

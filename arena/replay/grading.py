@@ -11,39 +11,39 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from arena.replay.luck import luck_in
+from arena.replay.luck_report import record_luck
 from machine.exact.graders import has_judge, judge_of
-from measuring.kinds import kinds_of
 from measuring.luck import Luck
+from measuring.position_kinds import kinds_of
 from measuring.scores import Z95
+from protocol.bot_launch import APPRAISERS
 from protocol.errors import UsageFault
 from protocol.games.base import Game
-from protocol.launch import APPRAISERS
 from referee.in_process import Appraisal, Appraiser
 from referee.record import Record
 from referee.replay import Moved, moves, replay
 
 
-class Opinion(NamedTuple):
+class MoveGrader(NamedTuple):
     """Who says it: `judge` of a move, and by what it estimates, None where it knows."""
 
     judge: Callable[[Moved], Appraisal]
     estimate: str | None
 
 
-def opinion_of(game: Game[Any, Any], match: str, sims: int | None) -> Opinion:
+def move_grader_for(game: Game[Any, Any], match: str, sims: int | None) -> MoveGrader:
     """Who says what the moves of a match are worth; by so many simulations a move where the game is not solved.
 
     Raises `UsageFault` where nobody can, and with `sims` None where nobody knows.
     """
     if sims is None or has_judge(game):
         judge = judge_of(game)
-        return Opinion(lambda moved: Appraisal(*judge(moved.before, moved.move), error=0.0), None)
+        return MoveGrader(lambda moved: Appraisal(*judge(moved.before, moved.move), error=0.0), None)
     offers = entry_points(group=APPRAISERS)
     if not offers:
         raise UsageFault(f"nobody offers to estimate moves: no package has an entry point in {APPRAISERS}")
     appraiser: Appraiser = next(iter(offers)).load()(game, sims, match)
-    return Opinion(lambda moved: appraiser.judge(moved.before, moved.move, moved.event.ply), appraiser.told)
+    return MoveGrader(lambda moved: appraiser.judge(moved.before, moved.move, moved.event.ply), appraiser.told)
 
 
 class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -107,7 +107,7 @@ def grade(
     there is no such value, `BadRecord` as `replay` does.
     """
     header = record.header
-    opinion, found = _opinion(record, sims, seat)
+    opinion, found = _move_grader(record, sims, seat)
     moves = list(told(found))
     marks = [_mark(seat, player.bot, moves) for seat, player in enumerate(header.seats)]
     return Grades(
@@ -115,27 +115,27 @@ def grade(
         game=header.game,
         moves=moves,
         seats=marks,
-        luck=luck_in(record, value) if with_luck else None,
+        luck=record_luck(record, value) if with_luck else None,
         estimate=opinion.estimate,
-        noise=noise_in(moves) if opinion.estimate else None,
+        noise=noise_threshold(moves) if opinion.estimate else None,
     )
 
 
 def graded(record: Record) -> Iterator[Graded]:
     """Every move of a match of a solved game. Raises as `grade` does."""
-    return _opinion(record, None, None)[1]
+    return _move_grader(record, None, None)[1]
 
 
-def noise_in(moves: Iterable[Graded]) -> float | None:
+def noise_threshold(moves: Iterable[Graded]) -> float | None:
     """What a loss has to be above to be told from chance, with 95 % confidence; None where nothing was compared."""
     errors = [move.error for move in moves if move.error]
     return Z95 * math.sqrt(sum(error**2 for error in errors) / len(errors)) if errors else None
 
 
-def _opinion(record: Record, sims: int | None, seat: int | None) -> tuple[Opinion, Iterator[Graded]]:
+def _move_grader(record: Record, sims: int | None, seat: int | None) -> tuple[MoveGrader, Iterator[Graded]]:
     lines = replay(record)
     _, course = next(lines)
-    opinion, kinds = opinion_of(course.game, record.header.match, sims), kinds_of(course.game)
+    opinion, kinds = move_grader_for(course.game, record.header.match, sims), kinds_of(course.game)
     chosen = (moved for moved in moves(course, lines) if seat in (None, moved.event.seat))
     return opinion, (_graded(record, course.game, moved, opinion.judge(moved), kinds(moved.before)) for moved in chosen)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from arena.ratings import ladder
+from arena.ratings import rating_system
+from protocol.display import shown
 from protocol.errors import BadRecord
 from protocol.games.base import Game
 from protocol.reasons import NO_SHOW, VOID
-from protocol.shown import shown
 from referee.clock import most_given
 from referee.course import Course
 from referee.footer import pool_of
@@ -84,6 +84,6 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
     if header.pool is None and ratings.pool == header.game:
         pool = header.game
     try:
-        ladder.check(pool, ratings, footer.ranks)
+        rating_system.check(pool, ratings, footer.ranks)
     except BadRecord as exc:
         raise BadRecord(f"{end}: {exc}") from exc

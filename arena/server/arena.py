@@ -31,7 +31,7 @@ from arena.server.rating_policy import RatingPolicy
 from arena.server.seek_index import ActiveSeek, agreed
 from arena.server.unknown_names import UnknownNames
 from arena.store.async_store import AsyncStore
-from arena.store.finish import Finished
+from arena.store.finish import StorableMatch
 from arena.store.incidents import Incident
 from machine.timestamps import utc
 from protocol.close_codes import RESTARTING
@@ -47,7 +47,7 @@ from referee.rules import rules_of
 if TYPE_CHECKING:
     from arena.feed.feed import Feed
 
-PATIENCE = 2.0
+FULL_WAIT = 2.0
 """After so many seconds seats are told that their match is not stored yet."""
 
 log = logging.getLogger("arena")
@@ -114,14 +114,14 @@ class Arena(HostHandler):
         return [bot for bot in bots if self.host.lobby.dismiss(bot, why, reason)]
 
     async def approvals_changed(self, bots: Iterable[str]) -> None:
-        """Have the approvals of these bots count from now on. Raises `StoreFailed`."""
+        """Have the approvals of these bots count from now on. Raises `StoreError`."""
         for bot in bots:
             await self._policy.look_up(bot)
             self.ladder.seeks.reconsider(bot)
         self.ladder.seeks.again()
 
     async def ratings_changed(self, pools: Iterable[str]) -> None:
-        """Know the ratings of bots anew, and publish the leaderboards of these pools. Raises `StoreFailed`."""
+        """Know the ratings of bots anew, and publish the leaderboards of these pools. Raises `StoreError`."""
         await self._ratings.renew()
         if self._feed is not None:
             for pool in pools:
@@ -166,7 +166,7 @@ class Arena(HostHandler):
         self.ladder.close()
         await self.host.disconnect(code)
         await self._channel.close()
-        self.store.hurry()
+        self.store.stop_retrying()
         await self._auth.close()
         await self.host.drain()
         if self._feed is not None:
@@ -240,9 +240,9 @@ class Arena(HostHandler):
         """Everyone is told the end with the ratings, when they are on disk; if that takes long, the seats hear why."""
         if self.assigned.hand_over(match):
             return
-        late = asyncio.get_running_loop().call_later(PATIENCE, match.announce_wait)
+        late = asyncio.get_running_loop().call_later(FULL_WAIT, match.announce_wait)
         try:
-            ratings = await self.store.finish(Finished(match.result, match.record))
+            ratings = await self.store.finish(StorableMatch(match.result, match.record))
         except Fault:
             raise
         except Exception:  # the result will be no other after the next start, and the bots have their slots back

@@ -13,7 +13,7 @@ from arena.host.refusals import AuthFailed, TooOften
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, Backoff, TokenBucket
 from arena.server.last_seen import LastSeen
 from arena.store.async_store import AsyncStore
-from arena.store.registry import NameInUse, Registered
+from arena.store.registry import NameInUse, RegisteredBot
 from arena.store.tokens import hash_token, new_token
 from machine.timestamps import utc
 from protocol import error_codes
@@ -70,7 +70,7 @@ class Authenticator:
     async def identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
         """The bot's name as registered (None for a spectator) and a token that was made for it just now.
 
-        Raises `BotFault` for a client that must stay out, and `StoreFailed`.
+        Raises `BotFault` for a client that must stay out, and `StoreError`.
         """
         if hello.bot is None:
             return None, None
@@ -108,7 +108,7 @@ class Authenticator:
         """Note when those were seen last that are here."""
         await self._sightings.close()
 
-    def _is_unused(self, known: Registered) -> bool:
+    def _is_unused(self, known: RegisteredBot) -> bool:
         """Whether a name may be free again, for all that is known without a look at the matches."""
         days = self._registration.free_after_days
         if not self._registration.open or not days or self._sightings.here(known.name):
@@ -133,7 +133,7 @@ class Authenticator:
         return bot, None if token else made
 
 
-def _fits(token: str | None, known: Registered) -> bool:
+def _fits(token: str | None, known: RegisteredBot) -> bool:
     """Whether a token is the bot's."""
     if token is None or known.revoked or known.token_hash is None:
         return False

@@ -86,7 +86,7 @@ class LastSeen:
             pass
         seen, self._seen = self._seen, {}
         try:
-            await self._store.ask(self._store.store.saw, seen)
+            await self._store.ask(self._store.store.update_last_seen, seen)
         except ArenaFault as fault:
             log.warning("when bots were seen last can't be noted: %s", fault)
         except Exception:

@@ -91,7 +91,7 @@ GATHER = 0.02
 LOOK_AGAIN = 1.0
 ALONE = 1.0
 """Seconds for which a seek that names nobody waits for others like it, before it takes open ones."""
-NOT_ALONE = ladder_pairing.PATIENCE + LOOK_AGAIN
+NOT_ALONE = ladder_pairing.FULL_WAIT + LOOK_AGAIN
 """The same where there are enough others like it: by then they have met, if they may."""
 FILL_EVERY = 0.25
 """Seconds between two looks at who wants open seeks, or somebody that it names."""
@@ -410,8 +410,8 @@ class Matchmaker:
             for bot, other in first.items()
             if self._may_take(group[0], other) and not any(map(self._rate.wait, self._paced_in((*group, other))))
         ]
-        drawn = ladder_pairing.drawn(self._seeker(group[0].key, kind), free, seats, self._chance)
-        return [first[seeker.bot] for seeker in drawn]
+        draw_opponents = ladder_pairing.draw_opponents(self._seeker(group[0].key, kind), free, seats, self._chance)
+        return [first[seeker.bot] for seeker in draw_opponents]
 
     def _seeker(self, bot: str, kind: MatchSpec) -> ladder_pairing.Seeker:
         mu, sigma = self._rating_of(bot, kind.pool)

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from arena.ratings.ladder import INITIAL
+from arena.ratings.rating_system import INITIAL
 from arena.server.rating_policy import RatingPolicy
 from arena.store.async_store import AsyncStore
 from protocol.messages import Player
@@ -70,7 +70,7 @@ class RatingCache:
         return players
 
     async def look_up(self, bot: str) -> None:
-        """Read a bot's ratings. Raises `StoreFailed`."""
+        """Read a bot's ratings. Raises `StoreError`."""
         name = folded(bot)
         self._looked_up.add(name)
         for pool, standing in (await self._store.ask(self._store.store.standings, bot)).items():
@@ -82,7 +82,7 @@ class RatingCache:
     async def renew(self) -> None:
         """Read again what is known of ratings and of the matches that were rated, as the operator changed that.
 
-        Raises `StoreFailed`.
+        Raises `StoreError`.
         """
         await self._policy.renew()
         for bot in list(self._looked_up):

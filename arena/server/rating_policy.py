@@ -41,7 +41,7 @@ class RatingPolicy:
         """By pool and bot, with whom it had as many."""
 
     async def look_up(self, bot: str) -> None:
-        """Read what concerns a bot. Raises `StoreFailed`."""
+        """Read what concerns a bot. Raises `StoreError`."""
         name, store = folded(bot), self._store.store
         if self._approved_only:
             (self._approved.add if await self._store.ask(store.approved, bot) else self._approved.discard)(name)
@@ -50,7 +50,7 @@ class RatingPolicy:
             self._looked_up.add(name)
 
     async def renew(self) -> None:
-        """Read again which matches were rated. Raises `StoreFailed`."""
+        """Read again which matches were rated. Raises `StoreError`."""
         self._met.clear()
         self._spent.clear()
         for name in list(self._looked_up):

@@ -43,11 +43,11 @@ class UnknownNames:
 
     async def _ask(self, name: str) -> None:
         try:
-            seen = await self._store.ask(self._store.store.seen, name)
+            is_known_bot = await self._store.ask(self._store.store.is_known_bot, name)
         except ArenaFault as fault:
             log.warning("whether %s was ever here can't be looked up: %s", name, fault)
             return
-        if not seen:
+        if not is_known_bot:
             self._unknown[name] = None
             if len(self._unknown) > MOST:
                 del self._unknown[next(iter(self._unknown))]

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from measuring.elo import Comparison, EloDifference, compared, normalised
+from measuring.elo import Comparison, EloDifference, compare_scores, normalised_elo
 from measuring.pair_scores import SideScore, side_score
-from measuring.scores import measured
+from measuring.scores import estimate_scores
 from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, Verdict
 from protocol.reasons import FORFEITS, VOID
 from referee.result import Result, points
@@ -126,7 +126,7 @@ class Evidence:
     def findings(self) -> Findings:
         """What is found so far."""
         pairs = len(self._played) // 2
-        found = measured(self._played)
+        found = estimate_scores(self._played)
         ratio = None
         if self._test is not None:
             asked = self._test.hypotheses
@@ -136,10 +136,10 @@ class Evidence:
             pairs=pairs,
             left_out=self._left_out,
             games=found.games,
-            score=None if found.score is None else compared(found.score),
-            adjusted=None if found.adjusted is None else compared(found.adjusted),
+            score=None if found.score is None else compare_scores(found.score),
+            adjusted=None if found.adjusted is None else compare_scores(found.adjusted),
             worth=found.worth,
-            normalised=normalised(self._means),
+            normalised=normalised_elo(self._means),
             ratio=ratio,
             seat_0=sum(self._first) / len(self._first) if self._first else None,
             same_seat=self._same_seat / pairs if pairs else 0.0,

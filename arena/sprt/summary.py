@@ -8,7 +8,7 @@ from math import ceil
 from typing import NamedTuple
 
 from arena.sprt.evidence import ENOUGH, MANY, ONE_SIDED, Findings, Question
-from measuring import summary
+from measuring import score_format
 from measuring.elo import Comparison
 from measuring.sequential import Hypotheses
 from protocol.reasons import RESIGNED
@@ -20,7 +20,7 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
     if best is None:
         return f"nothing is known of {bots[0]} and {bots[1]}: no pair of matches was played to its end"
     less = " less luck" if findings.adjusted else ""
-    scores = f"scores {summary.share(best)}{less}, after {findings.games:,} games"
+    scores = f"scores {score_format.share(best)}{less}, after {findings.games:,} games"
     if question.hypotheses is None and findings.pairs < ENOUGH:
         pairs = "a pair is" if findings.pairs == 1 else f"{findings.pairs} pairs are"
         return f"{pairs} too few to say which of {bots[0]} and {bots[1]} is better: {bots[0]} {scores}"

@@ -8,12 +8,12 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection, select
 
-from arena.store import audit
+from arena.store import rating_rebuild
 from arena.store.result_queries import MOST_ASKED_AT_ONCE
 from arena.store.schema import bots, matches, seats
+from protocol.display import few
 from protocol.errors import UsageFault
 from protocol.names import folded
-from protocol.shown import few
 
 _COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
 _ANNUL = (
@@ -44,7 +44,7 @@ def annul(
     for statement in _UNDO if undo else _ANNUL:
         connection.exec_driver_sql(statement, [{"at": number} for number in changed])
     pools = sorted({row.pool or row.annulled for row in changed.values()})
-    audit.rate_anew(connection, min(changed), pools)
+    rating_rebuild.rerate_from(connection, min(changed), pools)
     return Annulment(matches=len(changed), pools=pools)
 
 

@@ -10,28 +10,28 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from arena.store.database import StoreUnavailable
-from arena.store.finish import Finished
+from arena.store.finish import StorableMatch
 from arena.store.store import Store
 from protocol.errors import Fault
 from referee.result import Ratings
 
 T = TypeVar("T")
-MOST_IN_A_BATCH = 16
+MAX_BATCH = 16
 """Some 20 ms of the thread's time."""
-MOST_ASKED = 2
+MAX_PENDING_QUERIES = 2
 """Queries that are in the thread's queue: whoever asks much waits here, and finished matches go before."""
-AGAIN_AFTER, AGAIN_AT_LEAST_EVERY = 0.5, 5.0
+RETRY_DELAY, MAX_RETRY_DELAY = 0.5, 5.0
 """Seconds until the store is tried again: at first, and after many failures."""
-ASIDE_FOR, ASIDE_AT_MOST_FOR = 10.0, 600.0
+DEFER_SECONDS, MAX_DEFER_SECONDS = 10.0, 600.0
 """The same for a match that the store does not take while it takes others."""
 
 log = logging.getLogger("arena.store.async_store")
 
 
-class _Waiting(NamedTuple):
-    finished: Finished
+class _QueuedMatch(NamedTuple):
+    finished: StorableMatch
     future: asyncio.Future[Ratings | None]
-    aside_for: float
+    defer_seconds: float
     turn: int = 0
 
 
@@ -48,14 +48,14 @@ class AsyncStore:
         """Is told why nothing can be stored, and None when it can be."""
         self._store = store
         self._thread = ThreadPoolExecutor(1, "store")
-        self._asking = asyncio.Semaphore(MOST_ASKED)
-        self._waiting: list[_Waiting] = []
+        self._asking = asyncio.Semaphore(MAX_PENDING_QUERIES)
+        self._waiting: list[_QueuedMatch] = []
         """By their turns."""
         self._turn = 0
         """That of the match which is written now, or of the last in its batch."""
         self._turns: dict[str, int] = {}
         """The last that each bot has taken."""
-        self._aside: dict[asyncio.TimerHandle, _Waiting] = {}
+        self._aside: dict[asyncio.TimerHandle, _QueuedMatch] = {}
         self._writing: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
 
@@ -72,30 +72,30 @@ class AsyncStore:
         """For `ask`: its methods are called in its thread only."""
         return self._store
 
-    def finish(self, finished: Finished) -> asyncio.Future[Ratings | None]:
+    def finish(self, finished: StorableMatch) -> asyncio.Future[Ratings | None]:
         """Store and rate a match, with whatever else is waiting.
 
         The future fails with the store's fault when there is no time to try again, and with any error that is no fault.
         """
         future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
-        self._wait(_Waiting(finished, future, ASIDE_FOR))
+        self._defer(_QueuedMatch(finished, future, DEFER_SECONDS))
         return future
 
-    def hurry(self) -> None:
+    def stop_retrying(self) -> None:
         """Try once more what waits, and from now on nothing twice: the process is about to end."""
         self._hurry.set()
         for timer, one in list(self._aside.items()):
             timer.cancel()
-            self._come_back(timer, one)
+            self._requeue(timer, one)
 
     async def drain(self) -> None:
         """Write what waits. The store stays open, for whoever opened it."""
-        self.hurry()
+        self.stop_retrying()
         if self._writing is not None:
             await self._writing
         self._thread.shutdown()
 
-    def _wait(self, one: _Waiting) -> None:
+    def _defer(self, one: _QueuedMatch) -> None:
         """Have a match wait for the next turn that none of its bots has taken, behind all that is written now."""
         bots = [seat.bot for seat in one.finished.result.seats]
         turn = 1 + max(self._turn, *(self._turns.get(bot, 0) for bot in bots))
@@ -105,10 +105,10 @@ class AsyncStore:
             self._writing = asyncio.create_task(self._write())
 
     async def _write(self) -> None:
-        pause = AGAIN_AFTER
+        pause = RETRY_DELAY
         suspects = 0
         while self._waiting:
-            batch = self._waiting[: 1 if suspects else MOST_IN_A_BATCH]
+            batch = self._waiting[: 1 if suspects else MAX_BATCH]
             self._turn = batch[-1].turn
             try:
                 rated = await self._run(self._store.finish, [one.finished for one in batch])
@@ -118,12 +118,12 @@ class AsyncStore:
                 elif len(batch) > 1:
                     suspects = len(batch)  # each is tried alone
                 else:
-                    self._refused(exc)
+                    self._is_rejected(exc)
                     suspects = 0
                 continue
             suspects = max(0, suspects - len(rated))
             del self._waiting[: len(rated)]
-            pause = AGAIN_AFTER
+            pause = RETRY_DELAY
             self.troubled(None)
             for one, ratings in zip(batch, rated, strict=False):
                 if not one.future.done():
@@ -144,27 +144,30 @@ class AsyncStore:
                 await self._hurry.wait()
         except TimeoutError:
             pass
-        return min(2 * seconds, AGAIN_AT_LEAST_EVERY)
+        return min(2 * seconds, MAX_RETRY_DELAY)
 
-    def _refused(self, exc: Exception) -> None:
+    def _is_rejected(self, exc: Exception) -> None:
         """The store takes others, but not the one that comes first."""
         one = self._waiting.pop(0)
         if isinstance(exc, Fault) and not self._hurry.is_set():
             log.error(
-                "match %s can't be stored, it is tried again in %g s: %s", one.finished.result.match, one.aside_for, exc
+                "match %s can't be stored, it is tried again in %g s: %s",
+                one.finished.result.match,
+                one.defer_seconds,
+                exc,
             )
             loop = asyncio.get_running_loop()
-            longer = one._replace(aside_for=min(2 * one.aside_for, ASIDE_AT_MOST_FOR))
-            timer: asyncio.TimerHandle = loop.call_later(one.aside_for, lambda: self._come_back(timer, longer))
+            longer = one._replace(defer_seconds=min(2 * one.defer_seconds, MAX_DEFER_SECONDS))
+            timer: asyncio.TimerHandle = loop.call_later(one.defer_seconds, lambda: self._requeue(timer, longer))
             self._aside[timer] = longer
             return
         self._fail([one], exc)
 
-    def _come_back(self, timer: asyncio.TimerHandle, one: _Waiting) -> None:
+    def _requeue(self, timer: asyncio.TimerHandle, one: _QueuedMatch) -> None:
         del self._aside[timer]
-        self._wait(one)
+        self._defer(one)
 
-    def _fail(self, those: list[_Waiting], exc: Exception) -> None:
+    def _fail(self, those: list[_QueuedMatch], exc: Exception) -> None:
         for one in those:
             if not one.future.done():
                 one.future.set_exception(exc)

@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 from arena.store import database
-from arena.store.database import NoDatabase, StoreFailed
+from arena.store.database import DatabaseNotFound, StoreError
 from arena.store.file_permissions import FILE
 from machine.atomic_write import in_place_of, locked
 from protocol.errors import ArenaFault, UsageFault
@@ -17,11 +17,11 @@ from protocol.errors import ArenaFault, UsageFault
 def back_up(source: Path, to: Path) -> int:
     """Copy an arena's database, of any schema, to a new file, for its owner alone; how many matches are in the copy.
 
-    Raises `UsageFault` where there is a file already, else `NoDatabase`, `ForeignDatabase`, `WrongSchema`,
-    `StoreFailed` or `ArenaFault`.
+    Raises `UsageFault` where there is a file already, else `DatabaseNotFound`, `UnrecognizedDatabase`,
+    `SchemaMismatch`, `StoreError` or `ArenaFault`.
     """
     if database.revision_of(source, database.reading) is None:
-        raise NoDatabase(f"no arena data in {source}: start `arena serve` or `arena tournament` first")
+        raise DatabaseNotFound(f"no arena data in {source}: start `arena serve` or `arena tournament` first")
     try:
         with locked(to), in_place_of(to) as part:
             if to.exists():
@@ -32,7 +32,7 @@ def back_up(source: Path, to: Path) -> int:
             _sync(part)
         _sync(to.parent)
     except sqlite3.Error as exc:
-        raise StoreFailed(f"{source} can't be copied to {to}: {exc}") from exc
+        raise StoreError(f"{source} can't be copied to {to}: {exc}") from exc
     except BlockingIOError as exc:
         raise UsageFault(f"{to} is being written by another backup: choose another name") from exc
     except OSError as exc:
@@ -42,7 +42,7 @@ def back_up(source: Path, to: Path) -> int:
 
 def _copy(source: Path, part: Path) -> int:
     with (
-        contextlib.closing(sqlite3.connect(database.to_read(source), uri=True)) as original,
+        contextlib.closing(sqlite3.connect(database.read_only_uri(source), uri=True)) as original,
         contextlib.closing(sqlite3.connect(part, isolation_level=None)) as copy,
     ):
         original.execute(f"PRAGMA busy_timeout = {database.BUSY_MS}")
@@ -50,7 +50,7 @@ def _copy(source: Path, part: Path) -> int:
         copy.execute("PRAGMA journal_mode = DELETE")  # no log beside it: one file is all there is to keep
         found = [row[0] for row in copy.execute("PRAGMA integrity_check")]
         if found != ["ok"]:
-            raise StoreFailed(f"{source} is damaged, and was not copied: {found[0]}")
+            raise StoreError(f"{source} is damaged, and was not copied: {found[0]}")
         return int(copy.execute("SELECT count(*) FROM matches").fetchone()[0])
 
 

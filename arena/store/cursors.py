@@ -18,18 +18,18 @@ MOST_NUMBER = 2**63 - 1
 """Larger ones SQLite does not take."""
 
 
-def cursor(place: tuple[str | float | None, ...]) -> str:
+def encode_cursor(place: tuple[str | float | None, ...]) -> str:
     """The word for a place in an order."""
     return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
 
 
-def paged(shown: list[R], found: Sequence[Any], place: Callable[[Any], tuple[str | float | None, ...]]) -> Page[R]:
+def make_page(shown: list[R], found: Sequence[Any], place: Callable[[Any], tuple[str | float | None, ...]]) -> Page[R]:
     """A page of the rows that are shown, of those found, each with the `total`: one more where there are more."""
-    further = cursor(place(found[len(shown) - 1])) if len(found) > len(shown) else None
+    further = encode_cursor(place(found[len(shown) - 1])) if len(found) > len(shown) else None
     return Page(rows=shown, next=further, total=found[0].total if found else 0)
 
 
-def place_of(word: str, kind: type[T]) -> T:
+def decode_cursor(word: str, kind: type[T]) -> T:
     """The place that a word stands for, a tuple of these types. Raises `UsageFault` for a word that is no cursor."""
     try:
         if len(word) > MOST_CHARACTERS:

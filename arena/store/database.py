@@ -43,51 +43,51 @@ _VERSION_TABLE = """CREATE TABLE alembic_version (
 """As Alembic makes it."""
 
 
-class NoDatabase(ArenaFault):
+class DatabaseNotFound(ArenaFault):
     """There is no database where one was expected."""
 
 
-class ForeignDatabase(ArenaFault):
+class UnrecognizedDatabase(ArenaFault):
     """A file that is no database, or not one of ours."""
 
 
-class WrongSchema(ArenaFault):
+class SchemaMismatch(ArenaFault):
     """A database of another version of bot-arena."""
 
 
-class StoreFailed(ArenaFault):
+class StoreError(ArenaFault):
     """SQLite could not do what was asked."""
 
 
-class StoreUnavailable(StoreFailed):
+class StoreUnavailable(StoreError):
     """Whatever had been asked, SQLite could not have done it now: a full disk, a lock, a damaged file."""
 
 
-def file_of(where: str | Path) -> Path:
-    """The file of a path or a `sqlite:///` URL. Raises `StoreFailed` for any other URL."""
+def database_path(where: str | Path) -> Path:
+    """The file of a path or a `sqlite:///` URL. Raises `StoreError` for any other URL."""
     text = str(where)
     scheme, separator, rest = text.partition("://")
     if not separator:
         return Path(text)
     if scheme != "sqlite" or not rest.startswith("/") or len(rest) == 1:
-        raise StoreFailed(f"a database URL is sqlite:///FILE (for now the only kind), not {scheme}://…")
+        raise StoreError(f"a database URL is sqlite:///FILE (for now the only kind), not {scheme}://…")
     return Path(rest[1:])
 
 
 def check_current(file: Path, connecting: Callable[[Path], Engine]) -> None:
-    """Raise `NoDatabase`, `ForeignDatabase`, `WrongSchema` or `StoreFailed` unless a file is ours and up to date."""
+    """Raise `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError` unless a file is ours and current."""
     revision = revision_of(file, connecting)
     if revision is None:
-        raise NoDatabase(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
+        raise DatabaseNotFound(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
     if revision != REVISIONS[-1]:
-        raise WrongSchema(f"{file} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
+        raise SchemaMismatch(f"{file} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
 
 
 def revision_of(file: Path, connecting: Callable[[Path], Engine] | None = None) -> str | None:
     """The schema revision of our database; None where there is no file yet, an empty one, or one whose making was cut
     off: `create` completes it.
 
-    Raises `ForeignDatabase` having only read the file, and `WrongSchema` for a newer one.
+    Raises `UnrecognizedDatabase` having only read the file, and `SchemaMismatch` for a newer one.
     """
     try:
         with file.open("rb") as opened:
@@ -95,17 +95,17 @@ def revision_of(file: Path, connecting: Callable[[Path], Engine] | None = None) 
     except FileNotFoundError:
         return None
     except OSError as exc:
-        raise StoreFailed(f"{file} can't be read: {exc.strerror}") from exc
+        raise StoreError(f"{file} can't be read: {exc.strerror}") from exc
     if not header or _was_empty(file):
         return None
     if not header.startswith(_MAGIC):
-        raise ForeignDatabase(f"{file} is not a database: choose another file with --db")
+        raise UnrecognizedDatabase(f"{file} is not a database: choose another file with --db")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         owner, tables = _contents(file)
         if not owner and not tables:
             return None
         if owner != APPLICATION_ID:
-            raise ForeignDatabase(f"{file} is a database, but not Bot Arena's: choose another file with --db")
+            raise UnrecognizedDatabase(f"{file} is a database, but not Bot Arena's: choose another file with --db")
     engine = (connecting or connect)(file)
     try:
         with failures(file), engine.connect() as connection:
@@ -113,7 +113,7 @@ def revision_of(file: Path, connecting: Callable[[Path], Engine] | None = None) 
     finally:
         engine.dispose()
     if revision not in REVISIONS:
-        raise WrongSchema(f"{file} has schema {revision}, newer than this bot-arena knows: upgrade bot-arena")
+        raise SchemaMismatch(f"{file} has schema {revision}, newer than this bot-arena knows: upgrade bot-arena")
     return revision
 
 
@@ -166,7 +166,7 @@ def connect(file: Path, *, log: bool = True, checkpoint: bool = True) -> Engine:
     return engine
 
 
-def to_read(file: Path) -> str:
+def read_only_uri(file: Path) -> str:
     """The URI of a file for who changes nothing, not even beside it.
 
     A folder that can't be written has no log of its own making: what is in the file itself is then all there is.
@@ -177,7 +177,7 @@ def to_read(file: Path) -> str:
 
 def reading(file: Path) -> Engine:
     """An engine whose connections change nothing, not even beside the file, and are shared by threads."""
-    whole = to_read(file)
+    whole = read_only_uri(file)
     engine = create_engine(
         "sqlite://",
         creator=lambda: sqlite3.connect(whole, uri=True, check_same_thread=False, isolation_level=None),
@@ -219,7 +219,7 @@ def create(file: Path) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
     except OSError as exc:
-        raise StoreFailed(f"the folder {file.parent} can't be made: {exc.strerror}") from exc
+        raise StoreError(f"the folder {file.parent} can't be made: {exc.strerror}") from exc
     with contextlib.suppress(OSError):  # SQLite says what is wrong with it
         file.touch(mode=FILE)
     engine = connect(file, log=False)
@@ -236,13 +236,13 @@ def create(file: Path) -> None:
 
 
 def upgrade(file: Path, then: Callable[[Connection], object]) -> tuple[str, str]:
-    """Bring a file up to date. Returns its revisions before and after. Raises `NoDatabase`, `ForeignDatabase`, …
+    """Bring a file up to date: its revisions before and after. Raises `DatabaseNotFound`, `UnrecognizedDatabase`, …
 
     `then` is done in the same transaction, if there was anything to do.
     """
     before = revision_of(file)
     if before is None:
-        raise NoDatabase(f"there is no database {file}: start `arena serve` or `arena tournament` first")
+        raise DatabaseNotFound(f"there is no database {file}: start `arena serve` or `arena tournament` first")
     if before != REVISIONS[-1]:
         engine = connect(file)
         try:
@@ -268,14 +268,14 @@ def migrate(engine: Engine, then: Callable[[Connection], object] = lambda connec
 
 @contextmanager
 def failures(file: Path) -> Iterator[None]:
-    """Turn the database's errors into `StoreFailed`, in one line."""
+    """Turn the database's errors into `StoreError`, in one line."""
     try:
         yield
     except (DataError, IntegrityError, InterfaceError, ProgrammingError) as exc:
-        raise StoreFailed(f"{file}: {exc.orig}") from exc
+        raise StoreError(f"{file}: {exc.orig}") from exc
     except DBAPIError as exc:
         raise StoreUnavailable(f"{file}: {exc.orig}") from exc
     except UnicodeDecodeError as exc:  # what SQLite complains of is not even text
         raise StoreUnavailable(f"{file}: the file is damaged: {exc}") from exc
     except SQLAlchemyError as exc:
-        raise StoreFailed(f"{file}: {str(exc).splitlines()[0]}") from exc
+        raise StoreError(f"{file}: {str(exc).splitlines()[0]}") from exc

@@ -7,48 +7,48 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-TEXT, WHOLE, REAL, TRUTH, TIME = "text", "whole", "real", "truth", "time"
+TEXT, INTEGER, REAL, BOOLEAN, TIME = "text", "whole", "real", "truth", "time"
 Columns = dict[str, str]
 """The names of a table's columns, each with what is in it."""
 
 MATCHES: Columns = {
-    "number": WHOLE,
+    "number": INTEGER,
     "match": TEXT,
     "game": TEXT,
     "config": TEXT,
     "pool": TEXT,
-    "rated": TRUTH,
+    "rated": BOOLEAN,
     "annulled": TEXT,
     "season": TEXT,
     "reason": TEXT,
     "winner": TEXT,
-    "seats": WHOLE,
+    "seats": INTEGER,
     "bots": TEXT,
     "ranks": TEXT,
-    "plies": WHOLE,
+    "plies": INTEGER,
     "started": TIME,
     "finished": TIME,
     "tournament": TEXT,
-    "place": WHOLE,
+    "place": INTEGER,
     "luck": REAL,
     "luck_by": TEXT,
     "digest": TEXT,
 }
 """Of the view `match_results`."""
 SEATS: Columns = {
-    "number": WHOLE,
+    "number": INTEGER,
     "match": TEXT,
     "game": TEXT,
     "pool": TEXT,
-    "seat": WHOLE,
+    "seat": INTEGER,
     "bot": TEXT,
     "version": TEXT,
-    "rank": WHOLE,
+    "rank": INTEGER,
     "outcome": TEXT,
     "points": REAL,
     "reason": TEXT,
-    "moves": WHOLE,
-    "thought_ms": WHOLE,
+    "moves": INTEGER,
+    "thought_ms": INTEGER,
     "mu_before": REAL,
     "sigma_before": REAL,
     "mu_after": REAL,
@@ -57,37 +57,37 @@ SEATS: Columns = {
 """Of the view `match_seats`."""
 LADDER: Columns = {
     "pool": TEXT,
-    "place": WHOLE,
+    "place": INTEGER,
     "bot": TEXT,
     "score": REAL,
     "mu": REAL,
     "sigma": REAL,
-    "played": WHOLE,
-    "won": WHOLE,
-    "drawn": WHOLE,
-    "lost": WHOLE,
+    "played": INTEGER,
+    "won": INTEGER,
+    "drawn": INTEGER,
+    "lost": INTEGER,
     "version": TEXT,
 }
 """Of the view `ladder`."""
 PLIES: Columns = {
-    "number": WHOLE,
+    "number": INTEGER,
     "match": TEXT,
-    "ply": WHOLE,
-    "seat": WHOLE,
+    "ply": INTEGER,
+    "seat": INTEGER,
     "bot": TEXT,
     "move": TEXT,
     "dice": TEXT,
     "result": TEXT,
     "out": TEXT,
-    "clock_ms": WHOLE,
-    "thought_ms": WHOLE,
-    "given_ms": WHOLE,
-    "strikes": WHOLE,
+    "clock_ms": INTEGER,
+    "thought_ms": INTEGER,
+    "given_ms": INTEGER,
+    "strikes": INTEGER,
     "value": REAL,
     "info": TEXT,
 }
-"""Of the plies, which are in no view: after number and match as `arena/replay/rows.py` has them."""
-AT_ONCE = 200
+"""Of the plies, which are in no view: after number and match as `arena/replay/ply_rows.py` has them."""
+BATCH_SIZE = 200
 """Matches: their records may be long."""
 
 
@@ -101,8 +101,8 @@ class Batch(NamedTuple):
 
 def batches(connection: Connection, numbers: Sequence[int], *, records: bool) -> Iterator[Batch]:
     """The matches with these numbers, in this order; without `records` theirs are left out."""
-    for at in range(0, len(numbers), AT_ONCE):
-        some = numbers[at : at + AT_ONCE]
+    for at in range(0, len(numbers), BATCH_SIZE):
+        some = numbers[at : at + BATCH_SIZE]
         held = f"({', '.join(map(str, some))})"
         rank = {number: at for at, number in enumerate(some)}
         found = (

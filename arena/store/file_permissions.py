@@ -15,7 +15,7 @@ _FOLDERS = ("house", "journal", "tournaments")
 
 
 @contextmanager
-def for_owner_only() -> Iterator[None]:
+def private_umask() -> Iterator[None]:
     """Whatever this process makes inside is for its user alone."""
     before = os.umask(_OTHERS)
     try:
@@ -24,7 +24,7 @@ def for_owner_only() -> Iterator[None]:
         os.umask(before)
 
 
-def tighten(folder: Path, database: Path | None) -> list[Path]:
+def restrict_to_owner(folder: Path, database: Path | None) -> list[Path]:
     """Take away from others what they could do with a data folder and its database; what was open to them.
 
     The folder itself is left as it is where it holds what is not an arena's, as a home would; so is what has the name

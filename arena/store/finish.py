@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from arena.ratings import ladder
-from arena.ratings.ladder import Standing
+from arena.ratings import rating_system
+from arena.ratings.rating_system import Standing
 from arena.store import pending_results, result_queries, summaries
-from arena.store.luck import MatchLuck
+from arena.store.match_luck import MatchLuck
 from arena.store.schema import bots, failures, matches, ratings, records, seats
 from arena.store.view_models import group_of, outcome_of
 from machine.timestamps import utc
@@ -21,7 +21,7 @@ from protocol.names import folded
 from referee.result import Ratings, Result
 
 
-class Finished(NamedTuple):
+class StorableMatch(NamedTuple):
     """A result to be stored; `close` makes its record (gzip) once it is rated, `luck` is what is known of its luck, and
     `failures` says by seat why the programs of bots failed.
     """
@@ -67,7 +67,7 @@ Tallies = MutableMapping[tuple[int, str], Tally]
 """By the bot's row and the pool."""
 
 
-def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | None]:
+def finish(connection: Connection, batch: Sequence[StorableMatch]) -> list[Ratings | None]:
     """Store a batch, or as much of its beginning as can be closed. A match that is stored already is left as it is.
 
     Returns the ratings of what is stored now. Raises what `close` raised if that was the first of the batch.
@@ -75,7 +75,7 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
     known = result_queries.ratings_of(connection, [finished.result.match for finished in batch])
     new = [finished.result for finished in batch if finished.result.match not in known]
     rows = _rows_of(connection, [seat.bot for result in new for seat in result.seats])
-    tallies = tallies_of(connection, list(rows.values()))
+    tallies = load_tallies(connection, list(rows.values()))
     before = dict(tallies)
     number = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
     stored: list[_Stored] = []
@@ -98,7 +98,7 @@ def finish(connection: Connection, batch: Sequence[Finished]) -> list[Ratings | 
         stored.append(_Stored(number, result, rated, record, luck, failed, played))
         known[result.match] = rated
     _insert(connection, stored, rows)
-    put(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})
+    save_tallies(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})
     return [known[finished.result.match] for finished in batch]
 
 
@@ -107,7 +107,7 @@ def rate(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Rat
     places = [(bot, pool) for bot in ids]
     before = [tallies.get(place, Tally()) for place in places]
     ranks = [seat.rank for seat in result.seats]
-    rated = ladder.rate(pool, [tally.standing for tally in before], [s.version for s in result.seats], ranks)
+    rated = rating_system.rate(pool, [tally.standing for tally in before], [s.version for s in result.seats], ranks)
     for place, tally, seat, rating in zip(places, before, result.seats, rated.seats, strict=True):
         shared = ranks.count(seat.rank) > 1
         tallies[place] = Tally(
@@ -124,7 +124,7 @@ def rate(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Rat
     return rated
 
 
-def put(connection: Connection, tallies: Tallies) -> None:
+def save_tallies(connection: Connection, tallies: Tallies) -> None:
     """Write standings, new or changed."""
     if not tallies:
         return
@@ -147,7 +147,7 @@ def put(connection: Connection, tallies: Tallies) -> None:
     connection.execute(statement.on_conflict_do_update(index_elements=["bot", "pool"], set_=changed), rows)
 
 
-def tallies_of(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
+def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
     """The stored standings of these bots in every pool, or of all."""
     query = select(ratings) if ids is None else select(ratings).where(ratings.c.bot.in_(ids))
     return {
@@ -158,7 +158,7 @@ def tallies_of(connection: Connection, ids: Sequence[int] | None = None) -> Tall
     }
 
 
-def tallies_before(connection: Connection, number: int) -> Tallies:
+def load_tallies_before(connection: Connection, number: int) -> Tallies:
     """The standings of this season as they were before a match of it was rated."""
     return {
         (row.bot, row.pool): Tally(

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Select, delete, insert, select
 from arena.store.schema import bots, incidents
 from protocol.names import folded
 
-KEPT = 20
+MAX_PER_BOT = 20
 """Of each bot."""
 MOST_TEXT = 500
 
@@ -29,7 +29,7 @@ def note(connection: Connection, bot: str, incident: Incident) -> None:
     row = {"bot": number, "at": incident.at, "code": incident.code, "text": incident.text[:MOST_TEXT]}
     connection.execute(insert(incidents).values(row))
     of_bot = incidents.c.bot == number
-    last = select(incidents.c.id).where(of_bot).order_by(incidents.c.id.desc()).limit(KEPT)
+    last = select(incidents.c.id).where(of_bot).order_by(incidents.c.id.desc()).limit(MAX_PER_BOT)
     connection.execute(delete(incidents).where(of_bot, incidents.c.id.not_in(last)))
 
 

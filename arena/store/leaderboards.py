@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, text
 
-from arena.ratings import ladder
+from arena.ratings import rating_system
 from arena.store import seasons
-from arena.store.cursors import paged, place_of
-from arena.store.result_queries import standing_of
+from arena.store.cursors import decode_cursor, make_page
+from arena.store.result_queries import standing_from_row
 from arena.store.view_models import (
     OUTCOMES,
     SORTS,
@@ -59,7 +59,7 @@ _NOW = {
         WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played""",
 }
 _THEN = {
-    "stood": seasons.STOOD,
+    "stood": seasons.STANDINGS_QUERY,
     "curve": """SELECT mu_after FROM (
             SELECT match, mu_after FROM seats INDEXED BY seats_by_bot
             WHERE seats.bot = found.bot AND seats.pool = :pool AND mu_after IS NOT NULL
@@ -123,7 +123,7 @@ FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outc
 """)
 
 
-def bot_of(connection: Connection, name: str) -> Any:
+def find_bot(connection: Connection, name: str) -> Any:
     """The row of a bot, or None."""
     found = connection.execute(text("SELECT * FROM bots WHERE key = :key"), {"key": folded(name)})
     return found.one_or_none()
@@ -131,13 +131,13 @@ def bot_of(connection: Connection, name: str) -> Any:
 
 def bots(connection: Connection, search: str | None, after: str | None, limit: int) -> Page[BotRow]:
     """A page of the bots, by name. Raises `UsageFault` for a cursor that is none."""
-    key = "" if after is None else place_of(after, tuple[str])[0]
+    key = "" if after is None else decode_cursor(after, tuple[str])[0]
     given = {"search": folded(search or ""), "key": key, "limit": limit + 1}
     rows = connection.execute(_BOTS, given).all()
     shown = [
         BotRow(bot=row.name, created=row.created, seen=row.seen, approved=bool(row.approved)) for row in rows[:limit]
     ]
-    return paged(shown, rows, lambda row: (row.key,))
+    return make_page(shown, rows, lambda row: (row.key,))
 
 
 def board(
@@ -154,24 +154,24 @@ def board(
     """A page of a pool's leaderboard, this season's or that one's. Raises `UsageFault` for what there is none of."""
     if sort not in SORTS:
         raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(SORTS)}")
-    value, key = (None, None) if after is None else place_of(after, tuple[str | float, str])
+    value, key = (None, None) if after is None else decode_cursor(after, tuple[str | float, str])
     beyond, order = ("<", "DESC") if descending else (">", "ASC")
     parts = _NOW if season is None else _THEN
     query = text(_BOARD.format(by=_BY[sort], beyond=beyond, order=order, **parts))
     given = {"pool": pool, "search": folded(search or ""), "curve": CURVE, "limit": limit + 1}
     if season is not None:
-        given |= seasons.span_of(connection, season)._asdict()
+        given |= seasons.match_range_of(connection, season)._asdict()
     rows = connection.execute(query, given | {"start": after is None, "value": value, "key": key}).all()
     shown = [
-        BoardRow(bot=row.name, rank=row.rank, curve=msgspec.json.decode(row.curve), **standing_of(row))
+        BoardRow(bot=row.name, rank=row.rank, curve=msgspec.json.decode(row.curve), **standing_from_row(row))
         for row in rows[:limit]
     ]
-    return paged(shown, rows, lambda row: (row.value, row.key))
+    return make_page(shown, rows, lambda row: (row.value, row.key))
 
 
 def profile(connection: Connection, name: str) -> Profile | None:
     """What is known of a bot."""
-    bot = bot_of(connection, name)
+    bot = find_bot(connection, name)
     if bot is None:
         return None
     played = {row.pool: row for row in connection.execute(_TALLIES, {"bot": bot.id})}
@@ -187,16 +187,16 @@ def profile(connection: Connection, name: str) -> Profile | None:
         standings=[
             PoolStanding(
                 pool=row.pool,
-                game=ladder.game_of(row.pool),
+                game=rating_system.game_of(row.pool),
                 rank=row.rank,
                 bots=row.bots,
-                **standing_of(row),
+                **standing_from_row(row),
                 ms_per_move=_thinking(played[row.pool]),
             )
             for row in connection.execute(_STANDINGS, {"bot": bot.id})
         ],
         unrated=[
-            UnratedStanding(pool=pool, game=ladder.game_of(pool), void=row.void, **_counts(row))
+            UnratedStanding(pool=pool, game=rating_system.game_of(pool), void=row.void, **_counts(row))
             for pool, row in played.items()
             if pool.endswith(f"/{UNRATED}")
         ],
@@ -234,7 +234,7 @@ def history(connection: Connection, bot: int, pool: str) -> list[HistoryPoint]:
 
 def opponents(connection: Connection, bot: int, pool: str, after: str | None, limit: int) -> Page[OpponentRow]:
     """How a bot fared against others, those that it met most often first."""
-    played, key = (None, None) if after is None else place_of(after, tuple[int, str])
+    played, key = (None, None) if after is None else decode_cursor(after, tuple[int, str])
     given = {"bot": bot, "pool": pool, "start": after is None, "played": played, "key": key, "limit": limit + 1}
     rows = connection.execute(_OPPONENTS, given).all()
     shown = [
@@ -248,7 +248,7 @@ def opponents(connection: Connection, bot: int, pool: str, after: str | None, li
         )
         for row in rows[:limit]
     ]
-    return paged(shown, rows, lambda row: (row.played, row.key))
+    return make_page(shown, rows, lambda row: (row.played, row.key))
 
 
 def by_seat(connection: Connection, bot: int, pool: str) -> list[SeatRow]:
@@ -259,13 +259,13 @@ def by_seat(connection: Connection, bot: int, pool: str) -> list[SeatRow]:
 
 def by_version(connection: Connection, bot: int, pool: str, after: str | None, limit: int) -> Page[VersionRow]:
     """How each version of a bot fared, the one that played last first."""
-    last = 0 if after is None else place_of(after, tuple[int])[0]
+    last = 0 if after is None else decode_cursor(after, tuple[int])[0]
     given = {"bot": bot, "pool": pool, "start": after is None, "last": last, "limit": limit + 1}
     rows = connection.execute(_VERSIONS, given).all()
     shown = [
         VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row)) for row in rows[:limit]
     ]
-    return paged(shown, rows, lambda row: (row.last,))
+    return make_page(shown, rows, lambda row: (row.last,))
 
 
 def endings(connection: Connection, bot: int, pool: str) -> list[Ending]:

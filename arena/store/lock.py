@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from arena.store.file_permissions import FILE, FOLDER, for_owner_only
+from arena.store.file_permissions import FILE, FOLDER, private_umask
 from protocol.errors import ArenaFault
 
 
@@ -37,7 +37,7 @@ def lock(folder: Path) -> Iterator[None]:
             ) from exc
         os.ftruncate(file, 0)
         os.pwrite(file, str(os.getpid()).encode(), 0)
-        with for_owner_only():
+        with private_umask():
             yield
     finally:
         os.close(file)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, select, text
 
 from arena.store import result_queries
-from arena.store.cursors import cursor, place_of
-from arena.store.leaderboards import bot_of
+from arena.store.cursors import decode_cursor, encode_cursor
+from arena.store.leaderboards import find_bot
 from arena.store.schema import matches
 from arena.store.view_models import OUTCOMES, Page, Search
 from machine.timestamps import written
@@ -87,7 +87,7 @@ _TOURNAMENT = _Index(
 def search(connection: Connection, wanted: Search, after: str | None, limit: int) -> Page[Result]:
     """A page of the matches that fit, the newest first. Raises `UsageFault` for a cursor, time or word that is none."""
     wanted = _checked(wanted)
-    before = _NEVER if after is None else place_of(after, tuple[int])[0]
+    before = _NEVER if after is None else decode_cursor(after, tuple[int])[0]
     given = _given(connection, wanted, before)
     if given is None:
         return Page(rows=[], total=0)
@@ -95,8 +95,8 @@ def search(connection: Connection, wanted: Search, after: str | None, limit: int
     total = None if counting is None else connection.execute(text(counting), given).scalar_one()
     numbers = _newest(connection, query, given | {"limit": limit + 1}, total)
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers[:limit]))
-    found = [result for _, result, _ in result_queries.with_seats(connection, chosen, newest_first=True)]
-    further = cursor((numbers[limit - 1],)) if len(numbers) > limit else None
+    found = [result for _, result, _ in result_queries.iter_results_with_seats(connection, chosen, newest_first=True)]
+    further = encode_cursor((numbers[limit - 1],)) if len(numbers) > limit else None
     if after is None and further is None:
         total = len(found)
     elif wanted.since is not None or wanted.until is not None:
@@ -137,8 +137,8 @@ def _newest(connection: Connection, query: str, given: dict[str, Any], fitting: 
 
 def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any] | None:
     """What the statements are given; None where nothing fits, as a bot is unknown."""
-    since = _EVER[0] if wanted.since is None else moment_of(wanted.since, "since", days=0)
-    until = _EVER[1] if wanted.until is None else moment_of(wanted.until, "until", days=1)
+    since = _EVER[0] if wanted.since is None else parse_time_bound(wanted.since, "since", days=0)
+    until = _EVER[1] if wanted.until is None else parse_time_bound(wanted.until, "until", days=1)
     least, last, early, late = connection.execute(_BOUNDS, {"since": since, "until": until}).one()
     given = {
         **{name: getattr(wanted, name) for name in ("game", "pool", "reason", "outcome")},
@@ -152,7 +152,7 @@ def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any
     }
     for key in ("bot", "opponent"):
         if (name := getattr(wanted, key)) is not None:
-            bot = bot_of(connection, name)
+            bot = find_bot(connection, name)
             if bot is None:
                 return None
             given[key] = bot.id
@@ -192,7 +192,7 @@ def _index(wanted: Search) -> tuple[_Index, str]:
     return index, further
 
 
-def moment_of(said: str, name: str, *, days: int) -> str:
+def parse_time_bound(said: str, name: str, *, days: int) -> str:
     """A time as results have it; of a day its beginning, or that of the day so many later. Raises `UsageFault`."""
     try:
         if len(said) == len("2026-01-31"):

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import CompoundSelect, Connection, delete, insert, select
 
-from arena.store.luck import MatchLuck
+from arena.store.match_luck import MatchLuck
 from arena.store.schema import awaiting, matches
 from referee.footer import Closed
 from referee.result import Result
@@ -34,7 +34,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(PendingResult).decode
 
 
-def keep(connection: Connection, batch: Iterable[PendingResult]) -> None:
+def save(connection: Connection, batch: Iterable[PendingResult]) -> None:
     """Keep matches, each once: not those that are kept, and not those that are rated."""
     for one in batch:
         result = one.result
@@ -43,7 +43,7 @@ def keep(connection: Connection, batch: Iterable[PendingResult]) -> None:
             connection.execute(insert(awaiting).values(row))
 
 
-def of_tournament(connection: Connection, tournament: str) -> list[PendingResult]:
+def load_for_tournament(connection: Connection, tournament: str) -> list[PendingResult]:
     """Those of a tournament, by their place in the schedule."""
     query = select(awaiting.c.data).where(awaiting.c.tournament == tournament).order_by(awaiting.c.place)
     return [_decode(data) for data in connection.execute(query).scalars()]
@@ -54,12 +54,12 @@ def rated(connection: Connection, ids: Sequence[str]) -> None:
     connection.execute(delete(awaiting).where(awaiting.c.match.in_(ids)))
 
 
-def drop(connection: Connection, tournament: str) -> None:
+def delete_for_tournament(connection: Connection, tournament: str) -> None:
     """Nobody will ask for what waits of this tournament."""
     connection.execute(delete(awaiting).where(awaiting.c.tournament == tournament))
 
 
-def complaints(
+def find_problems(
     connection: Connection, look: Callable[[Result, tuple[()], MatchLuck | None, bytes], Iterable[str]]
 ) -> Iterator[str]:
     """What is wrong with matches that wait, a line each; `look` compares a result with its record."""

@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, select
 
-from arena.ratings import ladder
+from arena.ratings import rating_system
 from arena.store import (
     database,
     export_rows,
@@ -50,7 +50,7 @@ MOST_ROWS = 500
 
 
 class Reader:
-    """An open database, read only. Every method may raise `StoreFailed`; cursors and orders that are none `UsageFault`.
+    """An open database, read only. Every method may raise `StoreError`; cursors and orders that are none `UsageFault`.
 
     A bot is named in any case. Where a bot's `pool` is asked for, `GAME/unrated` are its matches in none. `limit` is
     1 to `MOST_ROWS`.
@@ -65,9 +65,9 @@ class Reader:
     def open(cls, where: str | Path) -> Reader:
         """The store in a file or at a `sqlite:///` URL; its folder may be read-only.
 
-        Raises `NoDatabase`, `ForeignDatabase`, `WrongSchema` or `StoreFailed`.
+        Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
         """
-        file = database.file_of(where)
+        file = database.database_path(where)
         database.check_current(file, database.reading)
         return cls(file, database.reading(file))
 
@@ -83,18 +83,18 @@ class Reader:
     def seasons(self) -> list[Season]:
         """All seasons, the first one first, the one that goes on last."""
         with self._reading() as connection:
-            return seasons.listed(connection)
+            return seasons.list_seasons(connection)
 
     def pools(self, game: str | None = None, season: str | None = None) -> list[str]:
         """The pools with rated matches, or those of a game, ever or in a season. Raises `UsageFault` for none."""
         if season is not None:
             with self._reading() as connection:
-                found = seasons.pools(connection, seasons.span_of(connection, season))
-            return [pool for pool in found if game in (None, ladder.game_of(pool))]
+                found = seasons.pools(connection, seasons.match_range_of(connection, season))
+            return [pool for pool in found if game in (None, rating_system.game_of(pool))]
         with self._reading() as connection:
             query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
             found = [pool for pool in connection.execute(query).scalars() if not pool.endswith(f"/{UNRATED}")]
-        return [pool for pool in found if game in (None, ladder.game_of(pool))]
+        return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
     def board(
         self,
@@ -126,7 +126,7 @@ class Reader:
     def has_bot(self, name: str) -> bool:
         """Whether a bot of this name was ever registered or played."""
         with self._reading() as connection:
-            return leaderboards.bot_of(connection, name) is not None
+            return leaderboards.find_bot(connection, name) is not None
 
     def profile(self, name: str) -> Profile | None:
         """What is known of a bot; None for one that was never registered and never played."""
@@ -166,7 +166,7 @@ class Reader:
         with self._reading() as connection:
             return match_search.search(connection, search, after, limit)
 
-    def every(self, search: Search, limit: int | None = None) -> Iterator[Result]:
+    def iter_matches(self, search: Search, limit: int | None = None) -> Iterator[Result]:
         """All matches that fit, or the first `limit` of them, those that were stored last first, as they are read."""
         after = None
         left = limit
@@ -191,7 +191,7 @@ class Reader:
         """A finished match; None if there is none of this id."""
         chosen = select(matches.c.number).where(matches.c.id == match)
         with self._reading() as connection:
-            return next((result for _, result, _ in result_queries.with_seats(connection, chosen)), None)
+            return next((result for _, result, _ in result_queries.iter_results_with_seats(connection, chosen)), None)
 
     def record(self, match: str) -> bytes | None:
         """A match's record as it was closed, gzip; None if there is no such match."""
@@ -225,7 +225,7 @@ class Reader:
     ) -> T:
         """What is asked of a bot, or `otherwise` where there is none of this name."""
         with self._reading() as connection:
-            bot = leaderboards.bot_of(connection, name)
+            bot = leaderboards.find_bot(connection, name)
             return otherwise if bot is None else query(connection, bot.id, *args, **kwargs)
 
 

@@ -19,7 +19,7 @@ class NameInUse(UsageFault):
     """The name of a bot is registered already."""
 
 
-class Registered(Struct, frozen=True, kw_only=True):
+class RegisteredBot(Struct, frozen=True, kw_only=True):
     """A bot. `token_hash` is None for one that never had a token (it only played in tournaments) or is `revoked`."""
 
     name: str
@@ -30,7 +30,7 @@ class Registered(Struct, frozen=True, kw_only=True):
     approved: bool = False
 
 
-def bot(connection: Connection, name: str) -> Registered | None:
+def bot(connection: Connection, name: str) -> RegisteredBot | None:
     """The bot registered under a name, in any case; None also for one that only played in tournaments."""
     row = connection.execute(select(bots).where(bots.c.key == folded(name))).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
@@ -38,7 +38,7 @@ def bot(connection: Connection, name: str) -> Registered | None:
     return _registered(row)
 
 
-def everybody(connection: Connection) -> list[Registered]:
+def all_bots(connection: Connection) -> list[RegisteredBot]:
     """All bots, by name, with those that only played in tournaments."""
     return [_registered(row) for row in connection.execute(select(bots).order_by(bots.c.key))]
 
@@ -70,7 +70,7 @@ def register(connection: Connection, name: str, token_hash: str, unused_since: s
         raise NameInUse(f"a bot is called {name} already")
 
 
-def saw(connection: Connection, times: Mapping[str, str]) -> None:
+def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
     """Note when bots were seen last, by their folded names."""
     statement = update(bots).where(bots.c.key == bindparam("bot")).values(seen=bindparam("at"))
     connection.execute(statement, [{"bot": bot, "at": at} for bot, at in times.items()])
@@ -100,8 +100,8 @@ def change(connection: Connection, names: Iterable[str], **values: str | bool | 
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
 
 
-def _registered(row: Any) -> Registered:
-    return Registered(
+def _registered(row: Any) -> RegisteredBot:
+    return RegisteredBot(
         name=row.name,
         token_hash=row.token_hash,
         revoked=row.revoked,

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection, Select, func, select
 
-from arena.ratings import ladder
-from arena.store.database import StoreFailed
+from arena.ratings import rating_system
+from arena.store.database import StoreError
 from arena.store.schema import bots, failures, matches, opponents, ratings, seats
 from protocol.names import folded
 from referee.result import Ratings, Result, SeatRating, SeatResult
@@ -49,21 +49,21 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
 def leaderboard(connection: Connection, pool: str) -> list[LeaderboardRow]:
     """The rated bots of a pool, best first."""
     query = select(bots.c.name, ratings).join(bots, bots.c.id == ratings.c.bot).where(ratings.c.pool == pool)
-    rows = [LeaderboardRow(bot=row.name, **standing_of(row)) for row in connection.execute(query)]
+    rows = [LeaderboardRow(bot=row.name, **standing_from_row(row)) for row in connection.execute(query)]
     return sorted(rows, key=lambda row: (-row.score, folded(row.bot)))
 
 
-def standing_of(row: Any) -> dict[str, Any]:
+def standing_from_row(row: Any) -> dict[str, Any]:
     """Where a bot stands in a pool, from a row of `ratings`: the fields that every answer about it has."""
     return {
         "mu": row.mu,
         "sigma": row.sigma,
-        "score": ladder.conservative(row.mu, row.sigma),
+        "score": rating_system.conservative_score(row.mu, row.sigma),
         "played": row.matches,
         "wins": row.wins,
         "draws": row.draws,
         "losses": row.losses,
-        "few": row.matches < ladder.FEW,
+        "few": row.matches < rating_system.PROVISIONAL_MATCHES,
         "version": row.version,
     }
 
@@ -83,7 +83,7 @@ def chosen(bot: str | None, game: str | None, tournament: str | None, limit: int
 
 def results(connection: Connection, numbers: Select[tuple[int]] | None = None) -> Iterator[tuple[int, Result]]:
     """Results with their numbers, oldest first; all of them, or those chosen."""
-    for number, result, _ in with_seats(connection, numbers):
+    for number, result, _ in iter_results_with_seats(connection, numbers):
         yield number, result
 
 
@@ -96,7 +96,7 @@ def rated(
     chosen = select(matches.c.number).where(matches.c.pool.is_not(None), matches.c.number >= first)
     if pools is not None:
         chosen = chosen.where(matches.c.pool.in_(pools))
-    for number, result, rows in with_seats(connection, chosen):
+    for number, result, rows in iter_results_with_seats(connection, chosen):
         assert result.pool is not None
         yield number, result.pool, result, rows
 
@@ -134,8 +134,10 @@ def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings 
     found: dict[str, Ratings | None] = {}
     for at in range(0, len(ids), MOST_ASKED_AT_ONCE):
         some = select(matches.c.number).where(matches.c.id.in_(ids[at : at + MOST_ASKED_AT_ONCE]))
-        for _, result, rows in with_seats(connection, some):
-            found[result.match] = None if result.pool is None else ladder.stated(result.pool, seat_ratings(rows))
+        for _, result, rows in iter_results_with_seats(connection, some):
+            found[result.match] = (
+                None if result.pool is None else rating_system.with_constants(result.pool, seat_ratings(rows))
+            )
     return found
 
 
@@ -152,7 +154,7 @@ def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
     )
 
 
-def with_seats(
+def iter_results_with_seats(
     connection: Connection, numbers: Select[tuple[int]] | None, *, newest_first: bool = False
 ) -> Iterator[tuple[int, Result, list[Any]]]:
     """Numbers, results and the rows of their seats, in the order of the numbers or against it, as they are read."""
@@ -189,7 +191,7 @@ def _result(rows: Sequence[Any]) -> Result:
     try:
         config = msgspec.json.decode(row.config)
     except msgspec.DecodeError as exc:
-        raise StoreFailed(f"match {row.id} is damaged: its config is not JSON: {exc}") from exc
+        raise StoreError(f"match {row.id} is damaged: its config is not JSON: {exc}") from exc
     return Result(
         match=row.id,
         game=row.game,

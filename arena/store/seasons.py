@@ -7,23 +7,24 @@ from typing import NamedTuple
 from msgspec import Struct
 from sqlalchemy import Connection, func, insert, select, text
 
-from arena.store.result_queries import LeaderboardRow, standing_of
+from arena.store.result_queries import LeaderboardRow, standing_from_row
 from arena.store.schema import matches, seasons
 from machine.timestamps import utc
+from protocol.display import among
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
-from protocol.shown import among
 
 FIRST = "first"
 """What the season is called that nobody started."""
 
 _MOST = 2**62
 _RATED = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
-STOOD = f"""SELECT bot, pool, max(match) AS last, mu_after AS mu, sigma_after AS sigma, version, count(*) AS matches,
+STANDINGS_QUERY = f"""SELECT bot, pool, max(match) AS last, mu_after AS mu, sigma_after AS sigma, version,
+ count(*) AS matches,
     sum(outcome = 'won') AS wins, sum(outcome = 'drawn') AS draws, sum(outcome = 'lost') AS losses
 FROM seats WHERE pool = :pool AND {_RATED} GROUP BY bot"""
 """Where the bots of :pool stood after the matches from :first to :last."""
-_BOARD = text(f"SELECT bots.name, stood.* FROM ({STOOD}) AS stood JOIN bots ON bots.id = stood.bot")
+_BOARD = text(f"SELECT bots.name, stood.* FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot")
 _POOLS = text(f"SELECT DISTINCT pool FROM seats WHERE {_RATED} ORDER BY pool")
 
 
@@ -35,14 +36,14 @@ class Season(Struct, frozen=True, kw_only=True):
     matches: int
 
 
-class Span(NamedTuple):
+class MatchRange(NamedTuple):
     """The numbers of a season's matches: from, and to. None are there if that is less."""
 
     first: int
     last: int
 
 
-def begins(connection: Connection) -> list[int]:
+def season_starts(connection: Connection) -> list[int]:
     """The numbers from which seasons go on, the earliest first; that of the first season is not among them."""
     return list(connection.execute(select(seasons.c.first).order_by(seasons.c.id)).scalars())
 
@@ -51,7 +52,7 @@ def start(connection: Connection, name: str) -> None:
     """Begin ratings anew. Raises `UsageFault` for a name that is none, or that a season has."""
     if not is_bot_name(name):
         raise UsageFault(f"{name!r} is no name for a season: {NAME_FORM}")
-    if folded(name) in [folded(season.season) for season in listed(connection)]:
+    if folded(name) in [folded(season.season) for season in list_seasons(connection)]:
         raise UsageFault(f"there was a season {name} already: choose another name")
     next_number = select(func.coalesce(func.max(matches.c.number), 0) + 1).scalar_subquery()
     row = {"name": name, "key": folded(name), "started": utc(), "first": next_number}
@@ -60,7 +61,7 @@ def start(connection: Connection, name: str) -> None:
     connection.exec_driver_sql("DELETE FROM ratings")
 
 
-def listed(connection: Connection) -> list[Season]:
+def list_seasons(connection: Connection) -> list[Season]:
     """All seasons, the first one first."""
     rows = connection.execute(select(seasons).order_by(seasons.c.id)).all()
     last = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
@@ -72,26 +73,26 @@ def listed(connection: Connection) -> list[Season]:
     ]
 
 
-def span_of(connection: Connection, name: str) -> Span:
+def match_range_of(connection: Connection, name: str) -> MatchRange:
     """The matches of a season, named in any case. Raises `UsageFault`."""
-    names = [season.season for season in listed(connection)]
+    names = [season.season for season in list_seasons(connection)]
     keys = [folded(known) for known in names]
     if folded(name) not in keys:
         raise UsageFault(f"there is no season {name!r}: {among(names)}")
     at = keys.index(folded(name))
-    firsts = [1, *begins(connection), _MOST]
-    return Span(firsts[at], firsts[at + 1] - 1)
+    firsts = [1, *season_starts(connection), _MOST]
+    return MatchRange(firsts[at], firsts[at + 1] - 1)
 
 
-def pools(connection: Connection, span: Span) -> list[str]:
+def pools(connection: Connection, span: MatchRange) -> list[str]:
     """The pools with rated matches among these."""
     return list(connection.execute(_POOLS, span._asdict()).scalars())
 
 
-def leaderboard(connection: Connection, pool: str, span: Span) -> list[LeaderboardRow]:
+def leaderboard(connection: Connection, pool: str, span: MatchRange) -> list[LeaderboardRow]:
     """Where the bots of a pool stood after these matches, best first."""
     rows = connection.execute(_BOARD, {"pool": pool, **span._asdict()})
     return sorted(
-        (LeaderboardRow(bot=row.name, **standing_of(row)) for row in rows),
+        (LeaderboardRow(bot=row.name, **standing_from_row(row)) for row in rows),
         key=lambda row: (-row.score, folded(row.bot)),
     )

@@ -14,30 +14,30 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from arena.ratings import ladder
-from arena.ratings.ladder import Standing
+from arena.ratings import rating_system
+from arena.ratings.rating_system import Standing
 from arena.store import (
     annulment,
-    audit,
-    checking,
     database,
     finish,
     incidents,
-    luck,
+    integrity_check,
+    match_luck,
     pending_results,
+    rating_rebuild,
     registry,
     result_queries,
     seasons,
     summaries,
 )
 from arena.store.annulment import Annulment
-from arena.store.checking import Look
-from arena.store.database import NoDatabase, StoreUnavailable
-from arena.store.finish import Finished
+from arena.store.database import DatabaseNotFound, StoreUnavailable
+from arena.store.finish import StorableMatch
 from arena.store.incidents import Incident
-from arena.store.luck import MatchLuck
+from arena.store.integrity_check import RecordCheck
+from arena.store.match_luck import MatchLuck
 from arena.store.pending_results import PendingResult
-from arena.store.registry import Registered
+from arena.store.registry import RegisteredBot
 from arena.store.result_queries import LeaderboardRow
 from arena.store.schema import bots, matches, ratings, records, tournament_id, tournaments
 from arena.store.seasons import Season
@@ -79,17 +79,20 @@ def _gone(path: Path, what: str) -> StoreUnavailable:
 def upgrade(file: Path) -> tuple[str, str]:
     """Bring a file's schema up to date, and its ratings with it; the revisions before and after.
 
-    Raises `NoDatabase`, `ForeignDatabase`, `WrongSchema` or `StoreFailed`; then nothing has changed.
+    Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`; then nothing has changed.
     """
     return database.upgrade(file, _MADE_ANEW.get(database.revision_of(file), lambda connection: None))
 
 
-_MADE_ANEW: dict[str | None, Callable[[Connection], object]] = {"0001": audit.rebuild, "0002": summaries.rebuild}
+_MADE_ANEW: dict[str | None, Callable[[Connection], object]] = {
+    "0001": rating_rebuild.rebuild,
+    "0002": summaries.rebuild,
+}
 """What follows from the results otherwise than in these schemas."""
 
 
 class Store:
-    """An open database. Every method may raise `StoreFailed`; none leaves half a change behind."""
+    """An open database. Every method may raise `StoreError`; none leaves half a change behind."""
 
     def __init__(self, file: Path, engine: Engine) -> None:
         self.file = file
@@ -101,13 +104,13 @@ class Store:
     def open(cls, where: str | Path, *, create: bool = True, checkpoint: bool = True) -> Store:
         """The store in a file or at a `sqlite:///` URL; made if it is not there, unless `create` is off.
 
-        Without `checkpoint` its writes stay out of the way of a server on the same file. Raises `NoDatabase`,
-        `ForeignDatabase`, `WrongSchema` or `StoreFailed`.
+        Without `checkpoint` its writes stay out of the way of a server on the same file. Raises `DatabaseNotFound`,
+        `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
         """
-        file = database.file_of(where)
+        file = database.database_path(where)
         try:
             database.check_current(file, database.connect)
-        except NoDatabase:
+        except DatabaseNotFound:
             if not create:
                 raise
             database.create(file)
@@ -130,7 +133,7 @@ class Store:
                 yield connection
             self._presence.check()
 
-    def finish(self, batch: Sequence[Finished]) -> list[Ratings | None]:
+    def finish(self, batch: Sequence[StorableMatch]) -> list[Ratings | None]:
         """Rate and store matches, in this order, in one transaction.
 
         A match whose id is stored already is left alone (its `close` is not called). Returns each match's ratings, None
@@ -146,24 +149,24 @@ class Store:
         `finish` has them wait no more.
         """
         with self._writing() as connection:
-            pending_results.keep(connection, batch)
+            pending_results.save(connection, batch)
 
     def held(self, tournament: str) -> list[PendingResult]:
         """The matches of a tournament that wait to be rated, by their place in the schedule."""
         with self._reading() as connection:
-            return pending_results.of_tournament(connection, tournament)
+            return pending_results.load_for_tournament(connection, tournament)
 
-    def bot(self, name: str) -> Registered | None:
+    def bot(self, name: str) -> RegisteredBot | None:
         """The bot registered under a name, in any case; None also for one that only played in tournaments."""
         with self._reading() as connection:
             return registry.bot(connection, name)
 
-    def bots(self) -> list[Registered]:
+    def bots(self) -> list[RegisteredBot]:
         """All bots, by name, with those that only played in tournaments."""
         with self._reading() as connection:
-            return registry.everybody(connection)
+            return registry.all_bots(connection)
 
-    def seen(self, name: str) -> bool:
+    def is_known_bot(self, name: str) -> bool:
         """Whether a bot of this name, in any case, was ever registered or played."""
         with self._reading() as connection:
             return registry.is_known(connection, name)
@@ -183,10 +186,10 @@ class Store:
         with self._writing() as connection:
             incidents.note(connection, bot, incident)
 
-    def saw(self, times: Mapping[str, str]) -> None:
+    def update_last_seen(self, times: Mapping[str, str]) -> None:
         """Note when bots were seen last, by their folded names."""
         with self._writing() as connection:
-            registry.saw(connection, times)
+            registry.update_last_seen(connection, times)
 
     def add_bot(self, name: str, token_hash: str) -> None:
         """Register a bot by hand, approved. One known from tournaments keeps its ratings. Raises `NameInUse`."""
@@ -246,9 +249,9 @@ class Store:
         """The pools with rated matches, or those of a game."""
         with self._reading() as connection:
             found = connection.execute(select(ratings.c.pool).distinct().order_by(ratings.c.pool)).scalars()
-            return [pool for pool in found if game in (None, ladder.game_of(pool))]
+            return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
-    def newest(
+    def iter_results(
         self,
         bot: str | None = None,
         game: str | None = None,
@@ -258,7 +261,7 @@ class Store:
         """The results that fit, newest first, as they are read: never all of them at once."""
         with self._reading() as connection:
             numbers = result_queries.chosen(bot, game, tournament, limit)
-            for _, result, _ in result_queries.with_seats(connection, numbers, newest_first=True):
+            for _, result, _ in result_queries.iter_results_with_seats(connection, numbers, newest_first=True):
                 yield result
 
     def matches(
@@ -269,7 +272,7 @@ class Store:
         limit: int | None = None,
     ) -> list[Result]:
         """The same, all of them."""
-        return list(self.newest(bot, game, tournament, limit))
+        return list(self.iter_results(bot, game, tournament, limit))
 
     def record(self, match: str) -> bytes | None:
         """A match's record as it was closed, gzip; None if there is no such match."""
@@ -302,14 +305,14 @@ class Store:
             connection.execute(insert(tournaments).values(row).on_conflict_do_nothing())
         return name, seed
 
-    def drawn_from(self, tournament: str) -> tuple[str, str]:
+    def tournament_randomness(self, tournament: str) -> tuple[str, str]:
         """What chance in a tournament follows from beside its seed; and what the ids of its matches begin with."""
         query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
         with self._reading() as connection:
             row = connection.execute(query).one()
         return row.stem or tournament, row.prefix or tournament
 
-    def finished_before(self, arguments: str) -> str | None:
+    def latest_finished_seed(self, arguments: str) -> str | None:
         """The seed of the newest finished tournament with these arguments (canonical JSON without the seed)."""
         with self._reading() as connection:
             return connection.execute(
@@ -321,7 +324,7 @@ class Store:
     def finish_tournament(self, tournament: str) -> None:
         """Mark a tournament as played to its end. What still waits of it was not needed."""
         with self._writing() as connection:
-            pending_results.drop(connection, tournament)
+            pending_results.delete_for_tournament(connection, tournament)
             connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(finished=utc()))
 
     def tournament_results(self, tournament: str) -> list[Result]:
@@ -330,7 +333,7 @@ class Store:
             found = result_queries.results(connection, result_queries.chosen(None, None, tournament, None))
             return sorted((result for _, result in found), key=lambda result: result.place or 0)
 
-    def tournament_failures(self, tournament: str) -> dict[str, dict[int, str]]:
+    def bot_failures(self, tournament: str) -> dict[str, dict[int, str]]:
         """Why the programs of bots failed in the matches of a tournament, by match and seat."""
         with self._reading() as connection:
             return result_queries.failures_of(connection, tournament)
@@ -338,17 +341,17 @@ class Store:
     def tournament_luck(self, tournament: str) -> dict[str, MatchLuck]:
         """What luck gave in the matches of a tournament, by their ids: of those of which it was kept."""
         with self._reading() as connection:
-            return luck.of_tournament(connection, tournament)
+            return match_luck.load_for_tournament(connection, tournament)
 
-    def keep_luck(self, lucks: Mapping[str, MatchLuck]) -> None:
+    def save_luck(self, lucks: Mapping[str, MatchLuck]) -> None:
         """Keep what luck gave in stored matches, by their ids, in place of what was kept; all of it or nothing."""
         with self._writing() as connection:
-            luck.keep(connection, lucks)
+            match_luck.save(connection, lucks)
 
     def rebuild_ratings(self) -> int:
         """Compute all ratings again from the results, in the order they were rated. Returns how many rows differed."""
         with self._writing() as connection:
-            return audit.rebuild(connection)
+            return rating_rebuild.rebuild(connection)
 
     def annul(
         self, ids: Sequence[str] = (), bot: str | None = None, since: str | None = None, *, undo: bool = False
@@ -374,20 +377,20 @@ class Store:
     def seasons(self) -> list[Season]:
         """All seasons, the first one first, the one that goes on last."""
         with self._reading() as connection:
-            return seasons.listed(connection)
+            return seasons.list_seasons(connection)
 
-    def boards(self, season: str, game: str | None = None) -> dict[str, list[LeaderboardRow]]:
+    def season_leaderboards(self, season: str, game: str | None = None) -> dict[str, list[LeaderboardRow]]:
         """The leaderboards of a season, by pool. Raises `UsageFault` for one that there is not."""
         with self._reading() as connection:
-            span = seasons.span_of(connection, season)
+            span = seasons.match_range_of(connection, season)
             found = {pool: seasons.leaderboard(connection, pool, span) for pool in seasons.pools(connection, span)}
-        return {pool: board for pool, board in found.items() if game in (None, ladder.game_of(pool))}
+        return {pool: board for pool, board in found.items() if game in (None, rating_system.game_of(pool))}
 
     def check(
         self,
-        look: Look = lambda result, ratings, luck, record, waits=False: (),
+        look: RecordCheck = lambda result, ratings, match_luck, record, waits=False: (),
         progress: Callable[[int, int], None] = lambda done, of: None,
     ) -> list[str]:
         """What is wrong, a line each; `look` says what is with a result beside its record. Empty when all is well."""
         with self._reading() as connection:
-            return list(checking.complaints(connection, look, progress))
+            return list(integrity_check.find_problems(connection, look, progress))

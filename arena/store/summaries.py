@@ -125,7 +125,7 @@ def _make_anew(connection: Connection, table: str) -> None:
     connection.exec_driver_sql(_ADD[table], {"first": 0, "last": _MOST})
 
 
-def complaints(connection: Connection) -> Iterator[str]:
+def find_problems(connection: Connection) -> Iterator[str]:
     """Which tables are not what follows from the results, a line each."""
     wrong = {"seats": _seats(connection)}
     for table, (query, _) in _TABLES.items():

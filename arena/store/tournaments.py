@@ -10,16 +10,16 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, text
 
-from arena.ratings import pairing
+from arena.ratings import tournament_pairing
 from arena.ratings.bot_results import standing
-from arena.ratings.ranking import Scored
+from arena.ratings.significant_ranks import ScoredMatch
 from arena.ratings.standings import Score, TableRow, rows_of
-from arena.store.cursors import paged, place_of
-from arena.store.database import StoreFailed
+from arena.store.cursors import decode_cursor, make_page
+from arena.store.database import StoreError
 from arena.store.view_models import DRAWN, LOST, VOIDED, WON, Page, TournamentRow, TournamentTable
+from protocol.bot_launch import bot_name_in
 from protocol.errors import BotFault
 from protocol.games import load
-from protocol.launch import name_in
 from protocol.names import folded
 from protocol.reasons import FORFEITS
 from referee.result import points_of
@@ -50,11 +50,11 @@ WHERE tournament = :id GROUP BY opponents.bot, opponents.opponent
 
 def tournaments(connection: Connection, after: str | None, limit: int) -> Page[TournamentRow]:
     """A page of them, those that began last first."""
-    started, name = ("", "") if after is None else place_of(after, tuple[str, str])
+    started, name = ("", "") if after is None else decode_cursor(after, tuple[str, str])
     given = {"start": after is None, "started": started, "id": name, "limit": limit + 1}
     rows = connection.execute(_NEXT, given).all()
     shown = [TournamentRow(**_fields(row)) for row in rows[:limit]]
-    return paged(shown, rows, lambda row: (row.started, row.id))
+    return make_page(shown, rows, lambda row: (row.started, row.id))
 
 
 Standings = dict[str, tuple[list[TableRow], list[TableRow]]]
@@ -70,7 +70,7 @@ def tournament(connection: Connection, name: str, known: Standings) -> Tournamen
     fared = connection.execute(_FARED, {"id": name}).all()
     met = connection.execute(_MET, {"id": name}).all()
     words = fields["arguments"]["bots"]
-    planned = words if fields["arguments"].get("afar") else map(name_in, words)
+    planned = words if fields["arguments"].get("afar") else map(bot_name_in, words)
     names = {folded(bot): bot for bot in planned}
     names |= {folded(bot.name): bot.name for bot in fared}
     counts: dict[str, Counter[str]] = {bot: Counter() for bot in names.values()}
@@ -106,13 +106,13 @@ def tournament(connection: Connection, name: str, known: Standings) -> Tournamen
     return TournamentTable(**fields, table=known[name][1], head_to_head=cross)
 
 
-def _scored(connection: Connection, name: str, *, paired: bool) -> list[Scored]:
+def _scored(connection: Connection, name: str, *, paired: bool) -> list[ScoredMatch]:
     """The matches that count: paired ones share a start with those at the next places."""
     found = []
     for _, group in itertools.groupby(connection.execute(_SAT, {"id": name}), lambda row: row.number):
         sat = list(group)
         start = sat[0].place // len(sat) if paired else None
-        found.append(Scored(tuple(row.name for row in sat), points_of([row.rank for row in sat]), start))
+        found.append(ScoredMatch(tuple(row.name for row in sat), points_of([row.rank for row in sat]), start))
     return found
 
 
@@ -125,7 +125,9 @@ def _planned(arguments: str) -> int | None:
     if read["rounds"] is None:
         return None
     seats = load(read["game"], read["config"]).seats
-    return pairing.count(read["format"], len(read["bots"]), read["rounds"], seats=seats, paired=read["paired"])
+    return tournament_pairing.count(
+        read["format"], len(read["bots"]), read["rounds"], seats=seats, paired=read["paired"]
+    )
 
 
 def _fields(row: Any) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def _fields(row: Any) -> dict[str, Any]:
         arguments = msgspec.json.decode(row.arguments, type=dict[str, Any])
         planned = _planned(row.arguments)
     except (BotFault, KeyError, TypeError, ValueError) as exc:
-        raise StoreFailed(f"tournament {row.id} is damaged: its arguments can't be read") from exc
+        raise StoreError(f"tournament {row.id} is damaged: its arguments can't be read") from exc
     return {
         "tournament": row.id,
         "seed": row.seed,

@@ -58,7 +58,7 @@ def create(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-def complaints(connection: Connection) -> Iterator[str]:
+def find_problems(connection: Connection) -> Iterator[str]:
     """Which are missing or others, a line each."""
     query = "SELECT name, sql FROM sqlite_schema WHERE type = 'view'"
     found = {row.name: row.sql for row in connection.exec_driver_sql(query)}

@@ -16,8 +16,8 @@ from arena.processes.bot_commands import (
     reference_spec,
     startable,
 )
+from protocol.bot_launch import BotSpec, bot_name_in, parse_bot_spec, split_bot_word
 from protocol.errors import UsageFault
-from protocol.launch import BotSpec, name_in, parted, spec_of
 
 
 class Contestant(NamedTuple):
@@ -48,9 +48,9 @@ def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process
 
 
 def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *, in_process: bool) -> Contestant:
-    given, what = parted(word)
+    given, what = split_bot_word(word)
     bot, _, text = what.partition(":")
-    name = name_in(word)
+    name = bot_name_in(word)
     if bot in known:
         spec = reference_spec(word, defaults)
         asked = reference_command(spec)
@@ -83,7 +83,7 @@ def _of_file(name: str | None, command: Sequence[str]) -> BotSpec:
             f"write {name}=FILE.py or {name}=FILE.py:CLASS"
         )
     path = str(Path(words[0]).absolute())
-    return spec_of(path if name is None else f"{name}={path}", "")
+    return parse_bot_spec(path if name is None else f"{name}={path}", "")
 
 
 def _instead(program: str, known: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from arena.ratings.pairing import Pairing
+from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.job import Aborted, MatchJob, MatchReport, write_down
 from arena.tournament.plan import place_of
 from arena.tournament.worker import leave, referee, referee_elsewhere

@@ -27,12 +27,12 @@ from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
 from arena.processes.launch_spec import LaunchSpec, passed
 from arena.processes.process import BotCrashed, BotProcess, Crash, NoProgram
-from arena.ratings.pairing import Pairing
+from arena.ratings.tournament_pairing import Pairing
 from arena.store.incidents import Incident
 from arena.tournament.contestants import Contestant
 from arena.tournament.job import MAX_LOG_BYTES, Aborted, MatchJob, MatchReport, Words
 from machine.timestamps import utc
-from protocol import launch
+from protocol import bot_launch
 from protocol.close_codes import GOING_AWAY
 from protocol.errors import ArenaFault, Fault
 from protocol.messages import ClientMessage, Hello, Unseek, Unseeked
@@ -41,7 +41,7 @@ from referee.effects import Absent
 from referee.footer import Closed
 
 HOST = "127.0.0.1"
-LEAVE_WITHIN = 2.0
+SHUTDOWN_TIMEOUT = 2.0
 """Seconds that a bot has to leave by itself when there is nothing more to play."""
 MOST_CRASHES = 3
 """After so many in a row, without a match in between that it came to (where that is strict: that it finished), a bot is
@@ -150,7 +150,7 @@ class TournamentHost(HostHandler):
         """End the arena and every bot, and the match that is played, whatever goes wrong with one of them: what did."""
         self._fail(ArenaFault("the table is closed"))
         # Nobody would tell the bots that are not here that the arena goes away.
-        patience = {name: LEAVE_WITHIN if self._host.lobby.is_online(name) else 0.0 for name in self._bots}
+        patience = {name: SHUTDOWN_TIMEOUT if self._host.lobby.is_online(name) else 0.0 for name in self._bots}
         stopping = [bot.stop(patience[name]) for name, bot in self._bots.items()]
         ended = await asyncio.gather(self._host.disconnect(GOING_AWAY), *stopping, return_exceptions=True)
         await self._host.drain()
@@ -222,13 +222,13 @@ class TournamentHost(HostHandler):
         environment = {
             **({} if self._job.sources is None else passed(os.environ)),
             **around.variables,
-            launch.URL: f"ws://{HOST}:{self._port}",
-            launch.TOKEN_FD: "0",
-            launch.BOT: contestant.name,
-            launch.GAME: plan.rules.name,
-            launch.CONFIG: json.dumps(plan.rules.config),
-            launch.SEED: plan.derive(f"bot/{contestant.name}").hex(),
-            launch.ASSIGNED: "1",
+            bot_launch.URL: f"ws://{HOST}:{self._port}",
+            bot_launch.TOKEN_FD: "0",
+            bot_launch.BOT: contestant.name,
+            bot_launch.GAME: plan.rules.name,
+            bot_launch.CONFIG: json.dumps(plan.rules.config),
+            bot_launch.SEED: plan.derive(f"bot/{contestant.name}").hex(),
+            bot_launch.ASSIGNED: "1",
         }
         if contestant.reference:
             command = (sys.executable, *contestant.command[1:])

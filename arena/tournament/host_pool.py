@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from arena.ratings.pairing import Pairing
+from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.host import TournamentHost
 from arena.tournament.job import Aborted, MatchJob, MatchReport
 from machine import event_loop

@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from arena.ratings.pairing import Pairing
+from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.contestants import Contestant
 from arena.tournament.job import MAX_LOG_BYTES, MatchJob, MatchReport, write_down
 from machine.timestamps import utc
+from protocol.bot_launch import PLAYERS, BotSpec
 from protocol.errors import UsageFault
 from protocol.games.base import Game
-from protocol.launch import PLAYERS, BotSpec
 from referee.in_process import InProcess
 
 

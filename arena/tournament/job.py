@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from arena.store.finish import Finished
+from arena.store.finish import StorableMatch
 from arena.store.incidents import Incident
-from arena.store.luck import MatchLuck
+from arena.store.match_luck import MatchLuck
 from arena.store.pending_results import PendingResult
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BotEnvironment
@@ -87,9 +87,9 @@ class MatchReport(NamedTuple):
         """What came of it."""
         return self.closed.result
 
-    def finished(self) -> Finished:
+    def finished(self) -> StorableMatch:
         """For the store, which rates it."""
-        return Finished(self.result, self.closed.record, self.luck, self.failures)
+        return StorableMatch(self.result, self.closed.record, self.luck, self.failures)
 
     def held(self) -> MatchReport:
         """The same without what was noted and told when it came in."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from arena.ratings import pairing
-from arena.ratings.pairing import Pairing
+from arena.ratings import tournament_pairing
+from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.contestants import Contestant
 from protocol.dice import Dice
 from protocol.games import load
@@ -53,7 +53,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def pool(self) -> str | None:
         """Where the matches are rated: in that of their preset, however it is dealt; None where they are not."""
-        return None if self.format == pairing.TEST else self.rules.pool
+        return None if self.format == tournament_pairing.TEST else self.rules.pool
 
     def logs(self, data: Path) -> Path:
         """Where in the data folder the bots' standard outputs and errors go: a folder, and in it one of each worker."""
@@ -69,7 +69,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         chance = Random(self.derive("schedule"))
         if self.format == "swiss":
             return self._swiss(played)
-        everyone = pairing.gauntlet if self.format == "gauntlet" else pairing.round_robin
+        everyone = tournament_pairing.gauntlet if self.format == "gauntlet" else tournament_pairing.round_robin
         return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
 
     def _swiss(self, played: Sequence[Result]) -> list[Pairing]:
@@ -83,17 +83,19 @@ class Plan(Struct, frozen=True, kw_only=True):
             for result in done:
                 for seat, score in zip(result.seats, points(result), strict=True):
                     scores[seat.bot] += score
-            for bot, count in pairing.byes(self.names, pairings).items():
+            for bot, count in tournament_pairing.byes(self.names, pairings).items():
                 scores[bot] += count * (2 if self.paired else 1)
             chance = Random(self.derive(f"swiss/{number}"))
-            pairings += pairing.swiss(self.names, pairings, scores, chance, paired=self.paired)
+            pairings += tournament_pairing.swiss(self.names, pairings, scores, chance, paired=self.paired)
         return pairings
 
     @property
     def count(self) -> int:
         """How many matches there will be in all."""
         seats = self.rules.seats
-        return pairing.count(self.format, len(self.contestants), self.rounds, seats=seats, paired=self.paired)
+        return tournament_pairing.count(
+            self.format, len(self.contestants), self.rounds, seats=seats, paired=self.paired
+        )
 
     def header_of(self, match: Pairing, started: str, version: Callable[[str], str]) -> tuple[Header, bytes]:
         """The header of a pairing that starts now, with the bots' versions; and the seed of its dice."""
@@ -115,7 +117,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         """The game of a pairing: with `paired`, both seat orders start from the same deal."""
         if not self.paired:
             return self.rules
-        return load(self.rules.name, self.rules.dealt(Dice(self.derive(f"start/{match.start}"), 0)))
+        return load(self.rules.name, self.rules.config_of_deal(Dice(self.derive(f"start/{match.start}"), 0)))
 
 
 def place_of(result: Result) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from arena.operator.client import NoAnswer, NoServer, Operator, connected, connected_to
-from arena.ratings.pairing import Pairing
+from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.job import Aborted, MatchJob, MatchReport, Server, ServerOn
 from arena.tournament.plan import Plan
 from arena.tournament.remote_messages import Play, PlayReply

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from arena.store.database import StoreUnavailable
-from arena.store.luck import MatchLuck
+from arena.store.match_luck import MatchLuck
 from arena.store.store import Store
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
 from measuring.luck import luck_of
-from measuring.value import Nothing
-from measuring.values import names_of
+from measuring.value_function import NoLuck
+from measuring.value_registry import names_of
 from protocol.reasons import VOID
 from referee.record_reader import read
 from referee.result import Result
@@ -27,7 +27,7 @@ TRY_AGAIN = 2.0
 def store_all(store: Store, reports: Sequence[MatchReport]) -> None:
     """Store and rate matches, in this order, all or none of them, and what happened in them.
 
-    While the store can do nothing that is said, once, and tried again. Raises `StoreFailed` for what it never takes.
+    While the store can do nothing that is said, once, and tried again. Raises `StoreError` for what it never takes.
     """
     _once_it_can(lambda: store.finish([report.finished() for report in reports]))
     _note(store, reports)
@@ -69,7 +69,7 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
 
     It is as it was kept. What was not, or not by the same value as the rest, comes from the records.
     """
-    names = [name for name in names_of(plan.rules) if name != Nothing.name]
+    names = [name for name in names_of(plan.rules) if name != NoLuck.name]
     if plan.rules.seats != 2 or not names:
         return None, {}
     kept = store.tournament_luck(plan.id)
@@ -84,5 +84,5 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
         for match, body in bodies
         if body is not None
     }
-    store.keep_luck(anew)
+    store.save_luck(anew)
     return value, {match: noted.points for match, noted in (luck | anew).items()}

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from socket import gethostname
 
-from arena.ratings.pairing import Pairing
-from arena.store.luck import MatchLuck
+from arena.ratings.tournament_pairing import Pairing
+from arena.store.match_luck import MatchLuck
 from arena.tournament import remote
 from arena.tournament.host_pool import hall
 from arena.tournament.in_process import InProcessHost

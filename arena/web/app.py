@@ -20,14 +20,14 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from arena.network.addresses import Network, Proxies
 from arena.network.origins import misdirected
 from arena.web.api import openapi as api
-from arena.web.errors import Unforeseen, as_json
+from arena.web.errors import InternalErrorMiddleware, json_error_response
 from arena.web.pages import ROUTES
-from arena.web.rendering import as_page, site_of
+from arena.web.rendering import error_page, site_of
 from arena.web.site import STATIC, Site, address
 from protocol.errors import Fault
 
 
-def policy(host: str, socket: str) -> str:
+def content_security_policy(host: str, socket: str) -> str:
     """The Content-Security-Policy of a page that was asked for under `host`; `socket` is that of `Site`."""
     sockets = dict.fromkeys(address(socket, host, encrypted=encrypted) for encrypted in (False, True))
     connect = " ".join(filter(None, ["'self'", *sockets]))
@@ -38,7 +38,7 @@ def policy(host: str, socket: str) -> str:
     )
 
 
-class SafeHeaders:
+class SecurityHeaders:
     """Says the policy, and that nothing else may be made of an answer."""
 
     def __init__(self, app: ASGIApp, socket: str) -> None:
@@ -55,7 +55,7 @@ class SafeHeaders:
         async def told(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers["content-security-policy"] = policy(host, self._socket)
+                headers["content-security-policy"] = content_security_policy(host, self._socket)
                 headers["x-content-type-options"] = "nosniff"
                 headers["referrer-policy"] = "no-referrer"
                 headers["cross-origin-opener-policy"] = "same-origin"
@@ -64,7 +64,7 @@ class SafeHeaders:
         await self._app(scope, receive, told)
 
 
-class NoWebSocket:
+class WebSocketHint:
     """Answers whoever asks for a WebSocket with a line; `socket` is that of `Site`."""
 
     def __init__(self, app: ASGIApp, socket: str) -> None:
@@ -87,7 +87,7 @@ class NoWebSocket:
         return "these are the pages of a stored arena, to which nothing can connect; arena serve starts one"
 
 
-class OwnNames:
+class AllowedHosts:
     """On loopback, answers only to names of this machine, but for a proxy that is trusted."""
 
     def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
@@ -109,9 +109,9 @@ class OwnNames:
         return misdirected(Headers(scope=scope).get("host", ""), local[0])
 
 
-LEAST_ZIPPED = 1000
+MIN_GZIP_BYTES = 1000
 HEALTH = "/healthz"
-FOR_EVER = "public, max-age=31536000, immutable"
+IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
 
 
 def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
@@ -120,37 +120,37 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
         routes=[
             *ROUTES,
             *api.ROUTES,
-            Mount(f"/static/{site.edition}", _Kept(directory=STATIC)),
+            Mount(f"/static/{site.static_version}", _ImmutableFiles(directory=STATIC)),
             Route("/favicon.ico", lambda _: FileResponse(STATIC / "icon.svg")),
             Route(HEALTH, _health),
         ],
         middleware=[
-            Middleware(SafeHeaders, socket=site.socket),
-            Middleware(GZipMiddleware, LEAST_ZIPPED, 6),
-            Middleware(OwnNames, proxies=Proxies(proxies)),
+            Middleware(SecurityHeaders, socket=site.socket),
+            Middleware(GZipMiddleware, MIN_GZIP_BYTES, 6),
+            Middleware(AllowedHosts, proxies=Proxies(proxies)),
             Middleware(ProxyHeadersMiddleware, trusted_hosts=[str(network) for network in proxies]),
-            Middleware(NoWebSocket, socket=site.socket),
-            Middleware(api.ReadableAnywhere),
-            Middleware(Unforeseen, answer=_told),
+            Middleware(WebSocketHint, socket=site.socket),
+            Middleware(api.CrossOriginReadable),
+            Middleware(InternalErrorMiddleware, answer=_error_response),
         ],
-        exception_handlers={Fault: _told, HTTPException: _told},
+        exception_handlers={Fault: _error_response, HTTPException: _error_response},
     )
     app.state.site = site
     return app
 
 
-def _told(request: Request, exc: Exception) -> Response:
+def _error_response(request: Request, exc: Exception) -> Response:
     """What is wrong, as JSON for programs and as a page for everybody else."""
     path = request.url.path
-    return (as_json if path == HEALTH or path.startswith("/api/") else as_page)(request, exc)
+    return (json_error_response if path == HEALTH or path.startswith("/api/") else error_page)(request, exc)
 
 
-class _Kept(StaticFiles):
+class _ImmutableFiles(StaticFiles):
     """Files that never change under their address."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
-        response.headers["cache-control"] = FOR_EVER
+        response.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL
         return response
 
 

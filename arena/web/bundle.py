@@ -41,7 +41,7 @@ def _named(path: str, source: str) -> tuple[str, list[str]]:
     return IMPORT.sub(name, source), imported
 
 
-def sheets(folder: Path, paths: Iterable[str]) -> str:
+def join_stylesheets(folder: Path, paths: Iterable[str]) -> str:
     """Style sheets, one after the other."""
     return "\n".join(folder.joinpath(path).read_text(encoding="utf-8") for path in paths)
 

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from protocol.display import printable
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
-from protocol.shown import printable
 
 log = logging.getLogger("arena.web")
 
@@ -36,7 +36,7 @@ class Wrong(Struct, frozen=True, kw_only=True):
     error: Complaint
 
 
-def status_of(exc: Exception) -> HTTPStatus:
+def http_status_of(exc: Exception) -> HTTPStatus:
     """The HTTP status that says whose fault it is."""
     match exc:
         case NotFound():
@@ -75,13 +75,13 @@ def _place_of(exc: Exception) -> str:
     return printable(f"{type(exc).__name__}: {exc}{where}")
 
 
-def as_json(request: Request, exc: Exception) -> Response:
+def json_error_response(request: Request, exc: Exception) -> Response:
     """What a program is told that something is wrong."""
     answer = Wrong(error=Complaint(message=sentence(request, exc)))
-    return Response(msgspec.json.encode(answer), status_of(exc), headers_of(exc), media_type="application/json")
+    return Response(msgspec.json.encode(answer), http_status_of(exc), error_headers(exc), media_type="application/json")
 
 
-class Unforeseen:
+class InternalErrorMiddleware:
     """Answers what nobody foresaw: `answer` makes a response of it, and no traceback is logged."""
 
     def __init__(self, app: ASGIApp, answer: Callable[[Request, Exception], Response]) -> None:
@@ -105,7 +105,7 @@ class Unforeseen:
                 await response(scope, receive, send)
 
 
-def headers_of(exc: Exception) -> dict[str, str]:
+def error_headers(exc: Exception) -> dict[str, str]:
     """What belongs to the status: the methods that there are, when to ask again."""
     told = dict(getattr(exc, "headers", None) or {})
     return {name: value for name, value in told.items() if name.lower() in ("allow", "retry-after")}

@@ -10,22 +10,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 
-def tagged(
+def respond_with_etag(
     request: Request, body: bytes, media: str, headers: Mapping[str, str], status: int = HTTPStatus.OK
 ) -> Response:
     """An answer with its tag; nothing of it, where the request says that it is known."""
-    told = {"etag": _tag_of(body), "cache-control": "no-cache", **headers}
-    if status == HTTPStatus.OK and _knows(request.headers.get("if-none-match"), told["etag"]):
+    told = {"etag": _etag_of(body), "cache-control": "no-cache", **headers}
+    if status == HTTPStatus.OK and _is_not_modified(request.headers.get("if-none-match"), told["etag"]):
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=told)
     return Response(body, status, told, media)
 
 
-def _tag_of(body: bytes) -> str:
+def _etag_of(body: bytes) -> str:
     """A weak tag: the same for the same bytes, however they are packed on their way."""
     return f'W/"{hashlib.sha256(body).hexdigest()[:24]}"'
 
 
-def _knows(known: str | None, tag: str) -> bool:
+def _is_not_modified(known: str | None, tag: str) -> bool:
     """Whether `If-None-Match` names the tag."""
     if known is None:
         return False

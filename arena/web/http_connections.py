@@ -18,12 +18,12 @@ from arena.network.encryption import Encryption, TlsMismatch
 from arena.web.app import application
 from arena.web.site import Site
 
-ANSWERED_WITHIN = 60.0
+REQUEST_TIMEOUT = 60.0
 """Seconds for a request and its answer, from the connection's beginning or from the answer before."""
-IDLE = 5
+KEEP_ALIVE_TIMEOUT = 5
 """Seconds that a connection is kept for a next request."""
-LEAVE_WITHIN = 1
-LARGEST_HEAD = 16 * 1024
+SHUTDOWN_TIMEOUT = 1
+MAX_HEADER_BYTES = 16 * 1024
 """Bytes of a request without its body."""
 BOUNDS = Bounds(waiting=1000, waiting_per_address=200)
 """Connections at once. A browser opens six; a class behind one router counts as one address."""
@@ -57,7 +57,7 @@ class BoundedHttp(H11Protocol):
     def _begin(self) -> None:
         if self._limit is not None:
             self._limit.cancel()
-        self._limit = self.loop.call_later(ANSWERED_WITHIN, self.transport.abort)
+        self._limit = self.loop.call_later(REQUEST_TIMEOUT, self.transport.abort)
 
 
 class PageServer(uvicorn.Server):
@@ -74,9 +74,9 @@ class PageServer(uvicorn.Server):
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            timeout_keep_alive=IDLE,
-            timeout_graceful_shutdown=LEAVE_WITHIN,
-            h11_max_incomplete_event_size=LARGEST_HEAD,
+            timeout_keep_alive=KEEP_ALIVE_TIMEOUT,
+            timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
+            h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         )
         super().__init__(config)
         self._encryption = encryption

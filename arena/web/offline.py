@@ -8,7 +8,7 @@ from arena.replay.document import Document, document
 from arena.replay.grading import Grades, grade
 from arena.web import bundle
 from arena.web.formatting import moment
-from arena.web.rendering import VIEWER_SHEETS, rendered
+from arena.web.rendering import VIEWER_SHEETS, render_template
 from arena.web.results import sentence
 from arena.web.site import STATIC
 from protocol.errors import UsageFault
@@ -35,10 +35,10 @@ def offline_page(record: Record) -> bytes:
         "entry": ENTRY,
         "modules": {"imports": bundle.modules(STATIC, ENTRY)},
         "theme": bundle.data_url("text/javascript", STATIC.joinpath("theme.js").read_text(encoding="utf-8")),
-        "style": bundle.sheets(STATIC, SHEETS),
+        "style": bundle.join_stylesheets(STATIC, SHEETS),
     }
     nonce = hashlib.sha256(repr(values).encode()).hexdigest()[:32]
-    return rendered("offline.html", nonce=nonce, **values).encode()
+    return render_template("offline.html", nonce=nonce, **values).encode()
 
 
 def _finished(time: str) -> str:

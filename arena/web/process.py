@@ -1,6 +1,7 @@
 """The page's process beside a server: `python -m arena.web.process`, which reads what to serve and serves it.
 
-On standard input comes a `PageOrder` as a line of JSON, later perhaps `RELOAD`. The process ends as that does, however
+On standard input comes a `WebServerConfig` as a line of JSON, later perhaps `RELOAD`. The process ends as that does,
+however
 the server went.
 """
 
@@ -19,7 +20,7 @@ from arena.network.addresses import networks
 from arena.network.encryption import CertificateFault, Encryption
 from arena.store.reader import Reader
 from arena.web.http_connections import PageServer
-from arena.web.process_messages import RELOAD, PageOrder, read_order
+from arena.web.process_messages import RELOAD, WebServerConfig, read_config
 from arena.web.site import Site
 from machine.log_output import write_log
 from machine.subprocesses import die_with_parent
@@ -39,7 +40,7 @@ def main() -> None:
     with open(sys.stdin.fileno(), "rb", buffering=0) as arena:
         line = arena.readline()
         if line:  # else the arena has gone
-            order = read_order(line)
+            order = read_config(line)
             write_log(order.log_level, order.log)
             try:
                 serve(order, arena)
@@ -48,7 +49,7 @@ def main() -> None:
                 raise SystemExit(1) from None
 
 
-def serve(order: PageOrder, arena: BinaryIO) -> None:
+def serve(order: WebServerConfig, arena: BinaryIO) -> None:
     """Serve until the arena says no more. Raises `Fault`."""
     encryption = None
     if order.certificate is not None and order.key is not None:

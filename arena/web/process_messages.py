@@ -1,4 +1,4 @@
-"""What a server says to the page's process beside it, on its standard input: a `PageOrder`, later perhaps `RELOAD`."""
+"""What a server says to the page's process, on its standard input: a `WebServerConfig`, later perhaps `RELOAD`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ RELOAD = b"reload\n"
 """Read the certificate and its key again."""
 
 
-class PageOrder(msgspec.Struct, frozen=True, kw_only=True):
+class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What to serve: the database, on which inherited sockets, with what `Site` has to know."""
 
     where: str
@@ -26,6 +26,6 @@ class PageOrder(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode(self) + b"\n"
 
 
-def read_order(line: bytes) -> PageOrder:
+def read_config(line: bytes) -> WebServerConfig:
     """The order of a line."""
-    return msgspec.json.decode(line, type=PageOrder)
+    return msgspec.json.decode(line, type=WebServerConfig)

@@ -13,8 +13,8 @@ from starlette.responses import Response
 
 from arena.web import bundle, formatting, results
 from arena.web.charts import curve
-from arena.web.errors import headers_of, sentence, status_of
-from arena.web.etag import tagged
+from arena.web.errors import error_headers, http_status_of, sentence
+from arena.web.etag import respond_with_etag
 from arena.web.site import STATIC, Site
 from protocol import VERSION
 from protocol.games import NAMES
@@ -47,21 +47,21 @@ def site_of(request: Request) -> Site:
     return site
 
 
-def page(
+def render_page(
     request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> Response:
     """A page, or that the browser has it already. The template knows `site`, `path` (of the address) and the values."""
-    text = rendered(template, site=site_of(request), path=request.url.path, **values)
-    return tagged(request, text.encode(), "text/html", headers or {}, status)
+    text = render_template(template, site=site_of(request), path=request.url.path, **values)
+    return respond_with_etag(request, text.encode(), "text/html", headers or {}, status)
 
 
-def rendered(template: str, **values: Any) -> str:
+def render_template(template: str, **values: Any) -> str:
     """A template with these values, for what is no page of a site."""
     return _templates.get_template(template).render(**values)
 
 
-def as_page(request: Request, exc: Exception) -> Response:
+def error_page(request: Request, exc: Exception) -> Response:
     """The page that says what is wrong."""
-    status = status_of(exc)
+    status = http_status_of(exc)
     values = {"title": status.phrase, "sentence": sentence(request, exc)}
-    return page(request, "fault.html", status, headers_of(exc), **values)
+    return render_page(request, "fault.html", status, error_headers(exc), **values)

@@ -27,7 +27,7 @@ class Site:
         self.registration = registration
 
     @cached_property
-    def edition(self) -> str:
+    def static_version(self) -> str:
         """A name for the static files as they are now: under it a browser may keep them for ever."""
         found = hashlib.sha256()
         for file in sorted(path for path in STATIC.rglob("*") if path.is_file()):
@@ -36,7 +36,7 @@ class Site:
 
     def static(self, path: str) -> str:
         """The address of a static file."""
-        return f"/static/{self.edition}/{path}"
+        return f"/static/{self.static_version}/{path}"
 
 
 def address(socket: str, host: str, *, encrypted: bool) -> str:

@@ -20,7 +20,7 @@ import tomli_w
 from pairs import Pair, play_pair
 
 from machine.workers.local import processes, spread
-from measuring.risk.features import NAMES, survey_of
+from measuring.risk.features import NAMES, position_sums
 from protocol import VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -54,12 +54,12 @@ def _chances(walked: Any) -> Chances:
     for state, move, after in walked.plies:
         outcomes = walked.rules.outcomes(state, move)
         if len(outcomes) > 1:
-            survey = survey_of(walked.rules, state)
+            survey = position_sums(walked.rules, state)
             mover = 1.0 if state.seat == 0 else -1.0
-            before.append([*survey.above(), mover, mover * getattr(state, "attacks_left", 0)])
-            above = [survey.above_after(come.owner, come.troops) for _, come in outcomes]
+            before.append([*survey.seat_difference(), mover, mover * getattr(state, "attacks_left", 0)])
+            seat_difference = [survey.seat_difference_after(come.owner, come.troops) for _, come in outcomes]
             weights = [(come == after) - float(chance) for chance, come in outcomes]
-            luck.append(np.array(weights) @ np.array(above))
+            luck.append(np.array(weights) @ np.array(seat_difference))
     return Chances(walked.score, np.array(before).reshape(-1, COUNT + 2), np.array(luck).reshape(-1, COUNT))
 
 

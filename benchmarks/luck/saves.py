@@ -22,9 +22,9 @@ from machine.arguments import read_value
 from machine.workers.local import WorkerPool, processes, spread
 from measuring.luck import luck_along, luck_of
 from measuring.pair_scores import SideScore
-from measuring.scores import Estimate, measured
-from measuring.values import value_of
-from measuring.variance_reduction import Factor, factor
+from measuring.scores import Estimate, estimate_scores
+from measuring.value_registry import value_of
+from measuring.variance_reduction import VarianceReduction, factor
 
 SEED = "saves-1"
 """Of games that no fit played."""
@@ -113,7 +113,7 @@ def report(row: Row, crew: WorkerPool, share: float) -> None:
             for start in range(starts)
             for order, (points, lucks) in enumerate(played[start])
         ]
-        told, saved = measured(games), factor(games, SEED)
+        told, saved = estimate_scores(games), factor(games, SEED)
         assert told.score is not None
         assert told.adjusted is not None
         mean = [fmean(lucks[at] for _, lucks in played[start]) for start in range(starts)]
@@ -126,7 +126,7 @@ def _told(estimate: Estimate) -> str:
     return f"{estimate.mean:.4f} ±{(estimate.high - estimate.low) / 2:.4f}"
 
 
-def _saved(saved: Factor | None) -> tuple[str, str]:
+def _saved(saved: VarianceReduction | None) -> tuple[str, str]:
     """The factor and its interval."""
     if saved is None:
         return "-", "-"

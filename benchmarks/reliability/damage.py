@@ -27,7 +27,7 @@ from ledger import Ledger, Player, run_out
 from rig import Server, small_or_asked
 
 from arena.commands.db import look
-from arena.ratings import ladder
+from arena.ratings import rating_system
 from arena.store.store import Store
 from protocol.errors import Fault
 
@@ -142,7 +142,7 @@ def _difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None
 
 def _equal(a: object, b: object) -> bool:
     """Whether two values are the same, but for the last digits of a rating, which machines may differ in."""
-    return ladder.same(a, b) if isinstance(a, float) and isinstance(b, float) else a == b
+    return rating_system.nearly_equal(a, b) if isinstance(a, float) and isinstance(b, float) else a == b
 
 
 def main() -> None:

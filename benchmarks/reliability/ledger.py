@@ -67,7 +67,7 @@ class Ledger:
         with closing(Store.open(file, create=False)) as store:
             for line in store.check(partial(look, quick=quick)):
                 found[f"the database does not add up: {line}"] += 1
-            kept = {result.match: result for result in store.newest()}
+            kept = {result.match: result for result in store.iter_results()}
             for match, ends in self.ends.items():
                 for told in ends:
                     if told.at < until:

@@ -9,7 +9,7 @@ from machine.exact.duel import Table, solve
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import ARMY, Duel, Position
-from protocol.games.risk.maps import named
+from protocol.games.risk.maps import load_map
 
 _NEGLIGIBLE = 1e-12
 
@@ -37,7 +37,7 @@ def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, pla
     """
     seconds = None
     if table is None:
-        solve(named("south-america"), ARMY)  # compiles
+        solve(load_map("south-america"), ARMY)  # compiles
         began = time.perf_counter()
         table = solve(board, max_troops)
         seconds = time.perf_counter() - began

@@ -6,11 +6,11 @@ from typing import Any
 
 from machine.exact.heaps import as_sent
 from protocol.games.theory.difficulty import Difficulty, count, reachable
-from protocol.games.theory.heaps import Heap
+from protocol.games.theory.heaps import HeapRule
 from protocol.games.theory.impartial import best_moves, grundy, outcome, value
 
 
-def position_facts(heaps: tuple[int, ...], rule: Heap, *, misere: bool = False) -> dict[str, Any]:
+def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = False) -> dict[str, Any]:
     """Ready for JSON.
 
     `grundy` is null in misère; `p_positions` and `n_positions` count those that can be reached, this one included, and

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from protocol.errors import UsageFault
 from protocol.games.theory.difficulty import Difficulty, reachable
-from protocol.games.theory.heaps import Heap
+from protocol.games.theory.heaps import HeapRule
 from protocol.games.theory.impartial import Move, after, hardest_moves, moves, outcome, value, winning_moves
 
 Heaps = tuple[int, ...]
@@ -52,7 +52,7 @@ class TooLarge(UsageFault):
 class Contest:
     """The strategies of one heap game."""
 
-    def __init__(self, rule: Heap, *, misere: bool = False) -> None:
+    def __init__(self, rule: HeapRule, *, misere: bool = False) -> None:
         self._rule = rule
         self._misere = misere
         self._difficulty = Difficulty(rule, misere=misere)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from bots.tuning.genetic import Gene
 from bots.tuning.selfplay import Freed, Seats, Setup, play_freed
 from machine.workers.local import WorkerPool, spread
-from measuring.elo import Comparison, compared
+from measuring.elo import Comparison, compare_scores
 from measuring.pair_scores import SideScore
-from measuring.scores import measured
-from measuring.value import Nothing
-from measuring.variance_reduction import Factor, factor
+from measuring.scores import estimate_scores
+from measuring.value_function import NoLuck
+from measuring.variance_reduction import VarianceReduction, factor
 from protocol import VERSION
 
 
@@ -31,7 +31,7 @@ class TrialResult(NamedTuple):
 
     `worth` is how many single games, luck left in, would be as certain, `factor` that over the games that were played.
     `adjusted` and these are None where luck was not asked for or too little was played, two starts for the one and
-    `LEAST_UNITS` for the others; these also where results or adjusted results are all the same.
+    `MIN_UNITS` for the others; these also where results or adjusted results are all the same.
     """
 
     games: int
@@ -42,7 +42,7 @@ class TrialResult(NamedTuple):
     score: Comparison
     adjusted: Comparison | None
     worth: float | None
-    factor: Factor | None
+    factor: VarianceReduction | None
 
 
 def play_trial(
@@ -65,7 +65,7 @@ def play_trial(
             freed[k] = game
             played()
         found.append(freed)
-    return summed_up(*found, freed=value != Nothing.name)
+    return summed_up(*found, freed=value != NoLuck.name)
 
 
 def deals(seed: str, starts: int) -> list[str]:
@@ -81,7 +81,7 @@ def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -
         for seat, (points, luck) in enumerate((one, (1 - two.score, -two.luck)))
     ]
     own = [game.points for game in games]
-    what = measured(games)
+    what = estimate_scores(games)
     assert what.score is not None
     return TrialResult(
         games=len(own),
@@ -89,8 +89,8 @@ def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -
         drawn=own.count(0.5),
         lost=own.count(0.0),
         seat_0=fmean(game.score for game in (*first, *second)),
-        score=compared(what.score),
-        adjusted=None if what.adjusted is None else compared(what.adjusted),
+        score=compare_scores(what.score),
+        adjusted=None if what.adjusted is None else compare_scores(what.adjusted),
         worth=what.worth,
         factor=factor(games),
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
+from protocol.bot_launch import REFERENCE_BOTS
 from protocol.errors import UsageFault
-from protocol.launch import REFERENCE_BOTS
 
 
 def find(name: str) -> EntryPoint:

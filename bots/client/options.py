@@ -9,8 +9,8 @@ from typing import NoReturn, TypeVar
 from bots.client.bot import Bot
 from bots.client.settings import Given
 from bots.client.values import read_config
+from protocol.display import shown
 from protocol.errors import UsageFault
-from protocol.shown import shown
 
 N = TypeVar("N", int, float)
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from protocol import close_codes, error_codes
+from protocol.display import rating
 from protocol.messages import End, Error, ListedBot, ListedSeek, Listing, Move, Outcome, Player, Rejected, Start
 from protocol.names import folded
 from protocol.reasons import VOID
-from protocol.shown import rating
 
 STOPPING: Mapping[int, str] = {
     close_codes.TOO_MANY_BAD_MESSAGES: "the arena closed the connection: too many bad messages",

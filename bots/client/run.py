@@ -29,11 +29,11 @@ from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, Worke
 from machine import event_loop
 from machine.subprocesses import keep_private
 from protocol.codec import MSGPACK
+from protocol.display import printable, shown
 from protocol.errors import Fault, MalformedMessage, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import FromClient, Welcome
-from protocol.shown import printable, shown
 
 FIRST = 0.1
 LONGEST = 5.0

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
-from protocol import launch
+from protocol import bot_launch
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import game_class
 from protocol.messages import LONGEST_TOKEN, MAX_SLOTS, SHORTEST_TOKEN
 from protocol.names import NAME_FORM, is_bot_name
 
-DEFAULT_URL = f"ws://127.0.0.1:{launch.PORT}"
+DEFAULT_URL = f"ws://127.0.0.1:{bot_launch.PORT}"
 OPEN_SLOTS = 16
 """Of a bot that takes any match, unless it says otherwise: a seek for each of five games, and eleven matches."""
 LONGEST_PACE = 60.0
@@ -114,17 +114,17 @@ def _read_map(text: str) -> dict[str, Any]:
 
 
 _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    launch.URL: ("url", str),
-    launch.TOKEN: ("token", str),
-    launch.TOKEN_FD: ("token_fd", int),
-    launch.BOT: ("name", str),
-    launch.GAME: ("game", str),
-    launch.CONFIG: ("config", _read_map),
-    launch.MATCHES: ("matches", int),
-    launch.SLOTS: ("slots", int),
-    launch.SEED: ("seed", str),
-    launch.PATIENCE: ("patience", float),
-    launch.ASSIGNED: ("assigned", lambda text: text not in ("0", "false", "no")),
+    bot_launch.URL: ("url", str),
+    bot_launch.TOKEN: ("token", str),
+    bot_launch.TOKEN_FD: ("token_fd", int),
+    bot_launch.BOT: ("name", str),
+    bot_launch.GAME: ("game", str),
+    bot_launch.CONFIG: ("config", _read_map),
+    bot_launch.MATCHES: ("matches", int),
+    bot_launch.SLOTS: ("slots", int),
+    bot_launch.SEED: ("seed", str),
+    bot_launch.PATIENCE: ("patience", float),
+    bot_launch.ASSIGNED: ("assigned", lambda text: text not in ("0", "false", "no")),
 }
 
 

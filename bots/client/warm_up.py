@@ -13,8 +13,8 @@ from typing import Any
 
 from bots.client.bot import Bot
 from machine.cache import cache_folder
+from protocol.bot_launch import WARMUP_SUFFIX
 from protocol.games.base import Game
-from protocol.launch import WARMS_UP
 
 PATIENCE = 120.0
 """Seconds to wait for the first: fewer than a tournament waits for a bot, should it never be done."""
@@ -39,7 +39,7 @@ def warming_up(name: str, game: Game[Any, Any] | None, work: Callable[..., objec
     If all that takes longer than `SLOW`, a line on standard error says so.
     """
     what = "" if game is None else f" for {game.name}"
-    line = f"{name}{WARMS_UP}{what}; the first time code may be compiled, which takes up to half a minute…"
+    line = f"{name}{WARMUP_SUFFIX}{what}; the first time code may be compiled, which takes up to half a minute…"
     with _told(line), _after_the_first(lock_of(work, game)):
         yield
 

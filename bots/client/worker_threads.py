@@ -15,9 +15,9 @@ import msgspec
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
 from protocol.codec import MSGPACK
+from protocol.display import shown
 from protocol.errors import Fault
 from protocol.messages import MAX_CLIENT_FRAME, MAX_NOTE, End, Move, Rejected, Start
-from protocol.shown import shown
 
 MOST_SHOWN = 80
 """Characters of what `choose` returned, in a message."""

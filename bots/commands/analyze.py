@@ -12,13 +12,13 @@ import typer
 
 from bots.commands.output import Json, print_table
 from machine.arguments import read_file
+from protocol.display import shown
 from protocol.errors import BadConfig, UsageFault
 from protocol.games.risk.board import Board
-from protocol.games.risk.maps import NAMES, named, read
-from protocol.shown import shown
+from protocol.games.risk.maps import NAMES, load_map, read
 
 if TYPE_CHECKING:
-    from protocol.games.theory.heaps import Heap
+    from protocol.games.theory.heaps import HeapRule
 
 
 def from_argument(text: str) -> Board:
@@ -27,7 +27,7 @@ def from_argument(text: str) -> Board:
     Raises `UsageFault` for a word that is neither or a file that cannot be read, `BadConfig` for what is no map.
     """
     if text in NAMES:
-        return named(text)
+        return load_map(text)
     if not text.startswith("@") and not text.endswith((".toml", ".json")):
         raise UsageFault(f"there is no map {shown(text)}: one of {', '.join(NAMES)}, or a file like my.toml")
     return read(read_file(text.removeprefix("@")))
@@ -64,13 +64,13 @@ def nim(
     json_: Json = False,
 ) -> None:
     """Nim: class, value, Grundy value, best moves, reachable positions, difficulty."""
-    from protocol.games.theory.heaps import taking
+    from protocol.games.theory.heaps import nim_rule
 
     sizes = read_numbers("heap", heaps, 0, LARGEST_NIM_HEAP, MOST_HEAPS)
     removals = None
     if take is not None:
         removals = tuple(sorted(set(read_numbers("--take", take, 1, LARGEST_NIM_HEAP, 16))))
-    _show(sizes, taking(removals), misere=misere, strategies=strategies, as_json=json_)
+    _show(sizes, nim_rule(removals), misere=misere, strategies=strategies, as_json=json_)
 
 
 @analyze.command(context_settings=_NEGATIVE)
@@ -129,7 +129,7 @@ def read_numbers(what: str, text: str, low: int, high: int, most: int) -> tuple[
     return tuple(numbers)
 
 
-def _show(heaps: tuple[int, ...], rule: Heap, *, misere: bool, strategies: bool, as_json: bool) -> None:
+def _show(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool, strategies: bool, as_json: bool) -> None:
     if strategies:
         _show_contest(heaps, rule, misere, as_json)
         return
@@ -199,7 +199,7 @@ def _or_many(number: float | None) -> str:
     return f"{number:,}" if isinstance(number, int) else f"a random winner errs in {number:.1%} of games"
 
 
-def _show_contest(heaps: Sequence[int], rule: Heap, misere: bool, as_json: bool) -> None:
+def _show_contest(heaps: Sequence[int], rule: HeapRule, misere: bool, as_json: bool) -> None:
     from bots.analysis.strategies import ABOUT, Contest
 
     contest = Contest(rule, misere=misere)

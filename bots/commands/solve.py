@@ -15,8 +15,8 @@ import typer
 from bots.client.values import read_config
 from bots.commands.output import Json
 from bots.commands.tuning_options import stoppable
+from protocol.display import shown
 from protocol.errors import BadConfig, UnknownGame, UsageFault
-from protocol.shown import shown
 
 if TYPE_CHECKING:
     from machine.exact.duel import Table

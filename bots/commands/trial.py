@@ -25,11 +25,11 @@ from bots.tuning.session import pace
 from bots.tuning.tuning import check_seed
 from bots.tuning.weights import NAMES, WEIGHED, read_weights
 from machine.workers.local import WorkerPool
-from measuring.summary import better, elo, games, share, times
-from measuring.values import names_of
+from measuring.score_format import better, elo, games, share, times
+from measuring.value_registry import names_of
 from protocol import VERSION
+from protocol.display import among, shown
 from protocol.errors import UsageFault
-from protocol.shown import among, shown
 
 MOST_STARTS = 1_000_000
 

@@ -26,8 +26,8 @@ from bots.tuning.tuning import Tuning, check_tuning, numbers, under_way, value_n
 from bots.tuning.weights import WEIGHED
 from machine.workers.local import WorkerPool
 from protocol import VERSION
+from protocol.display import shown
 from protocol.errors import ArenaFault, UsageFault
-from protocol.shown import shown
 
 _PRESET = "paper"
 _SHOWN = 20

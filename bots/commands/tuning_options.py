@@ -19,9 +19,9 @@ from bots.tuning.selfplay import Setup, ready, value_for
 from bots.tuning.tuning import config_text
 from machine.workers.cluster import cluster
 from machine.workers.local import WorkerPool, processes
+from protocol.display import shown
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
-from protocol.shown import shown
 
 MOST_JOBS = 1024
 STOPPED = 130

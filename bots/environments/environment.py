@@ -15,13 +15,13 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from bots.environments.encodings import encoding_of
 from measuring.luck import luck_at
-from measuring.value import Nothing
-from measuring.values import value_of
+from measuring.value_function import NoLuck
+from measuring.value_registry import value_of
 from protocol.dice import SEED_BYTES, Dice
+from protocol.display import few, shown
 from protocol.errors import UsageFault
 from protocol.games import load
-from protocol.games.moves import illegal
-from protocol.shown import few, shown
+from protocol.games.move_parsing import raise_illegal
 from referee.result import points_of
 
 Observation = dict[str, Any]
@@ -34,7 +34,7 @@ def env(
     game: str,
     config: Mapping[str, Any] | None = None,
     *,
-    luck: str | None = Nothing.name,
+    luck: str | None = NoLuck.name,
     render_mode: str | None = None,
 ) -> AECEnv:
     """The environment of `game` under `config`, in the wrapper that says what was called out of order.
@@ -52,7 +52,8 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
     what they share for seats that tie; they sum to 0. Nothing is truncated: a limit of plies or rounds is one of the
     rules. `reset(seed=…)` fixes the dice of this game and of those after the resets without a seed that follow.
 
-    With `luck`, the name of a value of `measuring.values` or None for the best, what the dice gave is taken off every
+    With `luck`, the name of a value of `measuring.value_registry` or None for the best, what the dice gave is taken off
+    every
     agent's reward after every throw: what a policy can expect stays the same, whatever the value, and varies less.
     """
 
@@ -61,7 +62,7 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         game: str,
         config: Mapping[str, Any] | None = None,
         *,
-        luck: str | None = Nothing.name,
+        luck: str | None = NoLuck.name,
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
@@ -71,7 +72,7 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         self.rules = load(game, config)
         self.encoding = encoding_of(self.rules)
         value = value_of(self.rules, luck)
-        self._value = None if isinstance(value, Nothing) else value
+        self._value = None if isinstance(value, NoLuck) else value
         name = f"{self.rules.name}_v{self.encoding.version}"
         self.metadata = {"name": name, "render_modes": ["ansi"], "is_parallelizable": False}
         self.possible_agents = [f"seat_{seat}" for seat in range(self.rules.seats)]
@@ -124,7 +125,7 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
             return
         number = None if action is None else index(action)
         if number not in self._moves:
-            illegal(f"action {shown(number)} is masked for {agent}; legal: {few(self._moves)}")
+            raise_illegal(f"action {shown(number)} is masked for {agent}; legal: {few(self._moves)}")
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
         before, move = self.position, self._moves[number]

@@ -10,7 +10,7 @@ from gymnasium import Env
 
 from bots.environments.base import Mask, Vector
 from bots.environments.environment import Environment
-from measuring.value import Nothing
+from measuring.value_function import NoLuck
 from protocol.errors import UsageFault
 
 Opponent = Callable[[Vector, Mask, np.random.Generator], int]
@@ -38,7 +38,7 @@ class Single(Env[Vector, np.int64]):
         config: Mapping[str, Any] | None = None,
         *,
         opponent: Opponent = at_random,
-        luck: str | None = Nothing.name,
+        luck: str | None = NoLuck.name,
         render_mode: str | None = None,
     ) -> None:
         self.world = Environment(game, config, luck=luck, render_mode=render_mode)

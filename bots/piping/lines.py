@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from bots.client.bot import Choice, GiveUp, Turn
+from protocol.display import shown
 from protocol.errors import Fault
-from protocol.fields import wrong
+from protocol.field_errors import field_error
 from protocol.messages import End, Info, Rejected, Start
-from protocol.shown import shown
 
 MOST_SHOWN = 60
 
@@ -81,7 +81,7 @@ def _moved(said: Mapping[str, Any], turn: Turn) -> Choice:
     move, info = said.get("move"), said.get("info", {})
     if not isinstance(move, dict):
         raise Unusable(f"wrote a move without a map in the field move: {_right(turn)}")
-    fault = wrong(info, Info) if isinstance(info, dict) else "it is no map"
+    fault = field_error(info, Info) if isinstance(info, dict) else "it is no map"
     if fault is not None:
         raise Unusable(f"wrote a move whose info can't be sent: {fault}")
     return Choice(move, **info)

@@ -13,17 +13,17 @@ from bots.client.bot import Bot, Choice, GiveUp, Turn
 from bots.piping.lines import Passed, Unusable, answer, asked, quoted, told
 from bots.piping.program import Gone, Program, Silent, TooMuch
 from machine.subprocesses import ending
-from protocol import launch
+from protocol import bot_launch
+from protocol.display import printable
 from protocol.errors import UsageFault
 from protocol.messages import End, Rejected, Start
-from protocol.shown import printable
 from referee.clock import most_given
 
 LATE = 0.5
 """Seconds after the end of its clock until a program is ended, so that the arena has the first word."""
-LEAVE_WITHIN = 1.0
+SHUTDOWN_TIMEOUT = 1.0
 """Seconds that programs have to end by themselves when there is nothing more to play."""
-_OURS = (launch.TOKEN, launch.TOKEN_FD)
+_OURS = (bot_launch.TOKEN, bot_launch.TOKEN_FD)
 
 
 @dataclass(slots=True)
@@ -161,7 +161,7 @@ class Piped(Bot):
             programs = self._idle + [match.program for match in self._matches.values() if match.program is not None]
         for program in programs:
             program.leave()
-        until = time.monotonic() + LEAVE_WITHIN
+        until = time.monotonic() + SHUTDOWN_TIMEOUT
         for program in programs:
             program.kill(after=max(0.0, until - time.monotonic()))
 

@@ -18,14 +18,14 @@ from bots.playing.local_match import referee
 from bots.playing.players import bot_of, warmed_up
 from machine.timestamps import utc
 from measuring.luck import Luck, luck_of
+from protocol.bot_launch import parse_bot_spec
 from protocol.digest import canonical
+from protocol.display import printable, shown
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
-from protocol.launch import spec_of
 from protocol.messages import CHANCE, MOST_CLOCK_MS, Clock
 from protocol.names import folded
-from protocol.shown import printable, shown
 from referee import record_reader
 from referee.footer import Closed
 from referee.record import Header, Ply, Record, RecordedSeat, header_of
@@ -152,7 +152,7 @@ def _checked(clock: Clock | None) -> Clock:
 
 def _made(bot: Bot | type[Bot] | str) -> Bot:
     if isinstance(bot, str):
-        return bot_of(spec_of(bot, ""))
+        return bot_of(parse_bot_spec(bot, ""))
     if isinstance(bot, type) and issubclass(bot, Bot):
         return make(bot, bot.__name__.lower(), {}, {})
     if not isinstance(bot, Bot):

@@ -20,9 +20,9 @@ from bots.client.named_opponents import find
 from bots.client.warm_up import warm_up
 from bots.playing.local_client import LocalClient
 from bots.playing.local_match import referee
+from protocol.bot_launch import BotSpec
 from protocol.errors import Fault, UsageFault
 from protocol.games.base import Game
-from protocol.launch import BotSpec
 from referee.footer import Closed
 from referee.in_process import InProcess
 from referee.record import Header, RecordedSeat

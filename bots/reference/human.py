@@ -10,9 +10,9 @@ from typing import Any
 
 from bots.client.bot import Bot, GiveUp, Turn
 from protocol.dice import Dice
+from protocol.display import printable, shown
 from protocol.errors import BotFault, MalformedMove
 from protocol.messages import CHANCE, End, Event
-from protocol.shown import printable, shown
 
 MOST_SHOWN = 30
 WIDTH = 78
@@ -84,7 +84,9 @@ def _answered(turn: Turn, text: str) -> Mapping[str, Any] | None:
     asked = text.strip().lower()
     if asked in ("", "help", "?"):
         _print(
-            _folded(f"a number of the list, or a move like {turn.rules.written}, or as it travels, in {_example(turn)}")
+            _folded(
+                f"a number of the list, or a move like {turn.rules.move_syntax}, or as it travels, in {_example(turn)}"
+            )
         )
     elif asked == "board":
         _print(turn.rules.board(turn.position))
@@ -136,7 +138,7 @@ def _choices(turn: Turn) -> list[str]:
     if len(listed) > MOST_SHOWN:
         lines.append(f"and {len(listed) - MOST_SHOWN} more")
     if turn.options is not None:
-        lines.append(_folded(f"and others, like {turn.rules.written}"))
+        lines.append(_folded(f"and others, like {turn.rules.move_syntax}"))
     return lines
 
 

@@ -25,10 +25,10 @@ from bots.tuning.selfplay import FEATURES, SCORE_DECIMALS, Setup
 from bots.tuning.tuning import Running, Tuning, check_tuning, command, config_text, present
 from machine.arguments import read_file
 from machine.atomic_write import in_place_of, locked
+from protocol.config_values import FileTable
+from protocol.display import shown
 from protocol.errors import ArenaFault, UsageFault
-from protocol.fields import wrong
-from protocol.shown import shown
-from protocol.values import FileTable
+from protocol.field_errors import field_error
 
 _SCORES_A_LINE = 100
 _ADJUSTED_A_LINE = 10
@@ -85,7 +85,7 @@ def read(name: str) -> Tuning:
             raise UsageFault("it is no table")
         kind = settings_of(str(held.get("game")))
         form = _file_form(kind)
-        if said := wrong(held, form):
+        if said := field_error(held, form):
             raise UsageFault(said)
         tuning = _tuning(msgspec.convert(held, form), kind)
         check_tuning(tuning)

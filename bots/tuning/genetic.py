@@ -16,8 +16,8 @@ from statistics import median
 from typing import Literal, NamedTuple, get_args
 
 from bots.evaluation.base import EQUAL
+from protocol.display import shown
 from protocol.errors import UsageFault
-from protocol.shown import shown
 
 Gene = tuple[float, ...]
 """The weights of an evaluation, rounded to `DECIMALS`; never all 0, which would be no evaluation."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from bots.search.risk.settings import CampaignSettings, DuelSettings
 from bots.tuning.genetic import Method
 from bots.tuning.selfplay import Setup
+from protocol.display import shown
 from protocol.errors import UsageFault
-from protocol.shown import shown
 
 
 class Preset(NamedTuple):

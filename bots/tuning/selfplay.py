@@ -22,14 +22,14 @@ from bots.search.settings import SearchSettings, choices_of
 from bots.tuning.genetic import Gene
 from bots.tuning.weights import WEIGHED
 from measuring.luck import luck_along
-from measuring.value import Value
-from measuring.values import value_of
+from measuring.value_function import ValueFunction
+from measuring.value_registry import value_of
 from protocol import VERSION
 from protocol.dice import Dice
+from protocol.display import shown
 from protocol.errors import ArenaFault, BadConfig, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
-from protocol.shown import shown
 from referee.result import points_of
 
 FEATURES = "features"
@@ -207,7 +207,7 @@ def ready(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
 
 
 @lru_cache(KEPT)
-def value_for(setup: Setup, name: str) -> Value:
+def value_for(setup: Setup, name: str) -> ValueFunction:
     """The value of this name for the setup's game, kept for the last few. Raises `UsageFault` where there is none."""
     return value_of(ready(setup)[0], name)
 

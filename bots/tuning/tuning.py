@@ -13,10 +13,10 @@ from bots.tuning.genetic import Gene, Generation, Method, first_genes, fittest, 
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check
 from machine.arguments import read_value
-from measuring.value import Nothing
-from measuring.values import names_of
+from measuring.value_function import NoLuck
+from measuring.value_registry import names_of
+from protocol.display import among, shown
 from protocol.errors import UsageFault
-from protocol.shown import among, shown
 
 MOST_GENES_IN_ALL = 15_000
 """Of all generations together: a file with more would be too long for `read_file`."""
@@ -111,7 +111,7 @@ def value_name(method: Method, setup: Setup) -> str | None:
     if method.fitness == "results":
         return None
     name = names_of(check(setup))[0]
-    if name == Nothing.name:
+    if name == NoLuck.name:
         raise UsageFault(f"fitness is 'adjusted': results, as no dice are thrown in {setup.game} under this config")
     return name
 

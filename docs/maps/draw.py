@@ -8,8 +8,8 @@ from math import sqrt
 from pathlib import Path
 
 from protocol.games.risk.board import EXTENT, Board
-from protocol.games.risk.drawing import goes_round
-from protocol.games.risk.maps import NAMES, named
+from protocol.games.risk.drawing import wraps_around
+from protocol.games.risk.maps import NAMES, load_map
 
 COLOURS = ("#b8862b", "#b4503c", "#4a76a8", "#86653c", "#4f8250", "#7d5ca3")
 SIDE, TOP, BOTTOM = 90, 40, 80
@@ -53,7 +53,7 @@ def size(board: Board) -> tuple[int, int]:
 def borders(board: Board, places: list[tuple[int, int]], width: int) -> Iterator[str]:
     for border in board.borders:
         ends = sorted((*places[end], end) for end in border)
-        if goes_round(board, border):
+        if wraps_around(board, border):
             (left, left_y, west), (right, right_y, east) = ends
             yield f'<path d="M{left} {left_y}H0M{right} {right_y}H{width}" stroke-dasharray="5 4"/>'
             for x, y, other in ((24, left_y, east), (width - 24, right_y, west)):
@@ -81,11 +81,11 @@ def legend(board: Board, width: int, height: int) -> Iterator[str]:
 
 def colour(board: Board, continent: int) -> str:
     """A continent has the same colour on its own map as on that of the world."""
-    known = [other.name for other in named("world").continents]
+    known = [other.name for other in load_map("world").continents]
     name = board.continents[continent].name
     return COLOURS[(known.index(name) if name in known else continent) % len(COLOURS)]
 
 
 if __name__ == "__main__":
     for name in NAMES:
-        Path(__file__).with_name(f"{name}.svg").write_text(picture(named(name)), "utf-8")
+        Path(__file__).with_name(f"{name}.svg").write_text(picture(load_map(name)), "utf-8")

@@ -10,13 +10,13 @@ from machine.exact.verdict import Judge, Verdict
 from protocol.games.base import NO_DICE, Game
 from protocol.games.grundy import Grundy
 from protocol.games.nim import Nim
-from protocol.games.theory.heaps import SPLIT, Heap, taking
+from protocol.games.theory.heaps import SPLIT, HeapRule, nim_rule
 from protocol.games.theory.impartial import Move, outcome
 
 
-def theory_of(rules: Game[Any, Any]) -> tuple[Heap, bool]:
+def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
     """The rule for one heap of a nim or Grundy game, and whether it is misère."""
-    return (taking(rules.take), rules.misere) if isinstance(rules, Nim) else (SPLIT, False)
+    return (nim_rule(rules.take), rules.misere) if isinstance(rules, Nim) else (SPLIT, False)
 
 
 def as_sent(heaps: tuple[int, ...], move: Move) -> dict[str, int]:

@@ -38,13 +38,13 @@ def measure(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float,
     own = [territory for territory, holder in enumerate(owner) if holder == seat]
     if not own:
         return 0.0, 0.0, 0.0, 0.0
-    strength = openness = 0.0
+    strength = game_openness = 0.0
     for territory in own:
         strong, exposed = _borders(rules.map.neighbours[territory], owner, troops, territory)  # type: ignore[attr-defined]
         strength += strong
-        openness += exposed
+        game_openness += exposed
     army = sum(troops[territory] for territory in own)
-    return len(own) / len(owner), army / sum(troops), strength / len(own), 1 - openness / len(own)
+    return len(own) / len(owner), army / sum(troops), strength / len(own), 1 - game_openness / len(own)
 
 
 def _borders(
@@ -60,7 +60,7 @@ Sums = list[float]
 """Over a seat's territories: how many, their troops, strength, openness, troops times borders, troops at the front."""
 
 
-class Survey:
+class PositionSums:
     """A position of two seats with its sums by territory: what differs from it little is measured quickly."""
 
     def __init__(self, board: Board, full: int, owner: Sequence[int], troops: Sequence[int]) -> None:
@@ -73,11 +73,11 @@ class Survey:
             if holder != FREE:
                 _add(self._sums[holder], part)
 
-    def above(self) -> Features:
+    def seat_difference(self) -> Features:
         """What seat 0 has above seat 1."""
         return self._above(*self._sums)
 
-    def above_after(self, owner: Sequence[int], troops: Sequence[int]) -> Features:
+    def seat_difference_after(self, owner: Sequence[int], troops: Sequence[int]) -> Features:
         """The same for another position on the map."""
         was, neighbours = self._owner, self._board.neighbours
         pairs = zip(was, owner, self._troops, troops, strict=True)
@@ -118,7 +118,7 @@ def _subtract(sums: Sums, part: Sums) -> None:
         sums[at] -= number
 
 
-def survey_of(game: Game[Any, Any], state: Any) -> Survey:
+def position_sums(game: Game[Any, Any], state: Any) -> PositionSums:
     """The survey of a position of two seats, under its rules."""
     full = game.max_troops if isinstance(game, Duel) else FULL
-    return Survey(game.map, full, state.owner, state.troops)  # type: ignore[attr-defined]
+    return PositionSums(game.map, full, state.owner, state.troops)  # type: ignore[attr-defined]

@@ -90,7 +90,7 @@ class Rules(ABC, Generic[S, M]):
         """The state after `seat` left a match that goes on without it; only asked with more than two seats."""
         raise ValueError(f"{self.name} does not go on without seat {seat}")
 
-    def dealt(self, dice: Dice) -> Mapping[str, Any]:
+    def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
         """The config that starts as this one would with these dice: a paired match gives it to both seat orders."""
         return self.config
 
@@ -115,7 +115,7 @@ class WireForm(ABC, Generic[S, M]):
         """A move from the wire. Raises `MalformedMove`, saying what the form is."""
 
 
-class Drawing(ABC, Generic[S, M]):
+class TextForm(ABC, Generic[S, M]):
     """How states, moves and events are shown to people."""
 
     @abstractmethod
@@ -126,7 +126,7 @@ class Drawing(ABC, Generic[S, M]):
     def notation(self, move: M) -> str:
         """The move in a few characters, for tables and replays."""
 
-    written: ClassVar[str] = ""
+    move_syntax: ClassVar[str] = ""
     """How people write a move, by examples."""
 
     def parse(self, text: str) -> M:
@@ -146,7 +146,7 @@ class Drawing(ABC, Generic[S, M]):
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
 
 
-class Game(Rules[S, M], WireForm[S, M], Drawing[S, M]):
+class Game(Rules[S, M], WireForm[S, M], TextForm[S, M]):
     """One game under one config.
 
     `S` is a state and `M` a move; both are immutable and hashable. Seats count from 0. A subclass reads `config` in
@@ -191,8 +191,8 @@ def _presets(game: type[Game[Any, Any]]) -> dict[str, tuple[dict[str, Any], froz
     found = {}
     for name, preset in game.presets.items():
         made = game(preset)
-        dealt = made.dealt(Dice(b"", 0))
-        found[name] = made.config, frozenset(key for key in made.config if dealt[key] != made.config[key])
+        config_of_deal = made.config_of_deal(Dice(b"", 0))
+        found[name] = made.config, frozenset(key for key in made.config if config_of_deal[key] != made.config[key])
     return found
 
 

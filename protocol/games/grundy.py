@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
 from protocol.games.base import Game
-from protocol.games.configs import integers, read_config
-from protocol.games.moves import illegal, move_fields, two_numbers
+from protocol.games.config_parsing import integers, read_config
+from protocol.games.move_parsing import parse_two_numbers, raise_illegal, read_move_fields
 from protocol.messages import Event
 
 
@@ -33,7 +33,7 @@ class Grundy(Game[Heaps, Split]):
     name = "grundy"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"heaps": [7]}, "large": {"heaps": [20, 30]}}
     draw_probability = 0.0
-    written = "2 off heap 0, or 2 0"
+    move_syntax = "2 off heap 0, or 2 0"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Grundy, config, {"heaps": [7]})
@@ -59,12 +59,12 @@ class Grundy(Game[Heaps, Split]):
         heaps, at = state
         heap, split = move
         if not 0 <= heap < len(heaps):
-            illegal(f"there is no heap {heap}: heaps are 0 to {len(heaps) - 1}")
+            raise_illegal(f"there is no heap {heap}: heaps are 0 to {len(heaps) - 1}")
         size = heaps[heap]
         most = (size - 1) // 2
         if not 1 <= split <= most:
             allowed = f"1 to {most}" if most else "nothing: it cannot be split into two different heaps"
-            illegal(f"heap {heap} holds {size}: split is {split}, but the smaller part can be {allowed}")
+            raise_illegal(f"heap {heap} holds {size}: split is {split}, but the smaller part can be {allowed}")
         after = Heaps((*heaps[:heap], split, *heaps[heap + 1 :], size - split), at + 1)
         return after, Event(ply=at, seat=at % 2, move={"heap": heap, "split": split})
 
@@ -81,7 +81,7 @@ class Grundy(Game[Heaps, Split]):
         return {"heap": move.heap, "split": move.split}
 
     def decode_move(self, wire: Any) -> Split:
-        return Split(*move_fields(wire, '{"heap": 0, "split": 1}', "heap", "split"))
+        return Split(*read_move_fields(wire, '{"heap": 0, "split": 1}', "heap", "split"))
 
     def board(self, state: Heaps) -> str:
         return textwrap.fill("heaps: " + " ".join(map(str, state.heaps)), width=80, subsequent_indent=" " * 7)
@@ -90,5 +90,5 @@ class Grundy(Game[Heaps, Split]):
         return f"{move.split} off heap {move.heap}"
 
     def parse(self, text: str) -> Split:
-        split, heap = two_numbers(text, r"(\d+)\s+(?:off\s+)?(?:heap\s+)?(\d+)", self.written)
+        split, heap = parse_two_numbers(text, r"(\d+)\s+(?:off\s+)?(?:heap\s+)?(\d+)", self.move_syntax)
         return Split(heap, split)

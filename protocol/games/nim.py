@@ -10,17 +10,17 @@ from operator import xor
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice, mean_bytes
+from protocol.display import shown
 from protocol.errors import BadConfig
 from protocol.games.base import Game
-from protocol.games.configs import integers, one_of, read_config
-from protocol.games.moves import illegal, move_fields, two_numbers
-from protocol.games.theory.counting import lost_positions
-from protocol.games.theory.heaps import first_values
+from protocol.games.config_parsing import integers, one_of, read_config
+from protocol.games.move_parsing import parse_two_numbers, raise_illegal, read_move_fields
+from protocol.games.theory.heaps import first_grundy_values
+from protocol.games.theory.lost_positions import lost_positions
 from protocol.messages import CHANCE, Event
-from protocol.shown import shown
 
-MOST_LISTED = 512
-MOST_DRAWS = 20_000
+MAX_LISTED_MOVES = 512
+MAX_DEAL_DRAWS = 20_000
 MOST_BYTES = 520
 """Of dice that a deal may take on average. One in 10⁹ takes 21 times as many: some 5 ms."""
 _DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
@@ -53,7 +53,7 @@ class Nim(Game[Position, Take]):
         "sticks": {"heaps": [21], "take": [1, 2, 3], "misere": True},
     }
     draw_probability = 0.0
-    written = "2 from heap 1, or 2 1"
+    move_syntax = "2 from heap 1, or 2 1"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Nim, config, _DEFAULTS)
@@ -114,7 +114,7 @@ class Nim(Game[Position, Take]):
     @cached_property
     def _values(self) -> Sequence[int]:
         """The Grundy values of all heaps that can be dealt."""
-        return first_values(self.take, max(self.heaps) + 1)
+        return first_grundy_values(self.take, max(self.heaps) + 1)
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
         if self.start == "given":
@@ -125,9 +125,9 @@ class Nim(Game[Position, Take]):
     def _deal(self, dice: Dice) -> tuple[int, ...]:
         """Heaps drawn uniformly (purpose "deal"), again and again until the position is lost and has a move.
 
-        Where such positions are so rare that `MOST_DRAWS` draws find none, it is the least one.
+        Where such positions are so rare that `MAX_DEAL_DRAWS` draws find none, it is the least one.
         """
-        for drawn in islice(dice.choices("deal", [size + 1 for size in self.heaps]), MOST_DRAWS):
+        for drawn in islice(dice.choices("deal", [size + 1 for size in self.heaps]), MAX_DEAL_DRAWS):
             if self._is_dealt(drawn):
                 return tuple(drawn)
         least = self._least_lost()
@@ -139,7 +139,7 @@ class Nim(Game[Position, Take]):
         worth = list(map(self._values.__getitem__, heaps))
         return reduce(xor, worth) == (self.misere and max(worth) < 2) and self._takes(heaps)
 
-    def dealt(self, dice: Dice) -> Mapping[str, Any]:
+    def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
         if self.start == "given":
             return self.config
         return {**self.config, "heaps": list(self._deal(dice)), "start": "given"}
@@ -166,13 +166,13 @@ class Nim(Game[Position, Take]):
         heaps, seat, at = state
         heap, take = move
         if not 0 <= heap < len(heaps):
-            illegal(f"there is no heap {heap}: heaps are 0 to {len(heaps) - 1}")
+            raise_illegal(f"there is no heap {heap}: heaps are 0 to {len(heaps) - 1}")
         size = heaps[heap]
         if take < 1 or (self._allowed is not None and take not in self._allowed):
             allowed = "1 or more" if self.take is None else " or ".join(map(str, self.take))
-            illegal(f"take is {take}: a move takes {allowed}")
+            raise_illegal(f"take is {take}: a move takes {allowed}")
         if take > size:
-            illegal(f"heap {heap} holds {size}: {take} cannot be taken; the heaps are {list(heaps)}")
+            raise_illegal(f"heap {heap} holds {size}: {take} cannot be taken; the heaps are {list(heaps)}")
         after = Position((*heaps[:heap], size - take, *heaps[heap + 1 :]), 1 - seat, at + 1)
         return after, Event(ply=at, seat=seat, move={"heap": heap, "take": take})
 
@@ -193,7 +193,7 @@ class Nim(Game[Position, Take]):
         return {"heap": move.heap, "take": move.take}
 
     def decode_move(self, wire: Any) -> Take:
-        return Take(*move_fields(wire, '{"heap": 0, "take": 1}', "heap", "take"))
+        return Take(*read_move_fields(wire, '{"heap": 0, "take": 1}', "heap", "take"))
 
     def offer(self, state: Position) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         listed = [
@@ -202,10 +202,10 @@ class Nim(Game[Position, Take]):
             for take in (range(1, size + 1) if self.take is None else self.take)
             if take <= size
         ]
-        if len(listed) <= MOST_LISTED:
+        if len(listed) <= MAX_LISTED_MOVES:
             return listed, None
         options = {"heaps": list(state.heaps), "take": None if self.take is None else list(self.take)}
-        return listed[:MOST_LISTED], options
+        return listed[:MAX_LISTED_MOVES], options
 
     def board(self, state: Position) -> str:
         return "\n".join(f"{i:>2}: {_row(size)}" for i, size in enumerate(state.heaps))
@@ -214,7 +214,7 @@ class Nim(Game[Position, Take]):
         return f"{move.take} from heap {move.heap}"
 
     def parse(self, text: str) -> Take:
-        take, heap = two_numbers(text, r"(\d+)\s+(?:from\s+)?(?:heap\s+)?(\d+)", self.written)
+        take, heap = parse_two_numbers(text, r"(\d+)\s+(?:from\s+)?(?:heap\s+)?(\d+)", self.move_syntax)
         return Take(heap, take)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
+from protocol.display import shown
 from protocol.errors import MalformedMove
 from protocol.games.base import Game
-from protocol.games.configs import read_config
-from protocol.games.moves import illegal, move_fields
+from protocol.games.config_parsing import read_config
+from protocol.games.move_parsing import raise_illegal, read_move_fields
 from protocol.messages import Event
-from protocol.shown import shown
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 _MARKS = ".XO"
@@ -29,7 +29,7 @@ class TicTacToe(Game[Grid, int]):
     name = "tictactoe"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {}}
     draw_probability = 0.4
-    written = "4, the number of a cell: 0 1 2 is the first row"
+    move_syntax = "4, the number of a cell: 0 1 2 is the first row"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.config = read_config(TicTacToe, config, {})
@@ -62,13 +62,13 @@ class TicTacToe(Game[Grid, int]):
     def apply(self, state: Grid, move: int, dice: Dice) -> tuple[Grid, Event]:
         seat = self.to_move(state)
         if seat is None:
-            illegal("the game is over")
+            raise_illegal("the game is over")
         if not 0 <= move <= 8:
-            illegal(f"there is no cell {move}: cells are 0 to 8")
+            raise_illegal(f"there is no cell {move}: cells are 0 to 8")
         cells = state.cells
         if cells[move]:
             empty = ", ".join(map(str, self.legal_moves(state)))
-            illegal(f"cell {move} holds {_MARKS[cells[move]]}; empty cells: {empty}")
+            raise_illegal(f"cell {move} holds {_MARKS[cells[move]]}; empty cells: {empty}")
         after = Grid((*cells[:move], seat + 1, *cells[move + 1 :]))
         return after, Event(ply=self.ply(state), seat=seat, move={"cell": move})
 
@@ -89,7 +89,7 @@ class TicTacToe(Game[Grid, int]):
         return {"cell": move}
 
     def decode_move(self, wire: Any) -> int:
-        return move_fields(wire, '{"cell": 4}', "cell")[0]
+        return read_move_fields(wire, '{"cell": 4}', "cell")[0]
 
     def board(self, state: Grid) -> str:
         marks = [_MARKS[mark] for mark in state.cells]
@@ -100,5 +100,5 @@ class TicTacToe(Game[Grid, int]):
 
     def parse(self, text: str) -> int:
         if not text.strip().isdecimal():
-            raise MalformedMove(f"{shown(text)} is no move here: it is written like {self.written}")
+            raise MalformedMove(f"{shown(text)} is no move here: it is written like {self.move_syntax}")
         return int(text)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from arena.store.database import StoreFailed
+from arena.store.database import StoreError
 from arena.store.registry import NameInUse
 from arena.store.store import Store
 from arena.store.tokens import hash_token
@@ -142,7 +142,7 @@ def test_where_tokens_cannot_be_written_nobody_is_registered(add: Add, tmp_path:
     assert registered(tmp_path) == {}
 
 
-@pytest.mark.parametrize("fault", [NameInUse("a bot is called ben already"), StoreFailed("the disk is full")])
+@pytest.mark.parametrize("fault", [NameInUse("a bot is called ben already"), StoreError("the disk is full")])
 def test_where_names_cannot_be_registered_no_tokens_are_left(
     add: Add, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:

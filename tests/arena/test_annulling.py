@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def boards(store: Store) -> dict[str, list[tuple[object, ...]]]:
+def season_leaderboards(store: Store) -> dict[str, list[tuple[object, ...]]]:
     """Where everybody stands, to six digits."""
     return {
         pool: [
@@ -42,21 +42,21 @@ def without(tmp_path: Path, *left_out: str) -> dict[str, list[tuple[object, ...]
         kept = [one for one in reversed(other.matches()) if one.match not in left_out]
     with closing(Store.open(tmp_path / "third.db")) as other:
         finish(other, *kept)
-        return boards(other)
+        return season_leaderboards(other)
 
 
 @pytest.mark.parametrize("ids", [["m0"], ["m29"], ["m3", "m11", "m20"]])
 def test_the_others_are_rated_as_if_an_annulled_match_had_not_been(
     store: Store, tmp_path: Path, ids: list[str]
 ) -> None:
-    before = boards(store)
+    before = season_leaderboards(store)
     assert store.annul(ids).matches == len(ids)
-    assert boards(store) == without(tmp_path, *ids)
-    assert boards(store) != before
+    assert season_leaderboards(store) == without(tmp_path, *ids)
+    assert season_leaderboards(store) != before
     assert store.check() == []
     assert store.rebuild_ratings() == 0
     assert store.annul(ids, undo=True).matches == len(ids)
-    assert boards(store) == before
+    assert season_leaderboards(store) == before
     assert store.check() == []
 
 
@@ -93,10 +93,10 @@ def test_all_matches_of_a_bot_are_annulled_or_those_since_a_time(store: Store) -
 )
 def test_nothing_is_annulled_where_something_is_wrong(store: Store, ids: list[str], bot: str | None, says: str) -> None:
     finish(store, result("unrated", rated=False))
-    before = boards(store)
+    before = season_leaderboards(store)
     with pytest.raises(UsageFault, match=f"^{says}$"):
         store.annul(ids, bot)
-    assert boards(store) == before
+    assert season_leaderboards(store) == before
 
 
 def test_with_a_season_ratings_begin_anew_and_earlier_ladders_stay(store: Store) -> None:
@@ -107,9 +107,9 @@ def test_with_a_season_ratings_begin_anew_and_earlier_ladders_stay(store: Store)
     assert store.check() == []
     finish(store, result("new", ("bob", "ann")))
     assert [(row.bot, row.played) for row in store.leaderboard(NIM)] == [("bob", 1), ("ann", 1)]
-    assert store.boards("First") == before
-    assert store.boards("autumn") == {NIM: store.leaderboard(NIM)}
-    assert store.boards("first", "tictactoe") == {TOE: before[TOE]}
+    assert store.season_leaderboards("First") == before
+    assert store.season_leaderboards("autumn") == {NIM: store.leaderboard(NIM)}
+    assert store.season_leaderboards("first", "tictactoe") == {TOE: before[TOE]}
     assert [(one.season, one.matches) for one in store.seasons()] == [("first", 30), ("autumn", 1)]
     assert store.check() == []
     assert store.rebuild_ratings() == 0
@@ -123,11 +123,11 @@ def test_a_match_of_an_earlier_season_changes_that_ladder_alone(store: Store, tm
     finish(store, result("one", ("bob", "ann")))
     store.start_season("third")
     finish(store, result("two", ("cid", "ann")))
-    now, second = store.leaderboard(NIM), store.boards("second")
+    now, second = store.leaderboard(NIM), store.season_leaderboards("second")
     store.annul(["m3"])
     assert store.leaderboard(NIM) == now
-    assert store.boards("second") == second
-    then = [(row.bot, round(row.mu, 6)) for row in store.boards("first")[NIM]]
+    assert store.season_leaderboards("second") == second
+    then = [(row.bot, round(row.mu, 6)) for row in store.season_leaderboards("first")[NIM]]
     assert then == [row[:2] for row in without(tmp_path, "m3")[NIM]]
     assert store.check() == []
     store.annul(["two"])
@@ -149,4 +149,4 @@ def test_a_season_needs_a_name_of_its_own(store: Store, name: str, says: str) ->
         store.start_season(name)
     assert store.leaderboard(NIM) != []
     with pytest.raises(UsageFault, match="there is no season 'third': one of first, second"):
-        store.boards("third")
+        store.season_leaderboards("third")

@@ -12,8 +12,8 @@ import pytest
 
 from arena.store import async_store as archives
 from arena.store.async_store import AsyncStore
-from arena.store.database import StoreFailed, StoreUnavailable
-from arena.store.finish import Finished
+from arena.store.database import StoreError, StoreUnavailable
+from arena.store.finish import StorableMatch
 from arena.store.store import Store
 from patience import WITHIN
 from referee.result import Ratings, Result
@@ -29,7 +29,7 @@ class Shelf:
         self._bad = bad
         self._error = error or StoreUnavailable("the disk is full")
 
-    def finish(self, batch: Sequence[Finished]) -> list[Ratings | None]:
+    def finish(self, batch: Sequence[StorableMatch]) -> list[Ratings | None]:
         ids = [one.result.match for one in batch]
         self.batches.append(len(ids))
         if self.failures and (not self._bad or self._bad in ids):
@@ -45,7 +45,7 @@ def finish(archive: AsyncStore, *ids: str) -> list[asyncio.Future[Any]]:
     results = [
         cast("Result", SimpleNamespace(match=match, seats=seats)) for match, seats in zip(ids, bots, strict=True)
     ]
-    return [archive.finish(Finished(result, lambda ratings: b"")) for result in results]
+    return [archive.finish(StorableMatch(result, lambda ratings: b"")) for result in results]
 
 
 def archive_of(shelf: Shelf) -> AsyncStore:
@@ -93,7 +93,7 @@ async def test_who_asks_much_is_not_in_the_way_of_matches_that_are_finished() ->
     stored.add_done_callback(lambda _: asked.append(-1))
     go_on.set()
     await asyncio.gather(stored, *asking)
-    assert asked.index(-1) <= 2 * archives.MOST_ASKED
+    assert asked.index(-1) <= 2 * archives.MAX_PENDING_QUERIES
     await archive.drain()
 
 
@@ -113,7 +113,7 @@ async def test_what_can_not_be_stored_now_is_tried_again_in_its_order_and_said()
 
 
 async def test_a_match_that_the_store_does_not_take_waits_apart_until_it_does() -> None:
-    shelf = Shelf(bad="b", failures=3, error=StoreFailed("two matches at one place"))
+    shelf = Shelf(bad="b", failures=3, error=StoreError("two matches at one place"))
     archive = archive_of(shelf)
     async with asyncio.timeout(WITHIN):
         await asyncio.gather(*finish(archive, "a", "b", "c"))
@@ -135,14 +135,14 @@ async def test_at_the_end_what_waits_is_tried_no_more_than_once_again_and_then_f
 ) -> None:
     monkeypatch.setattr(archives, "AGAIN_AFTER", 1000.0)
     monkeypatch.setattr(archives, "ASIDE_FOR", 1000.0)
-    shelf = Shelf(bad, 2, StoreFailed("no") if bad else None)
+    shelf = Shelf(bad, 2, StoreError("no") if bad else None)
     archive = archive_of(shelf)
     (waiting,) = finish(archive, "a")
     async with asyncio.timeout(WITHIN):
         while not shelf.batches:
             await archive.ask(len, shelf.batches)
         await archive.drain()
-    with pytest.raises(StoreFailed):
+    with pytest.raises(StoreError):
         await waiting
     assert shelf.batches in ([1], [1, 1])
     assert shelf.kept == []

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from arena.store.finish import Finished
-from arena.store.luck import MatchLuck
+from arena.store.finish import StorableMatch
+from arena.store.match_luck import MatchLuck
 from arena.store.pending_results import PendingResult
 from arena.store.store import Store
 from commands import call
@@ -38,8 +38,8 @@ def over(place: int) -> PendingResult:
     return PendingResult(closed, MatchLuck("exact", 0.5), {1: "ended with exit code 3"})
 
 
-def finished(one: PendingResult) -> Finished:
-    return Finished(one.result, one.closed.record, one.luck, one.failures)
+def finished(one: PendingResult) -> StorableMatch:
+    return StorableMatch(one.result, one.closed.record, one.luck, one.failures)
 
 
 def test_a_match_waits_as_it_was_handed_in_until_it_is_rated(store: Store) -> None:
@@ -49,7 +49,7 @@ def test_a_match_waits_as_it_was_handed_in_until_it_is_rated(store: Store) -> No
     store.finish([finished(over(0)), finished(over(1))])
     assert store.held("t1") == [over(2)]
     assert [one.place for one in store.tournament_results("t1")] == [0, 1]
-    assert store.tournament_failures("t1") == {name: {1: "ended with exit code 3"} for name in ("t1-00000", "t1-00001")}
+    assert store.bot_failures("t1") == {name: {1: "ended with exit code 3"} for name in ("t1-00000", "t1-00001")}
 
 
 def test_a_match_is_kept_once_and_not_once_it_is_rated(store: Store) -> None:

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from arena.ratings.bot_results import Met, rows
+from arena.ratings.bot_results import MatchSample, rows
 from arena.ratings.standings import TableRow, head_to_head
-from arena.store.cursors import cursor
-from arena.store.finish import Finished
+from arena.store.cursors import encode_cursor
+from arena.store.finish import StorableMatch
 from arena.store.leaderboards import MOST_POINTS
 from arena.store.reader import Reader
 from arena.store.store import Store
@@ -88,7 +88,7 @@ def stored(store: Store, results: Sequence[Result]) -> BruteForce:
     at, size = 0, 1
     while at < len(results):
         batch = results[at : at + size]
-        ratings += store.finish([Finished(done, lambda _: b"record") for done in batch])
+        ratings += store.finish([StorableMatch(done, lambda _: b"record") for done in batch])
         at, size = at + size, size % 5 + 1
     return BruteForce(results, ratings)
 
@@ -207,7 +207,7 @@ def test_what_is_no_cursor_order_limit_or_time_is_said_in_a_line(reader: Reader)
             reader.search(Search(), after=word)
     for beyond in (-(2**63) - 1, 2**63):
         with pytest.raises(UsageFault, match="is no cursor of this list"):
-            reader.search(Search(), after=cursor((beyond,)))
+            reader.search(Search(), after=encode_cursor((beyond,)))
     with pytest.raises(UsageFault, match="no order 'luck' of a leaderboard: one of score, bot, mu"):
         reader.board("nim/classic", sort="luck")
     for limit in (0, 501):
@@ -279,7 +279,7 @@ def test_a_tournament_is_told_as_its_report_tells_it(store: Store, reader: Reade
     assert told is not None
     names = ["ann", "Bob", "cid", "dan"]
     assert (told.seed, told.arguments, told.played, told.planned) == (seed, arguments, 7, 24)
-    met = [Met(one, None, (one.place or 0) // 2) for one in results]
+    met = [MatchSample(one, None, (one.place or 0) // 2) for one in results]
     told_of = TableRow.__struct_fields__
     reported = [[getattr(row, name) for name in told_of] for row in rows(names, met)]
     assert [[getattr(row, name) for name in told_of] for row in told.table] == reported

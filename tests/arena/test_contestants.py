@@ -16,8 +16,8 @@ from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotCrashed, BotProcess
 from arena.tournament.contestants import Contestant, contestants
 from patience import WITHIN
+from protocol.bot_launch import REFERENCE_BOTS, BotSpec
 from protocol.errors import ArenaFault, UsageFault
-from protocol.launch import REFERENCE_BOTS, BotSpec
 
 RUN = (sys.executable, "-P", "-m", "bots", "run")
 

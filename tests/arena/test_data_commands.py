@@ -15,7 +15,7 @@ import pytest
 from arena.commands.match_filters import Selection
 from arena.commands.matches import matches
 from arena.commands.text_tables import table
-from arena.store.finish import Finished
+from arena.store.finish import StorableMatch
 from arena.store.lock import lock
 from arena.store.schema import REVISIONS
 from arena.store.store import Store
@@ -67,7 +67,7 @@ def finish(
         started="2026-01-01T00:00:00Z",
         finished="2026-01-01T00:01:00Z",
     )
-    store.finish([Finished(done, lambda ratings: b"record")])
+    store.finish([StorableMatch(done, lambda ratings: b"record")])
 
 
 def widest(text: str) -> int:

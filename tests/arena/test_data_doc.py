@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.replay.rows import PlyRow
+from arena.replay.ply_rows import PlyRow
 from arena.store import export_rows
 from arena.store.export_rows import LADDER, MATCHES, PLIES, SEATS, Columns
 from arena.store.schema import metadata
@@ -41,7 +41,7 @@ def test_the_columns_of_a_table_are_those_that_are_told(heading: str, code: Colu
     told = columns(heading)
     assert [name for name, _ in told] == list(code)
     assert all(kind == code[name] for name, kind in told if kind)
-    assert {export_rows.TEXT, export_rows.WHOLE, export_rows.REAL, export_rows.TRUTH, export_rows.TIME} >= set(
+    assert {export_rows.TEXT, export_rows.INTEGER, export_rows.REAL, export_rows.BOOLEAN, export_rows.TIME} >= set(
         code.values()
     )
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.replay.luck import luck_in
-from arena.store.finish import Finished
-from arena.store.luck import MatchLuck
+from arena.replay.luck_report import record_luck
+from arena.store.finish import StorableMatch
+from arena.store.match_luck import MatchLuck
 from arena.store.store import Store
 from commands import Done, call
 from referee.effects import Resigned
@@ -41,7 +41,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def finished(table: Table) -> Finished:
+def finished(table: Table) -> StorableMatch:
     """The match of a table as the arena stores it."""
     result = table.match.result("2026-01-01T00:01:00.000Z")
     lines = [line for line in map(write_line, table.lines) if public(line)]
@@ -50,7 +50,7 @@ def finished(table: Table) -> Finished:
         footer: Footer = table.match.footer(result, ratings)
         return pack(lines, footer)
 
-    return Finished(result, close)
+    return StorableMatch(result, close)
 
 
 @pytest.fixture
@@ -216,9 +216,9 @@ def test_luck_that_is_not_what_the_record_says_is_found_unless_its_value_is_of_a
     table = Table("risk-duel", {"max_troops": 5}, match="m-9").begin()
     with closing(Store.open(file)) as store:
         store.finish([finished(table.finish_at_random())])
-        luck = luck_in(table.record(), "features-1")
+        luck = record_luck(table.record(), "features-1")
         assert luck is not None
-        store.keep_luck({"m-9": MatchLuck("features-1", luck.total[0])})
+        store.save_luck({"m-9": MatchLuck("features-1", luck.total[0])})
     assert check()[0] == 0
     alter(file, "UPDATE matches SET luck = luck + 0.1 WHERE id = 'm-9'")
     assert check("--quick")[0] == 0

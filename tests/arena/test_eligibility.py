@@ -12,7 +12,7 @@ from arena.ratings.ladder_pairing import Seeker, ladder_groups
 from arena.server.rating_cache import RatingCache
 from arena.server.rating_policy import DAY, RatingPolicy
 from arena.store.async_store import AsyncStore
-from arena.store.finish import Finished
+from arena.store.finish import StorableMatch
 from arena.store.store import Store
 from machine.timestamps import seconds_of, utc
 from referee.result import Result, SeatResult
@@ -49,7 +49,7 @@ def result(
 
 
 async def stored(archive: AsyncStore, *results: Result) -> None:
-    await archive.ask(archive.store.finish, [Finished(done, lambda ratings: b"record") for done in results])
+    await archive.ask(archive.store.finish, [StorableMatch(done, lambda ratings: b"record") for done in results])
 
 
 def test_a_time_is_read_back() -> None:

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from arena.sprt.evidence import Evidence, Question, Ratio, Sample
 from arena.sprt.summary import amount, conclusion, warnings
-from measuring.elo import compared, normalised
-from measuring.pair_scores import LEAST_UNITS, SideScore
-from measuring.scores import measured
+from measuring.elo import compare_scores, normalised_elo
+from measuring.pair_scores import MIN_UNITS, SideScore
+from measuring.scores import estimate_scores
 from measuring.sequential import Hypotheses, Pentanomial
 from protocol.reasons import RESIGNED, TIMEOUT, VOID, WIN
 from seasons import result
@@ -102,10 +102,10 @@ def test_both_columns_have_pairs_for_units_whatever_the_seats_decide() -> None:
         for seat, points in enumerate((1.0, 0.0) if chance.random() < 0.9 else (1.0, 1.0))
     ]
     played = [match(2 * one.start + one.seat, one.points, one.luck) for one in scores]
-    found, expected = evidence(played, None, "exact").findings(), measured(scores)
+    found, expected = evidence(played, None, "exact").findings(), estimate_scores(scores)
     assert expected.score is not None
     assert expected.adjusted is not None
-    assert (found.score, found.adjusted) == (compared(expected.score), compared(expected.adjusted))
+    assert (found.score, found.adjusted) == (compare_scores(expected.score), compare_scores(expected.adjusted))
     assert found.worth == expected.worth
 
 
@@ -115,16 +115,16 @@ def test_findings_say_where_the_test_stands_between_its_bounds_and_how_matches_e
     for pair in pairs:
         same.add(sum(pair) / 2)
     assert found.ratio == Ratio(llr=same.llr, lower=BETTER.lower, upper=BETTER.upper)
-    assert found.normalised == normalised([sum(pair) / 2 for pair in pairs])
+    assert found.normalised == normalised_elo([sum(pair) / 2 for pair in pairs])
     assert found.reasons == {WIN: 24}
     assert evidence(results(pairs), None).findings().ratio is None
 
 
 def test_nothing_is_decided_before_so_many_pairs_once_luck_is_taken_out() -> None:
     chance = Random(1)
-    sure = [0.6 + chance.gauss(0, 0.001) for _ in range(2 * LEAST_UNITS)]
-    assert evidence(freed(sure[: LEAST_UNITS - 1]), value="exact").verdict is None
-    assert evidence(freed(sure), value="exact").findings().pairs == LEAST_UNITS
+    sure = [0.6 + chance.gauss(0, 0.001) for _ in range(2 * MIN_UNITS)]
+    assert evidence(freed(sure[: MIN_UNITS - 1]), value="exact").verdict is None
+    assert evidence(freed(sure), value="exact").findings().pairs == MIN_UNITS
 
 
 def test_the_verdict_is_that_of_the_shortest_prefix_that_decides_whatever_comes_after() -> None:

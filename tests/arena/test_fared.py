@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from arena.ratings.bot_results import Met, duels, rows
+from arena.ratings.bot_results import MatchSample, head_to_heads, rows
 from arena.ratings.standings import interval
 from measuring.elo import elo_of
 from referee.result import Result, SeatResult
 from seasons import result
 
 
-def met(one: str, other: str, points: float, luck: float | None, start: int | None, reason: str = "win") -> Met:
+def met(one: str, other: str, points: float, luck: float | None, start: int | None, reason: str = "win") -> MatchSample:
     """A match that `one`, at seat 0, won, lost or drew."""
     ranks = {1.0: (1, 2), 0.5: (1, 1), 0.0: (2, 1)}[points]
     seats = tuple(
@@ -24,10 +24,12 @@ def met(one: str, other: str, points: float, luck: float | None, start: int | No
         match="m", game="risk-duel", config={}, rated=True, seats=seats, reason=reason,
         plies=1, digest="", started="", finished="",
     )  # fmt: skip
-    return Met(made, luck, start)
+    return MatchSample(made, luck, start)
 
 
-def paired(starts: int, one: str = "a", other: str = "b", edge: float = 0.0, seat: float = 0.4) -> Iterator[Met]:
+def paired(
+    starts: int, one: str = "a", other: str = "b", edge: float = 0.0, seat: float = 0.4
+) -> Iterator[MatchSample]:
     """Both seat orders of each start: seat 0 is ahead by `seat`, `one` by `edge`, and dice decide the rest."""
     chance = random.Random(f"{one}{other}")
     for start in range(starts):
@@ -65,12 +67,12 @@ def test_void_matches_count_nowhere() -> None:
     void = met("a", "b", 0.5, None, 0, reason="void")
     played = list(paired(10))
     assert rows("ab", [*played, void]) == rows("ab", played)
-    assert duels("ab", [*played, void]) == duels("ab", played)
-    assert duels("ab", [void]) == {"a": {}, "b": {}}
+    assert head_to_heads("ab", [*played, void]) == head_to_heads("ab", played)
+    assert head_to_heads("ab", [void]) == {"a": {}, "b": {}}
 
 
 def test_two_bots_beside_each_other_have_score_elo_and_the_likelihood_to_be_better() -> None:
-    found = duels("abc", [*paired(40, "a", "b", 0.05), *paired(3, "c", "a")])
+    found = head_to_heads("abc", [*paired(40, "a", "b", 0.05), *paired(3, "c", "a")])
     assert {bot: set(others) for bot, others in found.items()} == {"a": {"b", "c"}, "b": {"a"}, "c": {"a"}}
     ours, theirs = found["a"]["b"], found["b"]["a"]
     assert (ours.matches, ours.score.score) == (80, pytest.approx(1 - theirs.score.score))
@@ -83,7 +85,7 @@ def test_two_bots_beside_each_other_have_score_elo_and_the_likelihood_to_be_bett
 
 def test_of_more_than_two_seats_the_mean_place_and_the_share_of_first_places_are_told() -> None:
     ranks = [(1, 2, 3), (1, 3, 2), (1, 1, 3), (1, 1, 1)]
-    played = [Met(result("m", "abc", these), None, start) for start, these in enumerate(ranks)]
+    played = [MatchSample(result("m", "abc", these), None, start) for start, these in enumerate(ranks)]
     one, _, third = sorted(rows("abc", played), key=lambda row: row.bot)
     assert one.place is not None
     assert (one.place.place, 1 + 2 * (1 - one.score)) == (pytest.approx(1.375), pytest.approx(1.375))
@@ -106,4 +108,4 @@ def test_without_the_luck_of_a_match_nothing_is_less_luck() -> None:
     without = {row.bot: row.adjusted for row in rows("abc", some)}
     assert (without["a"], without["b"]) == (None, None)
     assert without["c"] is None  # of one start
-    assert duels("abc", some)["a"]["b"].adjusted is None
+    assert head_to_heads("abc", some)["a"]["b"].adjusted is None

@@ -17,7 +17,7 @@ from commands import call
 from machine.compiled import FAST
 from machine.exact.duel import load_or_solve, table_of
 from protocol.errors import UsageFault
-from protocol.games.risk.maps import named
+from protocol.games.risk.maps import load_map
 from referee.effects import Resigned, Voided
 from referee.state import Phase
 from referee_table import Table
@@ -93,7 +93,7 @@ def test_deals_strikes_and_a_seat_that_leaves_are_no_moves() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_every_move_of_a_duel_is_beside_the_best_one_of_the_table(seed: int) -> None:
     table = duel(seed)
-    game, exact = table.match.game, load_or_solve(named("australia"), 4)
+    game, exact = table.match.game, load_or_solve(load_map("australia"), 4)
     moves = list(graded(table.record()))
     assert [move.ply for move in moves] == list(range(table.ply))
     state = game.initial(None)[0]
@@ -185,8 +185,10 @@ def test_what_is_too_large_to_solve_is_estimated_and_says_so(
     table = duel(1, {"map": "africa", "max_plies": 14})
     told = json.loads(shown(table, tmp_path, capsys, to_json=True))
     assert told["estimate"] == "uct, 2,000 simulations a move"
-    compared = [move["error"] for move in told["moves"] if "error" in move]
-    assert told["noise"] == pytest.approx(1.96 * (sum(error**2 for error in compared) / len(compared)) ** 0.5, rel=1e-3)
+    compare_scores = [move["error"] for move in told["moves"] if "error" in move]
+    assert told["noise"] == pytest.approx(
+        1.96 * (sum(error**2 for error in compare_scores) / len(compare_scores)) ** 0.5, rel=1e-3
+    )
     assert all(move["kinds"]["phase"] in ("taking territories", "fighting") for move in told["moves"])
     text = shown(table, tmp_path, capsys, to_json=False)
     assert f"\nestimate: uct, 2,000 simulations a move; a single loss under {told['noise']:.3f} is noise\n" in text

@@ -11,7 +11,7 @@ import pytest
 
 from arena.server import auth, last_seen
 from arena.server.auth import Registration
-from arena.store.database import StoreFailed
+from arena.store.database import StoreError
 from arena.store.tokens import hash_token
 from machine.timestamps import utc
 from patience import WITHIN
@@ -59,7 +59,7 @@ async def test_a_store_that_fails_lets_nobody_in_and_says_to_come_back(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(name: str) -> None:
-        raise StoreFailed("arena.db: disk I/O error")
+        raise StoreError("arena.db: disk I/O error")
 
     served = await serve()
     monkeypatch.setattr(served.store, "bot", fails)
@@ -202,10 +202,10 @@ async def test_a_name_that_the_operator_gave_waits_for_its_bot(serve: Any) -> No
 def _noted(served: Any, monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[dict[str, str]]:
     """What is written of when bots were seen."""
     written: asyncio.Queue[dict[str, str]] = asyncio.Queue()
-    saw, loop = served.store.saw, asyncio.get_running_loop()
+    update_last_seen, loop = served.store.update_last_seen, asyncio.get_running_loop()
 
     def note(times: dict[str, str]) -> None:
-        saw(times)
+        update_last_seen(times)
         loop.call_soon_threadsafe(written.put_nowait, times)
 
     monkeypatch.setattr(served.store, "saw", note)

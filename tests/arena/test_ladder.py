@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.ratings import ladder
-from arena.ratings.ladder import BUMP, SIGMA, Rating, Standing
+from arena.ratings import rating_system
+from arena.ratings.rating_system import NEW_VERSION_SIGMA, SIGMA, Rating, Standing
 from protocol.errors import BadRecord, UnknownGame
 from referee.result import Ratings
 
 
 def rated(game: str, ranks: list[int], *standings: Standing, versions: list[str] | None = None) -> Ratings:
     given_standings = list(standings) or [Standing()] * len(ranks)
-    return ladder.rate(game, given_standings, versions or [""] * len(ranks), ranks)
+    return rating_system.rate(game, given_standings, versions or [""] * len(ranks), ranks)
 
 
 def changed(ratings: Ratings, seat: int, **values: float) -> Ratings:
@@ -43,10 +43,10 @@ def test_ratings_state_every_constant_that_was_used() -> None:
 def test_a_pool_is_of_a_preset_and_has_the_constants_of_its_game() -> None:
     ratings = rated("tictactoe/classic", [1, 2])
     assert (ratings.pool, ratings.draw_probability) == ("tictactoe/classic", 0.4)
-    assert ladder.game_of("risk-duel/south-america") == "risk-duel"
-    ladder.check("tictactoe/classic", ratings, [1, 2])
+    assert rating_system.game_of("risk-duel/south-america") == "risk-duel"
+    rating_system.check("tictactoe/classic", ratings, [1, 2])
     with pytest.raises(BadRecord, match="pool should be tictactoe, the record says tictactoe/classic"):
-        ladder.check("tictactoe", ratings, [1, 2])
+        rating_system.check("tictactoe", ratings, [1, 2])
 
 
 def test_two_tied_newcomers_are_updated_equally() -> None:
@@ -103,7 +103,7 @@ def test_gaps_beyond_double_precision_are_rated_all_the_same(game: str, ranks: l
 def test_a_new_version_raises_sigma_a_little_before_the_match_is_rated() -> None:
     standing = Standing(30, 1.0, 50, "1.0")
     seat = rated("nim", [1, 2], standing, Standing(), versions=["1.1", ""]).seats[0]
-    assert seat.sigma_before == pytest.approx(math.hypot(1.0, BUMP))
+    assert seat.sigma_before == pytest.approx(math.hypot(1.0, NEW_VERSION_SIGMA))
     assert seat.mu_before == 30
 
 
@@ -139,8 +139,8 @@ def test_what_was_rated_can_be_computed_again_from_the_ratings_alone(
 ) -> None:
     ranks = places[: len(skills)]
     ratings = rated("tictactoe", ranks, *(Standing(mu, sigma, 3) for mu, sigma in skills))
-    assert ladder.recompute(ratings, ranks) == ratings.seats
-    ladder.check("tictactoe", ratings, ranks)
+    assert rating_system.recompute(ratings, ranks) == ratings.seats
+    rating_system.check("tictactoe", ratings, ranks)
 
 
 @pytest.mark.parametrize("number", ["mu_before", "sigma_before", "mu_after", "sigma_after"])
@@ -148,34 +148,34 @@ def test_a_changed_rating_does_not_pass_the_check(number: str) -> None:
     ratings = rated("nim", [1, 2])
     forged = changed(ratings, 1, **{number: getattr(ratings.seats[1], number) * 0.999})
     with pytest.raises(BadRecord, match=r"seat \d: (mu|sigma)_after should be"):
-        ladder.check("nim", forged, [1, 2])
+        rating_system.check("nim", forged, [1, 2])
 
 
 def test_a_changed_rank_does_not_pass_the_check() -> None:
     with pytest.raises(BadRecord, match="seat 0: mu_after should be"):
-        ladder.check("nim", rated("nim", [1, 2]), [2, 1])
+        rating_system.check("nim", rated("nim", [1, 2]), [2, 1])
 
 
 def test_constants_of_another_game_do_not_pass_the_check() -> None:
     with pytest.raises(BadRecord, match="pool should be nim, the record says grundy"):
-        ladder.check("nim", rated("grundy", [1, 2]), [1, 2])
+        rating_system.check("nim", rated("grundy", [1, 2]), [1, 2])
     ratings = rated("nim", [1, 2])
     drawish = Ratings(
         pool="nim", mu=25.0, sigma=SIGMA, beta=SIGMA / 2, tau=0.0, draw_probability=0.1, seats=ratings.seats
     )
     with pytest.raises(BadRecord, match=r"draw_probability should be 0\.0, the record says 0\.1"):
-        ladder.check("nim", drawish, [1, 2])
+        rating_system.check("nim", drawish, [1, 2])
 
 
 @pytest.mark.parametrize("broken", [{"sigma_before": 0.0}, {"sigma_before": -1.0}, {"mu_before": math.inf}])
 def test_numbers_that_are_no_rating_do_not_pass_the_check(broken: dict[str, float]) -> None:
     with pytest.raises(BadRecord, match="is no rating"):
-        ladder.check("nim", changed(rated("nim", [1, 2]), 0, **broken), [1, 2])
+        rating_system.check("nim", changed(rated("nim", [1, 2]), 0, **broken), [1, 2])
 
 
 def test_ratings_of_another_number_of_seats_do_not_pass_the_check() -> None:
     with pytest.raises(BadRecord, match="ratings of 2 seats in a match of 3"):
-        ladder.check("nim", rated("nim", [1, 2]), [1, 2, 3])
+        rating_system.check("nim", rated("nim", [1, 2]), [1, 2, 3])
 
 
 def test_an_unknown_game_has_no_pool() -> None:
@@ -189,27 +189,27 @@ def test_match_quality_is_that_of_trueskill() -> None:
     environment = trueskill.TrueSkill(tau=0)
     for a, b in [((25, 8), (25, 8)), ((30, 2), (20, 4)), ((10, 1), (40, 1))]:
         expected = trueskill.quality_1vs1(trueskill.Rating(*a), trueskill.Rating(*b), env=environment)
-        assert ladder.quality(Rating(*a), Rating(*b)) == pytest.approx(expected)
+        assert rating_system.quality(Rating(*a), Rating(*b)) == pytest.approx(expected)
 
 
 def test_unsure_bots_are_closer_to_each_other_than_sure_ones() -> None:
-    unsure = ladder.closeness(Rating(20, 8), Rating(30, 8))
-    assert unsure > ladder.closeness(Rating(20, 1), Rating(30, 1))
+    unsure = rating_system.skill_overlap(Rating(20, 8), Rating(30, 8))
+    assert unsure > rating_system.skill_overlap(Rating(20, 1), Rating(30, 1))
 
 
 def test_the_conservative_score_is_three_sigmas_down() -> None:
-    assert ladder.conservative(25, SIGMA) == pytest.approx(0)
+    assert rating_system.conservative_score(25, SIGMA) == pytest.approx(0)
 
 
 def test_the_version_that_a_bot_comes_with_is_the_one_it_is_rated_in() -> None:
     for standing in (Standing(), Standing(30, 1.0, 50, "1.0")):
-        assert ladder.announced(standing, "1.1").version == "1.1"
-        assert ladder.announced(standing, "") == standing
+        assert rating_system.standing_for_version(standing, "1.1").version == "1.1"
+        assert rating_system.standing_for_version(standing, "") == standing
 
 
 def test_a_sigma_above_the_initial_one_does_not_pass_the_check() -> None:
     with pytest.raises(BadRecord, match="is no rating"):
-        ladder.check("nim", changed(rated("nim", [1, 2]), 0, sigma_before=SIGMA * 1.001), [1, 2])
+        rating_system.check("nim", changed(rated("nim", [1, 2]), 0, sigma_before=SIGMA * 1.001), [1, 2])
 
 
 def test_every_seat_has_a_version() -> None:
@@ -218,7 +218,7 @@ def test_every_seat_has_a_version() -> None:
 
 
 def test_numbers_next_to_0_are_the_same_to_an_absolute_tolerance() -> None:
-    assert ladder.same(0.0, 9e-10)
-    assert not ladder.same(0.0, 2e-9)
-    assert ladder.same(1000.0, 1000.0 + 9e-7)
-    assert not ladder.same(1000.0, 1000.0 + 2e-6)
+    assert rating_system.nearly_equal(0.0, 9e-10)
+    assert not rating_system.nearly_equal(0.0, 2e-9)
+    assert rating_system.nearly_equal(1000.0, 1000.0 + 9e-7)
+    assert not rating_system.nearly_equal(1000.0, 1000.0 + 2e-6)

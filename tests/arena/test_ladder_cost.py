@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from arena.ratings import chain, ladder
-from arena.ratings.ladder import Standing
+from arena.ratings import rating_system, trueskill_update
+from arena.ratings.rating_system import Standing
 
 NEW = Standing()
 OTHER = Standing(30.0, 4.0, 20)
@@ -28,8 +28,8 @@ def test_a_tie_is_computed_once_for_each_order_of_the_ratings_in_it(
     standings: list[Standing], ranks: list[int], rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed = []
-    update = chain.update
-    monkeypatch.setattr(chain, "update", lambda row, *given: computed.append(row) or update(row, *given))
+    update = trueskill_update.update
+    monkeypatch.setattr(trueskill_update, "update", lambda row, *given: computed.append(row) or update(row, *given))
     versions: list[Any] = [""] * len(ranks)
-    ladder.rate("risk-campaign", standings, versions, ranks)
+    rating_system.rate("risk-campaign", standings, versions, ranks)
     assert len(computed) == rows

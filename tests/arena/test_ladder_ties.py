@@ -12,8 +12,8 @@ import trueskill
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from arena.ratings import ladder
-from arena.ratings.ladder import BETA, MU, SIGMA, Rating
+from arena.ratings import rating_system
+from arena.ratings.rating_system import BETA, MU, SIGMA, Rating
 from referee.result import Ratings, SeatRating
 
 FAR = [Rating(400, 1.0), Rating(25, 2.0), Rating(-380, 1.5)]
@@ -23,8 +23,8 @@ FAR = [Rating(400, 1.0), Rating(25, 2.0), Rating(-380, 1.5)]
 def again(before: Sequence[Rating], ranks: Sequence[int], draw: float, tau: float = 0.0) -> list[Rating]:
     """The ladder's own computation, of whatever constants."""
     seats = tuple(SeatRating(mu_before=mu, sigma_before=sigma, mu_after=0, sigma_after=0) for mu, sigma in before)
-    stated = Ratings(pool="", mu=MU, sigma=SIGMA, beta=BETA, tau=tau, draw_probability=draw, seats=seats)
-    return [Rating(seat.mu_after, seat.sigma_after) for seat in ladder.recompute(stated, ranks)]
+    with_constants = Ratings(pool="", mu=MU, sigma=SIGMA, beta=BETA, tau=tau, draw_probability=draw, seats=seats)
+    return [Rating(seat.mu_after, seat.sigma_after) for seat in rating_system.recompute(with_constants, ranks)]
 
 
 def mean_of_orders(before: Sequence[Rating], ranks: Sequence[int], draw: float, tau: float = 0.0) -> list[Rating]:
@@ -65,8 +65,8 @@ def precise(tau: float, draw: float) -> trueskill.TrueSkill:
 
 @pytest.fixture(autouse=True)
 def _without_what_was_computed_before() -> None:
-    ladder._doubles.cache_clear()
-    ladder._precise.cache_clear()
+    rating_system._doubles.cache_clear()
+    rating_system._precise.cache_clear()
 
 
 RATINGS = st.builds(Rating, st.floats(-50, 100), st.floats(0.3, SIGMA))

@@ -10,7 +10,7 @@ import pytest
 from arena.host.runner import WATCHED
 from arena.replay.verify import verify
 from arena.server import matchmaking
-from arena.store.finish import Finished
+from arena.store.finish import StorableMatch
 from referee import record_reader
 from referee.result import Result, SeatResult
 
@@ -88,7 +88,7 @@ async def test_two_bots_alone_do_not_wait_for_a_better_match(serve: Any, monkeyp
     served = await serve()
     for bot in ("ann", "bob"):
         await served.enter(bot)
-    served.store.finish([Finished(won(f"m-{number}", "ann", "bob"), lambda ratings: b"") for number in range(20)])
+    served.store.finish([StorableMatch(won(f"m-{number}", "ann", "bob"), lambda ratings: b"") for number in range(20)])
     ann, bob = await served.enter("ann"), await served.enter("bob")
     for client in (ann, bob):
         await client.send(type="seek", id="s", game="nim")

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
-from arena.ratings.ladder_pairing import LONGEST, PATIENCE, Seeker, drawn, ladder_groups, teaching
+from arena.ratings.ladder_pairing import FULL_WAIT, MAX_WAIT, Seeker, draw_opponents, information_gain, ladder_groups
 
 
 def seeker(bot: str, mu: float = 25.0, sigma: float = 1.0, since: float = 0.0, **met: int) -> Seeker:
@@ -38,7 +38,7 @@ def test_who_met_often_waits_for_somebody_who_plays_and_then_takes_who_is_there(
     seekers = [seeker("ann", bob=20, cid=2), seeker("bob", ann=20, cid=2)]
     playing = [seeker("cid", ann=2, bob=2)]
     assert ladder_groups(seekers, now=0.1, playing=playing) == []
-    assert bots_of(ladder_groups(seekers, now=PATIENCE * 2, playing=playing)) == [("ann", "bob")]
+    assert bots_of(ladder_groups(seekers, now=FULL_WAIT * 2, playing=playing)) == [("ann", "bob")]
 
 
 def test_who_plays_and_teaches_no_more_is_not_waited_for() -> None:
@@ -53,8 +53,8 @@ def test_newcomers_are_met_first() -> None:
 
 def test_who_is_ahead_of_the_others_waits_longer_but_not_for_ever() -> None:
     ahead, behind = seeker("ann", cid=300, dan=300, eve=10), [seeker(bot) for bot in ("dan", "eve")]
-    assert ladder_groups([ahead, seeker("cid", ann=300)], now=PATIENCE, playing=behind) == []
-    assert bots_of(ladder_groups([ahead, seeker("cid", since=9, ann=300)], now=LONGEST, playing=behind)) == [
+    assert ladder_groups([ahead, seeker("cid", ann=300)], now=FULL_WAIT, playing=behind) == []
+    assert bots_of(ladder_groups([ahead, seeker("cid", since=9, ann=300)], now=MAX_WAIT, playing=behind)) == [
         ("ann", "cid")
     ]
 
@@ -74,9 +74,14 @@ def test_in_time_every_pair_meets_and_those_who_teach_more_meet_more() -> None:
 
 def test_a_match_teaches_less_the_more_there_were_and_the_surer_its_result() -> None:
     ann = seeker("ann", bob=3)
-    assert teaching(ann, seeker("new")) == 4 * teaching(ann, seeker("bob"))
-    assert teaching(ann, seeker("cid", 26)) > teaching(ann, seeker("dan", 33)) > teaching(ann, seeker("eve", 90)) > 0
-    assert teaching(ann, seeker("fay", 25, 3)) > teaching(ann, seeker("gus", 25, 1))
+    assert information_gain(ann, seeker("new")) == 4 * information_gain(ann, seeker("bob"))
+    assert (
+        information_gain(ann, seeker("cid", 26))
+        > information_gain(ann, seeker("dan", 33))
+        > information_gain(ann, seeker("eve", 90))
+        > 0
+    )
+    assert information_gain(ann, seeker("fay", 25, 3)) > information_gain(ann, seeker("gus", 25, 1))
 
 
 def test_a_match_of_three_seats_takes_the_two_that_are_closest() -> None:
@@ -112,7 +117,7 @@ def test_a_thousand_seekers_all_find_a_match_and_each_seek_only_one() -> None:
 def test_of_open_bots_the_near_ones_are_drawn_more_often_and_all_now_and_then() -> None:
     others = [seeker("near", 26.0), seeker("far", 35.0), seeker("farthest", 60.0)]
     chance = Random(1)
-    found = Counter(drawn(seeker("ann"), others, 1, chance)[0].bot for _ in range(2000))
+    found = Counter(draw_opponents(seeker("ann"), others, 1, chance)[0].bot for _ in range(2000))
     assert found["near"] > 2 * found["far"] > 2 * found["farthest"] > 0
 
 
@@ -120,7 +125,7 @@ def test_as_many_open_bots_are_drawn_as_are_lacking_each_once_and_spent_ones_las
     others = [seeker(bot) for bot in ("a", "b", "c", "d")]
     ann = replace(seeker("ann"), spent=("a", "b"))
     for number in range(20):
-        names = [one.bot for one in drawn(ann, others, 3, Random(number))]
+        names = [one.bot for one in draw_opponents(ann, others, 3, Random(number))]
         assert sorted(names[:2]) == ["c", "d"]
         assert names[2] in ("a", "b")
-    assert len(drawn(ann, others, 9, Random(1))) == 4
+    assert len(draw_opponents(ann, others, 9, Random(1))) == 4

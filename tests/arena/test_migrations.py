@@ -12,11 +12,11 @@ import pytest
 from alembic import command
 from alembic.config import Config
 
-from arena.ratings import ladder
-from arena.ratings.ladder import Standing
+from arena.ratings import rating_system
+from arena.ratings.rating_system import Standing
 from arena.store import database, store
-from arena.store.database import StoreFailed
-from arena.store.luck import MatchLuck
+from arena.store.database import StoreError
+from arena.store.match_luck import MatchLuck
 from arena.store.reader import Reader
 from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.store import Store, upgrade
@@ -80,7 +80,7 @@ def test_every_rated_match_is_rated_again_in_the_pool_of_its_preset(first: Path)
         ]
         assert store.pools() == ["nim", "nim/classic", "nim/sticks", "risk-campaign/grid"]
         assert store.pools("nim") == ["nim", "nim/classic", "nim/sticks"]
-        once = ladder.rate("nim/sticks", [Standing(), Standing()], ["1", "1"], [1, 2]).seats[0]
+        once = rating_system.rate("nim/sticks", [Standing(), Standing()], ["1", "1"], [1, 2]).seats[0]
         assert store.standings("ann")["nim/sticks"] == Standing(once.mu_after, once.sigma_after, 1, "1")
         assert [row.played for row in store.leaderboard("nim/classic")] == [2, 2]
         assert store.record("m1") == b"record"
@@ -90,10 +90,10 @@ def test_every_rated_match_is_rated_again_in_the_pool_of_its_preset(first: Path)
 
 def test_an_upgrade_that_fails_leaves_the_file_as_it_was(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(connection: object) -> int:
-        raise StoreFailed("no more room")
+        raise StoreError("no more room")
 
     monkeypatch.setitem(store._MADE_ANEW, "0001", fail)
-    with pytest.raises(StoreFailed, match="no more room"):
+    with pytest.raises(StoreError, match="no more room"):
         upgrade(first)
     assert database.revision_of(first) == "0001"
     with closing(sqlite3.connect(first)) as left:
@@ -154,7 +154,7 @@ def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Pa
     assert upgrade(store.file) == ("0004", REVISIONS[-1])
     with closing(Store.open(store.file)) as later:
         assert later.tournament_luck("t1") == {}
-        later.keep_luck({"placed": MatchLuck("exact", 0.25)})
+        later.save_luck({"placed": MatchLuck("exact", 0.25)})
         assert later.tournament_luck("t1") == {"placed": ("exact", 0.25)}
         assert later.check() == []
 
@@ -175,7 +175,7 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
         later.annul(["m3"])
         later.annul(["m3"], undo=True)
         later.start_season("second")
-        assert later.boards("first")["nim/classic"] == board
+        assert later.season_leaderboards("first")["nim/classic"] == board
         assert later.check() == []
 
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from arena.ratings.pairing import (
+from arena.ratings.tournament_pairing import (
     Pairing,
     byes,
     count,

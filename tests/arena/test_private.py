@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.file_permissions import tighten
+from arena.store.file_permissions import restrict_to_owner
 from commands import call, faulty, run
 from processes import serving
 
@@ -69,9 +69,9 @@ def test_a_folder_with_other_things_in_it_stays_open_and_what_is_the_arenas_does
     (tmp_path / "diary").touch(0o644)
     (tmp_path / "journal").mkdir(0o755)
     (tmp_path / "arena.db").touch(0o666)
-    assert tighten(tmp_path, tmp_path / "arena.db") == [tmp_path / "arena.db", tmp_path / "journal"]
+    assert restrict_to_owner(tmp_path, tmp_path / "arena.db") == [tmp_path / "arena.db", tmp_path / "journal"]
     assert opened(tmp_path) == {str(tmp_path): 0o055, str(tmp_path / "diary"): 0o044}
-    assert tighten(tmp_path, tmp_path / "arena.db") == []
+    assert restrict_to_owner(tmp_path, tmp_path / "arena.db") == []
 
 
 def test_what_is_no_database_of_an_arena_is_left_as_it_is(tmp_path: Path) -> None:

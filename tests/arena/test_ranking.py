@@ -6,21 +6,21 @@ import itertools
 import random
 from collections.abc import Mapping, Sequence
 
-from arena.ratings.ranking import Scored, ranks
+from arena.ratings.significant_ranks import ScoredMatch, ranks
 
 
-def season(strengths: Mapping[str, float], rounds: int, seed: int, *, paired: bool = True) -> list[Scored]:
+def season(strengths: Mapping[str, float], rounds: int, seed: int, *, paired: bool = True) -> list[ScoredMatch]:
     """Round robins: a bot wins by half the difference in strength above one half."""
     chance, matches = random.Random(seed), []
     for number in range(rounds):
         for one, other in itertools.combinations(strengths, 2):
             for seats in ((one, other), (other, one)):
                 won = float(chance.random() < 0.5 + (strengths[seats[0]] - strengths[seats[1]]) / 2)
-                matches.append(Scored(seats, (won, 1 - won), (number, one, other) if paired else None))
+                matches.append(ScoredMatch(seats, (won, 1 - won), (number, one, other) if paired else None))
     return matches
 
 
-def ordered(matches: Sequence[Scored]) -> list[str]:
+def ordered(matches: Sequence[ScoredMatch]) -> list[str]:
     points: dict[str, float] = {}
     for match in matches:
         for bot, won in zip(match.seats, match.points, strict=True):
@@ -50,7 +50,7 @@ def test_the_best_may_be_told_from_the_last_alone() -> None:
 def test_what_the_start_decides_is_in_no_doubt_where_both_orders_are_played() -> None:
     first, second = (1.0, 0.0), (0.0, 1.0)
     matches = [
-        Scored(seats, points, start)
+        ScoredMatch(seats, points, start)
         for start in range(100)
         for seats, points in ((("a", "b"), first), (("b", "a"), second if start < 10 else first))
     ]
@@ -60,7 +60,7 @@ def test_what_the_start_decides_is_in_no_doubt_where_both_orders_are_played() ->
 
 
 def test_few_matches_tell_nobody_apart_however_they_end() -> None:
-    won = [Scored(("a", "b"), (1.0, 0.0), start) for start in range(2)]
+    won = [ScoredMatch(("a", "b"), (1.0, 0.0), start) for start in range(2)]
     assert ranks("ab", won) == {"a": 1, "b": 1}
     assert ranks("ab", [won[0]._replace(start=start) for start in range(8)]) == {"a": 1, "b": 2}
     assert ranks("ab", []) == {"a": 1, "b": 1}
@@ -76,7 +76,7 @@ def test_of_six_seats_a_bot_that_is_always_first_ranks_before_all() -> None:
     for start in range(60):
         seats = tuple(chance.sample(names, 6))
         points = chance.sample([0.0, 0.2, 0.4, 0.6, 0.8], 5)
-        matches.append(Scored(seats, [1.0 if bot == "a" else points.pop() for bot in seats], start))
+        matches.append(ScoredMatch(seats, [1.0 if bot == "a" else points.pop() for bot in seats], start))
     found = ranks(["a", *(bot for bot in ordered(matches) if bot != "a")], matches)
     assert found["a"] == 1
     assert {rank for bot, rank in found.items() if bot != "a"} == {2}

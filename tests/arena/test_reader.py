@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from arena.store.backup import back_up
-from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed
+from arena.store.database import DatabaseNotFound, StoreError, UnrecognizedDatabase
 from arena.store.reader import Reader
 from arena.store.store import Store
 from arena.store.view_models import Search
@@ -51,7 +51,7 @@ def test_a_reader_leaves_a_store_that_is_closed_as_it_was(tmp_path: Path) -> Non
     before = store.file.read_bytes()
     with closing(Reader.open(store.file)) as reader:
         assert reader.search(Search()).total == 30
-        with pytest.raises(StoreFailed, match="readonly"), reader._reading() as connection:
+        with pytest.raises(StoreError, match="readonly"), reader._reading() as connection:
             connection.exec_driver_sql("DELETE FROM matches")
     assert store.file.read_bytes() == before
 
@@ -112,10 +112,10 @@ def test_what_a_killed_server_left_is_read(tmp_path: Path) -> None:
 
 
 def test_what_is_no_store_is_said(tmp_path: Path) -> None:
-    with pytest.raises(NoDatabase, match="no arena data in "):
+    with pytest.raises(DatabaseNotFound, match="no arena data in "):
         Reader.open(tmp_path / "arena.db")
     assert not list(tmp_path.iterdir())
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE theirs (name)")
-    with pytest.raises(ForeignDatabase, match="but not Bot Arena's"):
+    with pytest.raises(UnrecognizedDatabase, match="but not Bot Arena's"):
         Reader.open(tmp_path / "other.db")

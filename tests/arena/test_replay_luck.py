@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arena.replay.document import document
-from arena.replay.luck import by_move, in_all, luck_in, signed
+from arena.replay.luck_report import format_signed, luck_by_move, luck_summary, record_luck
 from commands import call
 from golden import make
 from machine.compiled import FAST
@@ -48,10 +48,10 @@ def test_every_move_that_threw_dice_says_what_they_gave_its_bot_and_the_last_lin
     end = head.index("luck") + len("luck")
     rows = [line for line in lines if line[:3].strip().isdigit() and len(line) > end and ":" not in line[:3]]
     told = {int(line[:3]): line[end - 6 : end].strip() for line in rows if line[end - 6 : end].strip()}
-    luck = luck_in(golden(DUEL), "features-1")
+    luck = record_luck(golden(DUEL), "features-1")
     assert luck is not None
-    assert told == {ply: signed(given) for (ply, _), given in by_move(luck).items()}
-    assert lines[-1] == in_all(luck, ["ann", "bob"])
+    assert told == {ply: format_signed(given) for (ply, _), given in luck_by_move(luck).items()}
+    assert lines[-1] == luck_summary(luck, ["ann", "bob"])
 
 
 def test_with_more_than_two_seats_it_is_called_an_estimate() -> None:
@@ -74,7 +74,7 @@ def test_who_wants_no_luck_told_names_the_value_none() -> None:
 def test_boards_say_it_where_they_tell_the_move() -> None:
     told = [line for line in show(file_of(DUEL), "--boards", "--value", "features-1").splitlines() if ", luck " in line]
     assert [line.partition(", luck ")[2].split(",")[0] for line in told] == [
-        signed(given) for given in by_move(luck_in(golden(DUEL), "features-1")).values()
+        format_signed(given) for given in luck_by_move(record_luck(golden(DUEL), "features-1")).values()
     ]
 
 
@@ -104,7 +104,7 @@ def test_grades_come_with_the_luck_that_the_same_table_says() -> None:
     assert told["luck"]["value"] == "exact"
     lines = replayed("grade", file_of(DUEL)).splitlines()
     assert lines[0].split()[:5] == ["ply", "bot", "move", "luck", "value"]
-    assert lines[-1] == in_all(luck_in(golden(DUEL)), ["ann", "bob"])  # type: ignore[arg-type]
+    assert lines[-1] == luck_summary(record_luck(golden(DUEL)), ["ann", "bob"])  # type: ignore[arg-type]
 
 
 def test_grades_of_a_game_without_chance_say_nothing_of_luck() -> None:
@@ -132,7 +132,7 @@ def test_a_record_that_is_wrong_is_shown_as_far_as_it_goes(tmp_path: Path) -> No
 
 def test_a_game_without_such_a_value_is_refused_before_anything_is_measured() -> None:
     with pytest.raises(UsageFault, match="no value 'fitted-9'"):
-        luck_in(golden(DUEL), "fitted-9")
+        record_luck(golden(DUEL), "fitted-9")
 
 
 def test_a_match_in_which_no_dice_were_thrown_yet_has_no_sentence() -> None:
@@ -140,10 +140,10 @@ def test_a_match_in_which_no_dice_were_thrown_yet_has_no_sentence() -> None:
 
 
 def test_numbers_have_a_sign_and_nothing_is_less_than_nothing() -> None:
-    assert [signed(0.4104, 2), signed(-0.0001, 2), signed(-0.25)] == ["+0.41", "+0.00", "-0.250"]
+    assert [format_signed(0.4104, 2), format_signed(-0.0001, 2), format_signed(-0.25)] == ["+0.41", "+0.00", "-0.250"]
     luck = Luck(
         value="exact", estimate=False, events=(ChanceEvent(ply=3, seat=1, luck=(0.4, -0.4)),), total=(0.4, -0.4)
     )
-    assert by_move(luck) == {(3, 1): -0.4}
-    assert by_move(None) == {}
-    assert in_all(luck, ["ann", "bob"]) == "the dice gave ann +0.40 and bob -0.40 points, by exact"
+    assert luck_by_move(luck) == {(3, 1): -0.4}
+    assert luck_by_move(None) == {}
+    assert luck_summary(luck, ["ann", "bob"]) == "the dice gave ann +0.40 and bob -0.40 points, by exact"

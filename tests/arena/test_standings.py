@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.ratings.standings import head_to_head, interval, table, unbeaten
+from arena.ratings.standings import head_to_head, interval, table, uncontested_losses
 from referee.result import Result, SeatResult, points
 
 
@@ -79,4 +79,4 @@ def test_head_to_head_is_the_share_against_each_other_bot() -> None:
 
 def test_lost_without_being_beaten_is_what_a_bot_gave_away_not_what_was_won_against_it() -> None:
     lost = [result(("a", 1), ("b", 2), loser=why) for why in ("win", "illegal", "resigned", "illegal", "round_limit")]
-    assert unbeaten("ab", lost) == {"a": {}, "b": {"illegal": 2, "resigned": 1}}
+    assert uncontested_losses("ab", lost) == {"a": {}, "b": {"illegal": 2, "resigned": 1}}

@@ -22,8 +22,8 @@ from arena.host.journal import Journal
 from arena.network.binding import PortFault
 from arena.network.listener import Listener
 from arena.server.arena import Arena
-from arena.store.database import StoreFailed
-from arena.store.finish import Finished
+from arena.store.database import StoreError
+from arena.store.finish import StorableMatch
 from arena.store.store import Store
 from arena.tournament.contestants import contestants
 from arena.tournament.host import TournamentHost
@@ -161,11 +161,11 @@ def test_a_tournament_whose_second_bot_can_not_be_started_ends_the_first(tmp_pat
 def test_a_tournament_that_can_not_store_a_result_says_so_and_closes_what_it_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: Store, batch: Sequence[Finished]) -> None:
-        raise StoreFailed("the disk is full")
+    def full(self: Store, batch: Sequence[StorableMatch]) -> None:
+        raise StoreError("the disk is full")
 
     monkeypatch.setattr(Store, "finish", full)
-    with pytest.raises(StoreFailed, match="the disk is full"):
+    with pytest.raises(StoreError, match="the disk is full"):
         run_tournament(tmp_path)
     assert left(tmp_path) == []
     assert multiprocessing.active_children() == []

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from arena.ratings import ladder
-from arena.ratings.ladder import Standing
+from arena.ratings import rating_system
+from arena.ratings.rating_system import Standing
 from arena.store import database
-from arena.store.database import ForeignDatabase, NoDatabase, StoreFailed, StoreUnavailable, WrongSchema
-from arena.store.finish import Finished
+from arena.store.database import DatabaseNotFound, SchemaMismatch, StoreError, StoreUnavailable, UnrecognizedDatabase
+from arena.store.finish import StorableMatch
 from arena.store.lock import Locked, lock
 from arena.store.registry import NameInUse
 from arena.store.schema import APPLICATION_ID, REVISIONS
@@ -37,8 +37,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def finished(done: Result) -> Finished:
-    return Finished(done, lambda ratings: f"{done.match} {'rated' if ratings else 'unrated'}".encode())
+def finished(done: Result) -> StorableMatch:
+    return StorableMatch(done, lambda ratings: f"{done.match} {'rated' if ratings else 'unrated'}".encode())
 
 
 def altered(store: Store, statement: str) -> None:
@@ -50,7 +50,7 @@ def altered(store: Store, statement: str) -> None:
 
 def test_a_rated_match_moves_both_standings(store: Store) -> None:
     (ratings,) = store.finish([finished(result("m1"))])
-    assert ratings == ladder.rate("nim/classic", [Standing(), Standing()], ["1", "1"], [1, 2])
+    assert ratings == rating_system.rate("nim/classic", [Standing(), Standing()], ["1", "1"], [1, 2])
     assert store.standings("ANN") == {"nim/classic": Standing(*ratings_after(ratings, 0), 1, "1")}
     assert store.standings("nobody") == {}
 
@@ -80,7 +80,7 @@ def test_a_match_is_stored_and_rated_once(store: Store) -> None:
     def close(_: Ratings | None) -> bytes:
         raise AssertionError("closed a second time")
 
-    assert store.finish([Finished(result("m1"), close)]) == first
+    assert store.finish([StorableMatch(result("m1"), close)]) == first
     assert store.standings("ann") == before
     assert len(store.matches()) == 1
 
@@ -105,17 +105,17 @@ def test_a_batch_rates_as_single_matches_in_the_same_order_do(tmp_path: Path) ->
     apart.close()
 
 
-def broken(match: str) -> Finished:
+def broken(match: str) -> StorableMatch:
     """A match whose record can't be made."""
 
     def close(_: Ratings | None) -> bytes:
         raise RuntimeError("no record")
 
-    return Finished(result(match), close)
+    return StorableMatch(result(match), close)
 
 
 def test_a_match_whose_record_can_not_be_made_leaves_nothing_and_takes_nothing_with_it(store: Store) -> None:
-    alone = ladder.rate("nim/classic", [Standing(), Standing()], ["1", "1"], [1, 2])
+    alone = rating_system.rate("nim/classic", [Standing(), Standing()], ["1", "1"], [1, 2])
     assert store.finish([finished(result("m1")), broken("m2"), finished(result("m3"))]) == [alone]
     assert [one.match for one in store.matches()] == ["m1"]
     assert store.standings("ann")["nim/classic"].matches == 1
@@ -128,7 +128,7 @@ def test_a_match_whose_record_can_not_be_made_leaves_nothing_and_takes_nothing_w
 
 def test_two_matches_on_one_place_of_a_tournament_are_refused_in_one_line(store: Store) -> None:
     store.finish([finished(result("m1", tournament="t1", place=0))])
-    with pytest.raises(StoreFailed, match="UNIQUE constraint failed") as caught:
+    with pytest.raises(StoreError, match="UNIQUE constraint failed") as caught:
         store.finish([finished(result("m2", tournament="t1", place=0))])
     assert "\n" not in str(caught.value)
 
@@ -154,7 +154,7 @@ def test_the_leaderboard_sorts_by_the_conservative_score_and_counts(store: Store
     assert [row.score for row in rows] == sorted((row.score for row in rows), reverse=True)
     ann = rows[0]
     assert (ann.played, ann.wins, ann.draws, ann.losses, ann.few) == (12, 11, 1, 0, False)
-    assert ann.score == ladder.conservative(ann.mu, ann.sigma)
+    assert ann.score == rating_system.conservative_score(ann.mu, ann.sigma)
     assert {row.bot: row.few for row in rows} == {"ann": False, "bob": False, "Eve": True}
     assert store.pools() == ["tictactoe/classic"]
 
@@ -297,7 +297,7 @@ def test_a_revoked_bot_has_no_token_until_it_gets_a_new_one(store: Store) -> Non
 def test_a_bot_that_only_played_in_tournaments_may_be_registered_and_keeps_its_rating(store: Store) -> None:
     store.finish([finished(result("m1"))])
     assert store.bot("ann") is None
-    assert store.seen("ANN")
+    assert store.is_known_bot("ANN")
     assert [bot.token_hash for bot in store.bots()] == [None, None]
     store.add_bot("Ann", "a" * 64)
     assert store.bot("ann") is not None
@@ -312,17 +312,17 @@ def test_an_unknown_bot_cannot_be_changed(store: Store, change: str) -> None:
 
 
 def test_a_reader_sees_the_last_batch_while_another_thread_writes(store: Store) -> None:
-    seen: list[int] = []
+    is_known_bot: list[int] = []
 
     def close(_: Ratings | None) -> bytes:
-        reader = threading.Thread(target=lambda: seen.append(len(store.matches())))
+        reader = threading.Thread(target=lambda: is_known_bot.append(len(store.matches())))
         reader.start()
         reader.join()
         return b""
 
     store.finish([finished(result("m1"))])
-    store.finish([Finished(result("m2"), close)])
-    assert seen == [1]
+    store.finish([StorableMatch(result("m2"), close)])
+    assert is_known_bot == [1]
 
 
 def test_bots_may_be_added_beside_a_running_server(store: Store) -> None:
@@ -395,7 +395,9 @@ def test_a_new_store_is_made_without_loading_alembic(tmp_path: Path) -> None:
 
 
 def test_a_missing_database_is_not_made_by_reading(tmp_path: Path) -> None:
-    with pytest.raises(NoDatabase, match=r"no arena data in .*arena\.db: start `arena serve` or `arena tournament`"):
+    with pytest.raises(
+        DatabaseNotFound, match=r"no arena data in .*arena\.db: start `arena serve` or `arena tournament`"
+    ):
         Store.open(tmp_path / "data" / "arena.db", create=False)
     assert list(tmp_path.iterdir()) == []
 
@@ -403,7 +405,7 @@ def test_a_missing_database_is_not_made_by_reading(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("not a database\n" * 20)
-    with pytest.raises(ForeignDatabase, match=r"notes\.txt is not a database"):
+    with pytest.raises(UnrecognizedDatabase, match=r"notes\.txt is not a database"):
         Store.open(file)
     assert file.read_text() == "not a database\n" * 20
     assert list(tmp_path.iterdir()) == [file]
@@ -416,7 +418,7 @@ def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     theirs.commit()
     theirs.close()
     before = file.read_bytes()
-    with pytest.raises(ForeignDatabase, match="a database, but not Bot Arena's"):
+    with pytest.raises(UnrecognizedDatabase, match="a database, but not Bot Arena's"):
         Store.open(file)
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
@@ -424,14 +426,14 @@ def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_newer_schema_is_refused_saying_what_to_do(store: Store) -> None:
     altered(store, "UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(WrongSchema, match="schema 9999, newer than this bot-arena knows: upgrade bot-arena"):
+    with pytest.raises(SchemaMismatch, match="schema 9999, newer than this bot-arena knows: upgrade bot-arena"):
         Store.open(store.file)
 
 
 def test_an_older_schema_is_refused_saying_what_to_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     newer = (*REVISIONS, "9999")
     monkeypatch.setattr("arena.store.database.REVISIONS", newer)
-    with pytest.raises(WrongSchema, match=f"schema {REVISIONS[-1]}, older .*: run `arena db upgrade`"):
+    with pytest.raises(SchemaMismatch, match=f"schema {REVISIONS[-1]}, older .*: run `arena db upgrade`"):
         Store.open(store.file)
 
 
@@ -459,36 +461,36 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
 
 def test_a_database_up_to_date_is_not_upgraded(store: Store) -> None:
     assert upgrade(store.file) == (REVISIONS[-1], REVISIONS[-1])
-    with pytest.raises(NoDatabase):
+    with pytest.raises(DatabaseNotFound):
         upgrade(store.file.parent / "other.db")
 
 
 @pytest.mark.parametrize("where", ["postgresql://user:secret@host/db", "sqlite://", "sqlite+pysqlite:///x.db"])
 def test_a_url_of_another_kind_is_refused_without_telling_its_password(where: str) -> None:
-    with pytest.raises(StoreFailed, match="a database URL is sqlite:///FILE") as caught:
+    with pytest.raises(StoreError, match="a database URL is sqlite:///FILE") as caught:
         Store.open(where)
     assert "secret" not in str(caught.value)
 
 
 def test_a_url_names_a_relative_or_an_absolute_file(tmp_path: Path) -> None:
-    assert database.file_of("sqlite:///arena-data/arena.db") == Path("arena-data/arena.db")
-    assert database.file_of(f"sqlite:///{tmp_path}/arena.db") == tmp_path / "arena.db"
-    assert database.file_of("arena.db") == Path("arena.db")
+    assert database.database_path("sqlite:///arena-data/arena.db") == Path("arena-data/arena.db")
+    assert database.database_path(f"sqlite:///{tmp_path}/arena.db") == tmp_path / "arena.db"
+    assert database.database_path("arena.db") == Path("arena.db")
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreFailed, match="Not a directory"):
+    with pytest.raises(StoreError, match="Not a directory"):
         Store.open(tmp_path / "file" / "arena.db")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(StoreFailed, match="Is a directory"):
+    with pytest.raises(StoreError, match="Is a directory"):
         Store.open(tmp_path / "folder")
 
 
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     file = tmp_path / "arena.db"
     file.touch()
-    with pytest.raises(NoDatabase):
+    with pytest.raises(DatabaseNotFound):
         Store.open(file, create=False)
     Store.open(file).close()
     assert database.revision_of(file) == REVISIONS[-1]
@@ -501,14 +503,14 @@ def test_a_damaged_file_of_ours_is_one_line(store: Store) -> None:
     with store.file.open("r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * (size - 4096))
-    with pytest.raises(StoreFailed, match=r"arena\.db: .*(malformed|not a database|disk image)"):
+    with pytest.raises(StoreError, match=r"arena\.db: .*(malformed|not a database|disk image)"):
         Store.open(store.file)
 
 
 def test_a_damaged_row_is_one_line(store: Store) -> None:
     store.finish([finished(result("m1"))])
     altered(store, "UPDATE matches SET config = '{'")
-    with pytest.raises(StoreFailed, match="match m1 is damaged: its config is not JSON"):
+    with pytest.raises(StoreError, match="match m1 is damaged: its config is not JSON"):
         store.matches()
 
 
@@ -558,7 +560,9 @@ def test_what_was_written_as_the_database_was_removed_does_not_count(store: Stor
         return b""
 
     with pytest.raises(StoreUnavailable, match="was removed"):
-        store.finish([Finished(result("m1"), close)])
+        store.finish([StorableMatch(result("m1"), close)])
     elsewhere.rename(store.file)
-    assert store.finish([finished(result("m1"))]) == [ladder.rate("nim/classic", [Standing()] * 2, ["1", "1"], [1, 2])]
+    assert store.finish([finished(result("m1"))]) == [
+        rating_system.rate("nim/classic", [Standing()] * 2, ["1", "1"], [1, 2])
+    ]
     assert len(store.matches()) == 1

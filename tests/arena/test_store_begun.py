@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from arena.store import database
-from arena.store.database import ForeignDatabase, NoDatabase
+from arena.store.database import DatabaseNotFound, UnrecognizedDatabase
 from arena.store.schema import APPLICATION_ID
 from arena.store.store import Store
 
@@ -83,7 +83,7 @@ def killed_again_while_that_was_completed(file: Path) -> None:
 def test_a_database_whose_making_was_cut_off_is_completed(file: Path, state: Callable[[Path], None]) -> None:
     state(file)
     before = {path.name: path.read_bytes() for path in file.parent.iterdir() if not path.name.endswith("-shm")}
-    with pytest.raises(NoDatabase):
+    with pytest.raises(DatabaseNotFound):
         Store.open(file, create=False)
     assert {path.name: path.read_bytes() for path in file.parent.iterdir() if path.name in before} == before
     check_sound(file)
@@ -111,7 +111,7 @@ def test_a_database_of_somebody_else_in_the_middle_of_a_transaction_is_left_alon
         connection.execute("CREATE TABLE bots (name)")
     beside = journal(file, pages)
     before = file.read_bytes(), beside.read_bytes()
-    with pytest.raises(ForeignDatabase):
+    with pytest.raises(UnrecognizedDatabase):
         Store.open(file)
     assert (file.read_bytes(), beside.read_bytes()) == before
 
@@ -120,6 +120,6 @@ def test_a_text_beside_something_that_looks_like_a_journal_is_left_alone(file: P
     file.parent.mkdir()
     file.write_text("not a database\n" * 20)
     file.with_name("arena.db-journal").write_text("a diary")
-    with pytest.raises(ForeignDatabase):
+    with pytest.raises(UnrecognizedDatabase):
         Store.open(file)
     assert file.read_text() == "not a database\n" * 20

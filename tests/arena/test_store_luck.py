@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.finish import Finished
-from arena.store.luck import MatchLuck
+from arena.store.finish import StorableMatch
+from arena.store.match_luck import MatchLuck
 from arena.store.store import Store
 from referee.result import Result
 from seasons import result
@@ -22,7 +22,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def finish(store: Store, done: Result, luck: MatchLuck | None = None) -> None:
-    store.finish([Finished(done, lambda ratings: b"record", luck)])
+    store.finish([StorableMatch(done, lambda ratings: b"record", luck)])
 
 
 def test_luck_that_comes_with_a_result_is_kept_with_it(store: Store) -> None:
@@ -44,8 +44,8 @@ def test_a_match_that_is_stored_already_keeps_its_luck(store: Store) -> None:
 def test_luck_that_is_worked_out_later_replaces_what_there_was(store: Store) -> None:
     finish(store, result("m1", tournament="t1", place=0), MatchLuck("features-1", 0.3))
     finish(store, result("m2", tournament="t1", place=1))
-    store.keep_luck({"m1": MatchLuck("exact", 0.41), "m2": MatchLuck("exact", -0.1), "gone": MatchLuck("exact", 0.1)})
-    store.keep_luck({})
+    store.save_luck({"m1": MatchLuck("exact", 0.41), "m2": MatchLuck("exact", -0.1), "gone": MatchLuck("exact", 0.1)})
+    store.save_luck({})
     assert store.tournament_luck("t1") == {"m1": ("exact", 0.41), "m2": ("exact", -0.1)}
 
 

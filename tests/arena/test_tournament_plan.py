@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.ratings.pairing import Pairing
+from arena.ratings.tournament_pairing import Pairing
 from plans import plan
 from protocol.games import load
 from protocol.games.theory.impartial import outcome_class

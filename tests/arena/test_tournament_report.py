@@ -13,7 +13,7 @@ import pytest
 from arena.commands.tournament_report import Report
 from arena.tournament.plan import Plan
 from commands import on_terminal
-from measuring.pair_scores import LEAST_UNITS
+from measuring.pair_scores import MIN_UNITS
 from plans import plan
 from protocol.errors import ArenaFault
 from protocol.games import load
@@ -56,7 +56,7 @@ LONG = [f"the-{number}-bot-of-thirty-two-letters"[:32] for number in range(8)]
 @pytest.mark.parametrize("names", [SHORT[:2], SHORT, LONG[:2], LONG[:3], LONG])
 @pytest.mark.parametrize("form", ["round-robin", "gauntlet"])
 def test_tables_with_luck_keep_to_80_columns_and_cut_no_number(names: list[str], form: str) -> None:
-    entered = pairs("risk-duel", names, LEAST_UNITS, form)
+    entered = pairs("risk-duel", names, MIN_UNITS, form)
     results, luck = played(entered)
     out = on_terminal(lambda: Report(entered, results, luck, "exact").show(Path("data")))
     assert max(map(len, out.splitlines())) <= 80
@@ -78,7 +78,7 @@ def test_two_bots_are_told_apart_with_elo_and_how_likely_the_one_is_better(capsy
 
 
 def test_what_too_few_starts_are_worth_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
-    entered = pairs("risk-duel", SHORT[:2], LEAST_UNITS - 1)
+    entered = pairs("risk-duel", SHORT[:2], MIN_UNITS - 1)
     results, luck = played(entered)
     Report(entered, results, luck, "exact").show(Path("data"))
     out = capsys.readouterr().out
@@ -95,7 +95,7 @@ def test_where_nothing_is_thrown_nothing_is_said_of_luck(capsys: pytest.CaptureF
 
 
 def test_into_a_pipe_names_are_written_in_one_line_however_long(capsys: pytest.CaptureFixture[str]) -> None:
-    entered = pairs("risk-duel", LONG, LEAST_UNITS)
+    entered = pairs("risk-duel", LONG, MIN_UNITS)
     results, luck = played(entered)
     Report(entered, results, luck, "exact").show(Path("data"))
     out = capsys.readouterr().out

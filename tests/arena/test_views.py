@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arena.store.luck import MatchLuck
+from arena.store.match_luck import MatchLuck
 from arena.store.store import Store
 from referee.result import points
 from seasons import finish, result, season
@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         finish(store, result("void", ranks=(1, 1), rated=False, reason="void"), result("unrated", rated=False))
         store.start_season("autumn")
         finish(store, result("placed", tournament="t1", place=0), result("cheated"))
-        store.keep_luck({"placed": MatchLuck("exact", 0.25)})
+        store.save_luck({"placed": MatchLuck("exact", 0.25)})
         store.annul(["cheated"])
         yield store
 

@@ -23,9 +23,9 @@ from machine.exact.duel import solve
 from protocol.dice import Dice
 from protocol.games import NAMES, load
 from protocol.games.base import NO_DICE
-from protocol.games.risk.maps import named
+from protocol.games.risk.maps import load_map
 from protocol.games.theory.difficulty import Difficulty
-from protocol.games.theory.heaps import SPLIT, taking
+from protocol.games.theory.heaps import SPLIT, nim_rule
 from protocol.games.theory.impartial import value
 
 needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
@@ -208,7 +208,7 @@ def test_strategies_are_compared_from_lost_positions() -> None:
 def test_an_exact_share_is_that_of_a_game_worked_by_hand() -> None:
     # From (1, 1) the mover takes one and the other takes the last: the mover never wins.
     # From (2, 2) at random it wins where the random replier errs.
-    contest = Contest(taking(None))
+    contest = Contest(nim_rule(None))
     assert contest.share("random", "random", {(1, 1): 1}) == 0
     # (1, 2) or (0, 2) with even chance; from (0, 2): the replier takes all (1/2) or leaves one, which loses;
     # from (1, 2): of three moves (1, 1) wins for it, (0, 2) gives ½ each, (0, 1) loses.
@@ -216,7 +216,7 @@ def test_an_exact_share_is_that_of_a_game_worked_by_hand() -> None:
 
 
 def test_the_starts_of_a_contest_are_weighted_as_they_are_dealt() -> None:
-    starts = Contest(taking(None)).lost_positions((1, 2, 3))
+    starts = Contest(nim_rule(None)).lost_positions((1, 2, 3))
     assert starts == {(0, 1, 1): 3, (0, 2, 2): 1, (1, 2, 3): 1}
     rules = load("nim", {"heaps": [1, 2, 3], "start": "p-position"})
     dealt = {rules.initial(Dice(bytes([i]), 0))[0].heaps for i in range(100)}
@@ -224,7 +224,7 @@ def test_the_starts_of_a_contest_are_weighted_as_they_are_dealt() -> None:
     assert len(dealt) == sum(starts.values())
 
 
-@pytest.mark.parametrize(("heaps", "rule"), [((10, 20, 30), taking((1, 2, 3))), ((7, 7, 7), taking(None))])
+@pytest.mark.parametrize(("heaps", "rule"), [((10, 20, 30), nim_rule((1, 2, 3))), ((7, 7, 7), nim_rule(None))])
 def test_two_won_positions_of_equal_value_differ_in_difficulty(heaps: tuple[int, ...], rule: Any) -> None:
     pair = Contest(rule).pair(heaps)
     assert pair is not None
@@ -237,18 +237,18 @@ def test_two_won_positions_of_equal_value_differ_in_difficulty(heaps: tuple[int,
 
 def test_a_contest_with_too_many_positions_is_refused() -> None:
     with pytest.raises(TooLarge, match="heaps 1000,1000: too many"):
-        Contest(taking(None)).lost_positions((1000, 1000))
+        Contest(nim_rule(None)).lost_positions((1000, 1000))
 
 
 def test_misere_and_grundy_have_contests_too() -> None:
-    for contest, heaps in ((Contest(taking((1, 2)), misere=True), (4, 5)), (Contest(SPLIT), (8, 9))):
+    for contest, heaps in ((Contest(nim_rule((1, 2)), misere=True), (4, 5)), (Contest(SPLIT), (8, 9))):
         shares = contest.shares(contest.lost_positions(heaps))
         assert shares["theory"]["theory"] == 0
         assert 0 < shares["hardest"]["random"] <= 1
 
 
 def test_the_facts_of_a_finished_position_have_no_best_move() -> None:
-    facts = position_facts((0, 0), taking(None), misere=True)
+    facts = position_facts((0, 0), nim_rule(None), misere=True)
     assert (facts["class"], facts["value"], facts["best_moves"]) == ("N", 1.0, [])
 
 
@@ -294,7 +294,7 @@ def test_analyze_duel_says_before_a_long_wait_how_many_positions_it_solves(monke
 def test_best_play_lasts_and_attacks_as_often_as_games_of_it_do() -> None:
     told = read("analyze", "duel", "south-america", "--max-troops", "4", "--best-play")["best_play"]
     rules = load("risk-duel", {"max_troops": 4})
-    table = solve(named("south-america"), 4)
+    table = solve(load_map("south-america"), 4)
     plies, attacks, chosen = [], [], []
     for game in range(400):
         state, attacked, chose = rules.initial(NO_DICE)[0], 0, 0

@@ -11,8 +11,8 @@ import pytest
 
 from bots.client.named_opponents import choose_settings
 from commands import REPOSITORY, call, run
+from protocol.bot_launch import REFERENCE_BOTS
 from protocol.errors import UsageFault
-from protocol.launch import REFERENCE_BOTS
 
 
 def test_help_names_the_commands() -> None:

@@ -20,7 +20,7 @@ import bots.environments
 from bots.environments import encoding_of, env
 from bots.environments.environment import Environment
 from measuring.luck import luck_along
-from measuring.values import value_of
+from measuring.value_registry import value_of
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, UnknownGame, UsageFault
 from protocol.games import NAMES, game_class, load

@@ -11,7 +11,7 @@ import pytest
 
 from bots import play_all
 from measuring.pair_scores import SideScore
-from measuring.scores import measured
+from measuring.scores import estimate_scores
 from protocol.errors import UsageFault
 from tournaments import tournament
 
@@ -31,7 +31,7 @@ def test_it_is_better_than_a_bot_that_plays_at_random() -> None:
         for start, match in enumerate(play_all(bots, "risk-duel", range(50))):
             luck = match.luck("features-1").total[seat]
             matches.append(SideScore(points=match.points[seat], luck=luck, start=start, seat=seat))
-    adjusted = measured(matches).adjusted
+    adjusted = estimate_scores(matches).adjusted
     assert adjusted is not None
     assert adjusted.low > 0.55
 

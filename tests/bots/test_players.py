@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from arena.replay.verify import verify
 from arena.store.store import Store
 from commands import run
+from protocol.bot_launch import PLAYERS, BotSpec
 from protocol.games import load
-from protocol.launch import PLAYERS, BotSpec
 from referee import record_reader
 from referee.footer import Closed
 from referee.record import Ply, Record, Strike

@@ -14,7 +14,7 @@ from bots.search.risk.sums import MODES, board_values, estimate, scale_values, s
 from machine.compiled import floats, ints
 from measuring.risk.features import measure
 from protocol.games.risk.duel import Duel, Position
-from protocol.games.risk.maps import named
+from protocol.games.risk.maps import load_map
 
 NAMES = ("a", "b", "c", "d")
 SQUARE = {
@@ -91,7 +91,7 @@ def test_evaluations_stay_strictly_between_a_loss_and_a_win(map_: str, name: str
 @pytest.mark.parametrize("map_", ["africa", "asia", "world"])
 def test_the_flat_arrays_agree_with_the_features_whatever_the_number_of_seats(map_: str) -> None:
     rng = random.Random(1)
-    board = named(map_)
+    board = load_map(map_)
     rules: Any = SimpleNamespace(map=board)
     flat = ints(board_values(board))
     for seats in range(2, 7):

@@ -17,7 +17,7 @@ from bots.search.risk.raiding import raid
 from bots.search.risk.sums import cell
 from machine.compiled import ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.battle import battle_odds, deterministic
+from protocol.games.risk.battle import battle_odds, battle_without_dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
 
 CONFIGS: list[dict[str, Any]] = [
@@ -103,7 +103,7 @@ def test_the_table_of_odds_is_exact(attackers: int, defenders: int) -> None:
     held = sum(chance * held for chance, _, held in ends) / (1 - won)
     expected = pytest.approx([float(won), float(left), float(held)])
     assert list(odds_of(odds_table(True), attackers, defenders)) == expected
-    kept = deterministic(attackers, defenders)
+    kept = battle_without_dice(attackers, defenders)
     assert list(odds_of(odds_table(False), attackers, defenders)) == [kept[0] > 0, *kept]
 
 

@@ -16,7 +16,7 @@ from bots.search.risk.settings import CampaignSettings, DuelSettings
 from bots.tuning.selfplay import KEPT, Seats, Setup, check, play, play_adjusted, play_all, play_freed, ready
 from machine.workers.local import processes
 from measuring.luck import luck_along
-from measuring.values import value_of
+from measuring.value_registry import value_of
 from protocol import VERSION
 from protocol.dice import Dice
 from protocol.errors import ArenaFault, UsageFault

@@ -19,7 +19,7 @@ from bots.tuning.selfplay import Seats, play_adjusted
 from bots.tuning.tuning import Running, check_tuning, under_way
 from bots.tuning.weights import WEIGHED, read_weights
 from commands import at_terminal, call, run
-from measuring.values import names_of
+from measuring.value_registry import names_of
 from protocol.games import load
 
 TINY = ["genes=4", "tournaments=2", "best=1", "children=1", "mutants=1", "generations=2", "depth=1"]

@@ -25,10 +25,10 @@ from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import Duel, Position
-from protocol.games.risk.maps import named
+from protocol.games.risk.maps import load_map
 
 pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
-AFRICA = named("africa")
+AFRICA = load_map("africa")
 SQUARE = [(0, 1), (0, 3), (1, 2), (2, 3)]
 
 
@@ -79,7 +79,7 @@ def kill() -> None:
         (board(TRIANGLE), 5),
         (board(STAR), 5),
         (board(SQUARE), 4),
-        (named("south-america"), 10),
+        (load_map("south-america"), 10),
         (AFRICA, 3),
     ],
     ids=["pair", "path", "triangle", "star", "square", "south-america", "africa"],
@@ -112,7 +112,7 @@ def test_two_threads_find_the_same_values(tmp_path: Path, monkeypatch: pytest.Mo
         (board(TRIANGLE), 6),
         (board(STAR), 6),
         (board(SQUARE), 8),
-        (named("south-america"), 4),
+        (load_map("south-america"), 4),
         (AFRICA, 2),
     ],
     ids=["pair", "path", "triangle", "star", "square", "south-america", "africa"],

@@ -18,14 +18,14 @@ from protocol.errors import UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE, Action, Duel, Position
-from protocol.games.risk.maps import named
+from protocol.games.risk.maps import load_map
 
 pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
 
 
 @cache
 def table_of(name: str, max_troops: int) -> Table:
-    return solve(named(name), max_troops)
+    return solve(load_map(name), max_troops)
 
 
 def rules_of(where: Board, max_troops: int) -> Duel:
@@ -90,8 +90,8 @@ def test_two_territories_with_three_troops_are_solved_by_hand() -> None:
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "max_troops", "count"), [("south-america", 10, 1500), ("africa", 3, 300)])
 def test_a_position_is_worth_its_best_move_by_the_rules(name: str, max_troops: int, count: int) -> None:
-    table, rules = table_of(name, max_troops), rules_of(named(name), max_troops)
-    for position in some(count, len(named(name)), max_troops, seed=1):
+    table, rules = table_of(name, max_troops), rules_of(load_map(name), max_troops)
+    for position in some(count, len(load_map(name)), max_troops, seed=1):
         moves = table.move_values(position)
         assert [move for move, _ in moves] == list(rules.legal_moves(position))
         for move, value in moves:
@@ -108,15 +108,15 @@ def test_a_position_is_worth_its_best_move_by_the_rules(name: str, max_troops: i
 def test_sweeping_on_moves_no_value_by_a_billionth(name: str, max_troops: int, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_of(name, max_troops)
     monkeypatch.setattr(duel_values, "CLOSE", 1e-15)
-    closer = solve(named(name), max_troops)
+    closer = solve(load_map(name), max_troops)
     assert closer.values.sweeps > table.values.sweeps
-    for position in some(2000, len(named(name)), max_troops, seed=7):
+    for position in some(2000, len(load_map(name)), max_troops, seed=7):
         assert closer.value(position) == pytest.approx(table.value(position), abs=1e-9)
 
 
 def test_best_moves_are_all_those_of_the_greatest_value() -> None:
     table = table_of("south-america", 10)
-    empty = rules_of(named("south-america"), 10).initial(NO_DICE)[0]
+    empty = rules_of(load_map("south-america"), 10).initial(NO_DICE)[0]
     assert [move.to for move in table.best_moves(empty)] == [0, 1, 2, 3]
     for position in some(300, 4, 10, seed=2):
         moves, best = dict(table.move_values(position)), table.best_moves(position)
@@ -126,7 +126,7 @@ def test_best_moves_are_all_those_of_the_greatest_value() -> None:
 
 @pytest.mark.no_cover
 def test_australia_and_south_america_have_the_same_values() -> None:
-    one, other = named("australia"), named("south-america")
+    one, other = load_map("australia"), load_map("south-america")
     assert shape_of(one, 10).key == shape_of(other, 10).key
     assert solve(one, 10).start == table_of("south-america", 10).start
 
@@ -181,7 +181,7 @@ def test_a_table_that_would_be_too_large_is_refused_with_what_would_do_and_how_l
     name: str, max_troops: int, would: str
 ) -> None:
     with pytest.raises(UsageFault, match=rf"{name} with {max_troops} troops is too large to solve") as refused:
-        solve(named(name), max_troops)
+        solve(load_map(name), max_troops)
     assert str(refused.value).endswith(f" {would}, up to some 20 s a million)")
 
 
@@ -190,7 +190,7 @@ def test_a_table_that_would_be_too_large_is_refused_with_what_would_do_and_how_l
 )
 def test_a_refusal_names_the_command_that_makes_the_table_if_one_does(name: str, max_troops: int, once: bool) -> None:
     with pytest.raises(UsageFault, match="is too large to solve") as refused:
-        solve(named(name), max_troops)
+        solve(load_map(name), max_troops)
     command = (
         f"`arena-bot solve risk-duel --config map={name} --config max_troops={max_troops}` makes its table, once; "
     )
@@ -213,10 +213,10 @@ def test_without_numba_the_fault_says_how_to_install_it(monkeypatch: pytest.Monk
 def test_a_table_is_read_from_disk_the_second_time_for_every_map_of_its_graph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = load_or_solve(named("australia"), 4, tmp_path / "new" / "folder")
+    first = load_or_solve(load_map("australia"), 4, tmp_path / "new" / "folder")
     with monkeypatch.context() as patch:
         patch.delattr(duel_values, "iterate")
-        second = load_or_solve(named("south-america"), 4, tmp_path / "new" / "folder")
+        second = load_or_solve(load_map("south-america"), 4, tmp_path / "new" / "folder")
     assert (second.start, second.values.sweeps, second.positions) == (first.start, first.values.sweeps, 9**4)
     for position in some(100, 4, 4, seed=6):
         assert second.value(position) == table_of("south-america", 4).value(position)

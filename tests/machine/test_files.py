@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament import run
-from arena.commands.tournament_options import Options
+from arena.commands.tournament_options import TournamentOptions
 from bots.client.values import read_config
 from machine.arguments import MOST_BYTES, read_value
 from protocol.codec import JSON, MSGPACK
@@ -82,7 +82,7 @@ def test_both_command_lines_read_a_map_from_a_file(tmp_path: Path) -> None:
 def tournament(data: Path, setting: str) -> None:
     """`arena tournament random greedy --game risk-duel --set SETTING`."""
     run(
-        Options(
+        TournamentOptions(
             bots=["random", "greedy"],
             game="risk-duel",
             sets=[setting],

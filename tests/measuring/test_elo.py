@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measuring import scores
-from measuring.elo import Comparison, EloDifference, compared, difference, elo_of, normalised, score_of
+from measuring.elo import Comparison, EloDifference, compare_scores, elo_difference, elo_of, normalised_elo, score_of
 from measuring.scores import Estimate
 
 
@@ -25,20 +25,22 @@ def test_and_back_again(elo: float) -> None:
 
 def test_the_interval_has_the_elo_of_its_ends_as_far_as_they_have_one() -> None:
     estimate = Estimate(mean=0.6, low=0.5, high=1.02, error=0.1, superiority=0.8)
-    assert difference(estimate) == EloDifference(elo=elo_of(0.6), low=0, high=None)
+    assert elo_difference(estimate) == EloDifference(elo=elo_of(0.6), low=0, high=None)
     within = Estimate(mean=0.5, low=0.4, high=0.7, error=0.1, superiority=0.5)
-    assert difference(within) == EloDifference(elo=0, low=elo_of(0.4), high=elo_of(0.7))
+    assert elo_difference(within) == EloDifference(elo=0, low=elo_of(0.4), high=elo_of(0.7))
     assert (elo_of(0), elo_of(1), elo_of(-0.1)) == (None, None, None)
 
 
 def test_a_comparison_is_a_score_with_its_elo() -> None:
     estimate = Estimate(mean=0.6, low=0.5, high=0.7, error=0.1, superiority=0.8)
-    assert compared(estimate) == Comparison(score=0.6, low=0.5, high=0.7, superiority=0.8, elo=difference(estimate))
+    assert compare_scores(estimate) == Comparison(
+        score=0.6, low=0.5, high=0.7, superiority=0.8, elo=elo_difference(estimate)
+    )
 
 
 def test_normalised_elo_is_what_fastchess_says() -> None:
     counts = [379, 10170, 21828, 10640, 343]  # pull request 783: 3.05 +/- 2.31
-    found = normalised([quarter / 4 for quarter, count in enumerate(counts) for _ in range(count)])
+    found = normalised_elo([quarter / 4 for quarter, count in enumerate(counts) for _ in range(count)])
     assert found is not None
     assert found.elo == pytest.approx(3.05, abs=0.005)
     assert found.high is not None
@@ -47,8 +49,8 @@ def test_normalised_elo_is_what_fastchess_says() -> None:
 
 
 def test_normalised_elo_wants_pairs_that_differ() -> None:
-    assert normalised([0.5, 0.75]) is not None
-    assert normalised([]) is normalised([0.75]) is normalised([0.75] * 5) is None
+    assert normalised_elo([0.5, 0.75]) is not None
+    assert normalised_elo([]) is normalised_elo([0.75]) is normalised_elo([0.75] * 5) is None
 
 
 TABLE = [

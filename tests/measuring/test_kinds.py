@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from measuring.kinds import kinds_of
+from measuring.position_kinds import kinds_of
 from protocol.games import load
 from protocol.games.risk.campaign_checks import Position
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from golden import make
 from machine.compiled import FAST
 from measuring.luck import MOST_STATES, Luck, luck_along, luck_of
-from measuring.values import names_of, value_of
+from measuring.value_registry import names_of, value_of
 from protocol.dice import Dice
 from protocol.errors import BadRecord, UsageFault
 from protocol.games import load
@@ -176,7 +176,7 @@ def test_a_table_that_takes_minutes_to_solve_is_there_for_who_asks() -> None:
 
 @pytest.mark.skipif(not FAST, reason="numba is not installed")
 def test_which_values_there_are_is_known_without_numba() -> None:
-    script = "import sys; from measuring.values import names_of; from protocol.games import load; "
+    script = "import sys; from measuring.value_registry import names_of; from protocol.games import load; "
     script += "print(names_of(load('risk-duel'))[0], 'numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "exact False\n"

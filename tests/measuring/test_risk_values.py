@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from measuring.luck import luck_along
-from measuring.risk import fitted
-from measuring.risk.features import NAMES, Features, measure, survey_of
-from measuring.risk.fitted import Coefficients, Constants, Fitted
-from measuring.values import names_of, value_of
+from measuring.risk import fitted_value
+from measuring.risk.features import NAMES, Features, measure, position_sums
+from measuring.risk.fitted_value import Coefficients, Constants, FittedValue
+from measuring.value_registry import names_of, value_of
 from protocol.dice import Dice
 from protocol.games import load
 from protocol.games.base import Game
@@ -55,22 +55,25 @@ def moves(game: Game[Any, Any], seed: int, most: int = 400) -> Iterator[tuple[An
 @games
 def test_what_differs_little_is_measured_as_if_it_were_measured_anew(game: Game[Any, Any]) -> None:
     for before, move, _ in moves(game, 1, 150):
-        survey = survey_of(game, before)
+        survey = position_sums(game, before)
         if not sum(before.troops):
             continue
         for _, come in game.outcomes(before, move):
-            assert survey.above_after(come.owner, come.troops) == pytest.approx(survey_of(game, come).above())
+            assert survey.seat_difference_after(come.owner, come.troops) == pytest.approx(
+                position_sums(game, come).seat_difference()
+            )
 
 
 @games
 def test_seat_0_has_above_seat_1_what_the_evaluation_of_bots_measures(game: Game[Any, Any]) -> None:
     for _, _, after in moves(game, 2, 60):
         one, other = measure(game, after, 0), measure(game, after, 1)
-        assert survey_of(game, after).above()[:4] == pytest.approx([a - b for a, b in zip(one, other, strict=True)])
+        found = position_sums(game, after).seat_difference()[:4]
+        assert found == pytest.approx([a - b for a, b in zip(one, other, strict=True)])
 
 
 def test_the_features_of_a_position_by_hand() -> None:
-    above = survey_of(DUEL, CROSSED).above()
+    above = position_sums(DUEL, CROSSED).seat_difference()
     borders = [len(others) for others in DUEL.map.neighbours]
     assert above.territories == 0
     assert above.units == pytest.approx(0)
@@ -94,13 +97,13 @@ def test_a_fitted_value_weighs_the_luck_of_each_feature_by_what_was_known_before
         features={"units": Constants(0.5, 0.25, 2.0), "territories": Constants(0.125, odds=1.0)},
         turn=0.5,
     )
-    before = survey_of(DUEL, CROSSED).above()
+    before = position_sums(DUEL, CROSSED).seat_difference()
     q = 1 / (1 + math.exp(-(2 * before.units + before.territories + 0.5)))
     points = [
         (0.5 + 0.25 * 4 * q * (1 - q)) * above.units + 0.125 * above.territories
-        for above in (survey_of(DUEL, TAKEN).above(), survey_of(DUEL, HELD).above())
+        for above in (position_sums(DUEL, TAKEN).seat_difference(), position_sums(DUEL, HELD).seat_difference())
     ]
-    value = Fitted(DUEL, held)
+    value = FittedValue(DUEL, held)
     assert value.name == "trial-7"
     assert value.luck(CROSSED, OUTCOMES, TAKEN)[0] == pytest.approx(21 / 36 * (points[0] - points[1]))
     assert value.luck(CROSSED, OUTCOMES, HELD)[0] == pytest.approx(15 / 36 * (points[1] - points[0]))
@@ -108,18 +111,20 @@ def test_a_fitted_value_weighs_the_luck_of_each_feature_by_what_was_known_before
 
 def test_the_winner_has_all_that_features_as_they_are_divide() -> None:
     won = Position((0, 0, 0, 0), (4, 1, 2, 3), 1, 10)
-    above = survey_of(DUEL, won).above()
+    above = position_sums(DUEL, won).seat_difference()
     assert sum(above[:4]) / 8 == pytest.approx(0.5)
     assert Features._fields == NAMES
 
 
 def shipped() -> list[tuple[str, str]]:
-    return [(game, name) for game in ("risk-duel", "risk-campaign") for name in maps.NAMES if fitted.read(game, name)]
+    return [
+        (game, name) for game in ("risk-duel", "risk-campaign") for name in maps.NAMES if fitted_value.read(game, name)
+    ]
 
 
 @pytest.mark.parametrize(("game", "name"), shipped())
 def test_coefficients_that_are_shipped_say_how_they_were_made_and_are_found(game: str, name: str) -> None:
-    found = fitted.read(game, name)
+    found = fitted_value.read(game, name)
     assert found is not None
     assert set(found.features) <= set(NAMES)
     assert found.provenance["games"] >= 500
@@ -148,7 +153,7 @@ def test_a_value_never_changes_under_its_name(game: str, config: dict[str, Any],
 
 
 def test_a_map_of_ones_own_has_the_coefficients_of_another_and_more_seats_have_features_as_they_are() -> None:
-    africa = maps.named("africa").wire
+    africa = maps.load_map("africa").wire
     for own in ({**africa, "name": "mine"}, {**africa, "borders": [*africa["borders"], [0, 4]]}):
         assert names_of(load("risk-duel", {"map": own})) == ("general-1", "features-1", "none")
     assert names_of(load("risk-campaign", {"map": "africa"})) == ("features-1", "none")

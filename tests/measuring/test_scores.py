@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measuring import scores, variance_reduction
-from measuring.pair_scores import LEAST_UNITS, SideScore, side_score
-from measuring.scores import Estimate, Measured, measured
+from measuring.pair_scores import MIN_UNITS, SideScore, side_score
+from measuring.scores import Estimate, ScoreEstimates, estimate_scores
 from measuring.variance_reduction import factor
 from seasons import result
 
@@ -37,18 +37,18 @@ def drawn(
             yield SideScore(points, points - win - chance.gauss(0, spread), start, "b", seat)
 
 
-def score_of(found: Measured) -> Estimate:
+def score_of(found: ScoreEstimates) -> Estimate:
     assert found.score is not None
     return found.score
 
 
-def adjusted_of(found: Measured) -> Estimate:
+def adjusted_of(found: ScoreEstimates) -> Estimate:
     assert found.adjusted is not None
     return found.adjusted
 
 
 def test_the_unit_is_a_start_with_the_mean_of_its_matches() -> None:
-    found = measured(pairs([(1, 0), (1, 1), (0.5, 0)]))
+    found = estimate_scores(pairs([(1, 0), (1, 1), (0.5, 0)]))
     assert (found.games, found.units, score_of(found).mean) == (6, 3, 3.5 / 6)
     # Means 0.5, 1 and 0.25; with 0, 0, 1 and 1 they are 3.75 / 7 on average.
     widened = [0.5, 1, 0.25, 0, 0, 1, 1]
@@ -57,7 +57,7 @@ def test_the_unit_is_a_start_with_the_mean_of_its_matches() -> None:
     assert score_of(found).low == pytest.approx(3.75 / 7 - 1.96 * math.sqrt(within / 7), abs=1e-4)
     above = (3.75 / 7 - 0.5) / math.sqrt(within / 7)
     assert score_of(found).superiority == pytest.approx(NormalDist().cdf(above))
-    two = measured(pairs([(1, 0), (1, 1)]))
+    two = estimate_scores(pairs([(1, 0), (1, 1)]))
     assert score_of(two).error == pytest.approx(stdev([0.5, 1, 0, 0, 1, 1]) / math.sqrt(6))
 
 
@@ -71,7 +71,7 @@ def test_a_match_is_that_of_each_side() -> None:
 
 
 def test_the_adjusted_score_has_students_interval_over_pairs() -> None:
-    found = adjusted_of(measured(pairs([(1, 0), (1, 1), (0, 0)], [(0.5, -0.6), (0.4, 0.4), (-0.5, -0.4)])))
+    found = adjusted_of(estimate_scores(pairs([(1, 0), (1, 1), (0, 0)], [(0.5, -0.6), (0.4, 0.4), (-0.5, -0.4)])))
     means = [0.55, 0.6, 0.45]
     assert found.mean == pytest.approx(fmean(means))
     assert found.high - found.mean == pytest.approx(4.3027 * stdev(means) / math.sqrt(3), rel=1e-4)
@@ -83,7 +83,7 @@ def test_the_adjusted_score_has_students_interval_over_pairs() -> None:
 def test_strata_that_spread_unequally_have_satterthwaites_degrees_of_freedom() -> None:
     less_luck = {"b": [0.1, 0.9, 0.4, 0.8], "c": [0.55, 0.45]}
     played = [SideScore(adjusted, 0.0, None, against) for against, each in less_luck.items() for adjusted in each]
-    found = adjusted_of(measured(played))
+    found = adjusted_of(estimate_scores(played))
     parts = [(len(each) / 6) ** 2 * variance(each) / len(each) for each in less_luck.values()]
     freedom = sum(parts) ** 2 / (parts[0] ** 2 / 3 + parts[1] ** 2)
     assert found.error == pytest.approx(math.sqrt(sum(parts)))
@@ -92,36 +92,36 @@ def test_strata_that_spread_unequally_have_satterthwaites_degrees_of_freedom() -
 
 def test_adjusted_scores_keep_within_0_to_1_and_have_an_interval_there() -> None:
     lucky = [(-0.1, -0.2), (-0.2, -0.1), (-0.3, -0.1), (-0.1, -0.1)]
-    above = adjusted_of(measured(pairs([(1, 1)] * 4, lucky)))
+    above = adjusted_of(estimate_scores(pairs([(1, 1)] * 4, lucky)))
     assert 0.8 < above.low < above.mean == above.high == 1
-    below = adjusted_of(measured(pairs([(0, 0)] * 4, [(-one, -two) for one, two in lucky])))
+    below = adjusted_of(estimate_scores(pairs([(0, 0)] * 4, [(-one, -two) for one, two in lucky])))
     assert (below.mean, below.low, below.high) == pytest.approx((0, 0, 1 - above.low))
 
 
 def test_without_the_luck_of_every_match_there_is_no_adjusted_score() -> None:
     played = pairs([(1, 0)] * 4, [(0.1, 0.2), (0.3, 0.1), (0.2, 0.2), (0.1, 0.1)])
-    assert measured(played).adjusted is not None
-    assert measured([*played, SideScore(1.0, None, 9, "b")]).adjusted is None
+    assert estimate_scores(played).adjusted is not None
+    assert estimate_scores([*played, SideScore(1.0, None, 9, "b")]).adjusted is None
 
 
 def test_no_match_says_nothing_and_one_almost_nothing() -> None:
-    assert measured([]) == Measured(games=0, units=0)
-    alone = measured([SideScore(1.0, 0.4)])
+    assert estimate_scores([]) == ScoreEstimates(games=0, units=0)
+    alone = estimate_scores([SideScore(1.0, 0.4)])
     assert alone.adjusted is None
     assert score_of(alone).low < 0.2
     assert score_of(alone).high == 1
     assert 0.5 < score_of(alone).superiority < 0.8
-    two = measured([SideScore(1.0, 0.4), SideScore(1.0, 0.3, seat=1)])
+    two = estimate_scores([SideScore(1.0, 0.4), SideScore(1.0, 0.3, seat=1)])
     assert adjusted_of(two).high - adjusted_of(two).low > 0.5
 
 
 @pytest.mark.parametrize("starts", [2, 30, 1000])
 def test_equal_units_leave_room_for_some_that_are_not(starts: int) -> None:
-    found = adjusted_of(measured(pairs([(1, 0)] * starts, [(0.5, -0.5)] * starts)))
+    found = adjusted_of(estimate_scores(pairs([(1, 0)] * starts, [(0.5, -0.5)] * starts)))
     assert (found.mean, found.superiority) == (0.5, 0.5)
     missed = 1 - 0.05 ** (1 / starts)
     assert (found.low, found.high) == pytest.approx((max(0, 0.5 - missed), min(1, 0.5 + missed)))
-    better = adjusted_of(measured(pairs([(1, 0)] * starts, [(0.4, -0.6)] * starts)))
+    better = adjusted_of(estimate_scores(pairs([(1, 0)] * starts, [(0.4, -0.6)] * starts)))
     reach = scores.student_reach(starts - 1)
     assert better.superiority == pytest.approx(scores.student_cdf(0.1 / (missed / reach), starts - 1))
 
@@ -130,22 +130,25 @@ def test_what_differs_between_opponents_and_seats_is_in_no_interval() -> None:
     played = [SideScore(points, None, None, against, seat)
               for against, seat, points in [("b", 0, 1.0), ("b", 1, 0.5), ("c", 0, 0.5), ("c", 1, 0.0)]
               for _ in range(25)]  # fmt: skip
-    apart, together = measured(played), measured([match._replace(against="b", seat=0) for match in played])
+    apart, together = (
+        estimate_scores(played),
+        estimate_scores([match._replace(against="b", seat=0) for match in played]),
+    )
     assert score_of(apart).mean == score_of(together).mean == 0.5
     assert score_of(apart).error < 0.4 * score_of(together).error
 
 
 def test_a_match_without_its_other_half_counts_as_one() -> None:
     played = pairs([(1, 0), (1, 1), (0, 0)])
-    assert (measured(played[:-1]).games, measured(played[:-1]).units) == (5, 3)
-    assert score_of(measured(played[:-1])).mean == 3 / 5
+    assert (estimate_scores(played[:-1]).games, estimate_scores(played[:-1]).units) == (5, 3)
+    assert score_of(estimate_scores(played[:-1])).mean == 3 / 5
 
 
 def test_three_seats_have_starts_too() -> None:
     played = [SideScore(points, None, start, frozenset("bc"), seat)
               for start, shares in enumerate([(1, 0.5, 0), (1, 1, 0), (0, 0.5, 0.5)])
               for seat, points in enumerate(shares)]  # fmt: skip
-    found = measured(played)
+    found = estimate_scores(played)
     assert (found.games, found.units, score_of(found).mean) == (9, 3, 0.5)
 
 
@@ -159,7 +162,7 @@ matches = st.builds(
 @given(st.lists(matches, min_size=1, max_size=40))
 def test_the_other_side_has_the_rest_and_every_mean_is_in_its_interval(played: list[SideScore]) -> None:
     other = [match._replace(points=1 - match.points, luck=-(match.luck or 0), seat=1 - match.seat) for match in played]
-    ours, theirs = measured(played), measured(other)
+    ours, theirs = estimate_scores(played), estimate_scores(other)
     for one, two in ((ours.score, theirs.score), (ours.adjusted, theirs.adjusted)):
         assert (one is None) == (two is None)
         if one is not None and two is not None:
@@ -179,7 +182,7 @@ def test_about_95_of_100_intervals_hold_the_truth(chances: tuple[float, float], 
     chance, truth, trials = random.Random(1), fmean(chances), 600
     held = [0, 0]
     for _ in range(trials):
-        found = measured(drawn(starts, chance, chances))
+        found = estimate_scores(drawn(starts, chance, chances))
         for column, estimate in enumerate((score_of(found), adjusted_of(found))):
             held[column] += estimate.low <= truth <= estimate.high
     assert held[0] / trials > 0.92
@@ -193,7 +196,7 @@ def test_the_factor_is_of_single_games_to_pairs_less_luck() -> None:
     found = factor(played)
     assert found is not None
     assert found.factor == pytest.approx(single / (2 * variance(means)))
-    assert measured(played).worth == pytest.approx(found.factor * 800)
+    assert estimate_scores(played).worth == pytest.approx(found.factor * 800)
 
 
 def test_draws_vary_less_than_wins_and_losses() -> None:
@@ -221,8 +224,8 @@ def test_about_95_of_100_intervals_of_the_factor_hold_it(monkeypatch: pytest.Mon
 
 
 def test_where_nearly_all_results_are_alike_the_factor_may_be_next_to_nothing() -> None:
-    luck = [(0.5 + start / 100, 0.5 - start / 50) for start in range(LEAST_UNITS)]
-    found = factor(pairs([(1, 1)] * (LEAST_UNITS - 1) + [(1, 0)], luck))
+    luck = [(0.5 + start / 100, 0.5 - start / 50) for start in range(MIN_UNITS)]
+    found = factor(pairs([(1, 1)] * (MIN_UNITS - 1) + [(1, 0)], luck))
     assert found is not None
     assert found.low == 0 < found.factor
 
@@ -233,16 +236,16 @@ def test_equal_seeds_give_equal_intervals_of_the_factor() -> None:
 
 
 def test_where_nothing_varies_there_is_no_factor() -> None:
-    decided = pairs([(1, 0)] * LEAST_UNITS, [(0.5, -0.5)] * LEAST_UNITS)
-    won = pairs([(1, 1)] * LEAST_UNITS, [(0.5, 0.1), (0.2, 0.2), (0.1, 0.6), (0, 0)] * (LEAST_UNITS // 4))
+    decided = pairs([(1, 0)] * MIN_UNITS, [(0.5, -0.5)] * MIN_UNITS)
+    won = pairs([(1, 1)] * MIN_UNITS, [(0.5, 0.1), (0.2, 0.2), (0.1, 0.6), (0, 0)] * (MIN_UNITS // 4))
     for played in (decided, won):
-        assert (factor(played), measured(played).worth) == (None, None)
+        assert (factor(played), estimate_scores(played).worth) == (None, None)
 
 
 def test_what_few_starts_are_worth_is_not_told_as_their_spread_may_be_next_to_nothing_by_chance() -> None:
-    played = list(drawn(LEAST_UNITS, random.Random(1)))
-    assert None not in (factor(played), measured(played).worth)
-    assert (factor(played[2:]), measured(played[2:]).worth) == (None, None)
-    assert measured(played[2:]).adjusted is not None
+    played = list(drawn(MIN_UNITS, random.Random(1)))
+    assert None not in (factor(played), estimate_scores(played).worth)
+    assert (factor(played[2:]), estimate_scores(played[2:]).worth) == (None, None)
+    assert estimate_scores(played[2:]).adjusted is not None
     assert factor([]) is None
     assert factor([match._replace(luck=None) for match in played]) is None

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring.multinomial import with_deviations, with_mean
-from measuring.pair_scores import LEAST_UNITS
+from measuring.constrained_multinomial import with_deviations, with_mean
+from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, pentanomial_llr
 from protocol.errors import UsageFault
 
@@ -135,7 +135,7 @@ def test_every_pair_is_counted_once() -> None:
 
 def test_adjusted_scores_decide_nothing_before_32_pairs() -> None:
     test = RealValued(Hypotheses(h1=0.02))
-    for pair in range(LEAST_UNITS - 1):
+    for pair in range(MIN_UNITS - 1):
         test.add(0.6 + pair % 2 / 50)
         assert test.verdict is None
     assert test.llr > test.hypotheses.upper

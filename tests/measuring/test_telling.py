@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from measuring import summary
-from measuring.elo import Comparison, compared
+from measuring import score_format
+from measuring.elo import Comparison, compare_scores
 from measuring.scores import Estimate
-from measuring.variance_reduction import Factor
+from measuring.variance_reduction import VarianceReduction
 
 
 def found(mean: float, low: float, high: float, superiority: float = 0.975) -> Comparison:
-    return compared(Estimate(mean=mean, low=low, high=high, error=0.1, superiority=superiority))
+    return compare_scores(Estimate(mean=mean, low=low, high=high, error=0.1, superiority=superiority))
 
 
 def test_a_score_is_told_with_its_interval_and_its_elo() -> None:
     score = found(0.65, 0.582, 0.713)
-    assert summary.share(score) == "0.650 (0.582-0.713)"
-    assert summary.elo(score) == "Elo +108 (+57 to +158)"
-    assert summary.better(score) == "97.5 %"
+    assert score_format.share(score) == "0.650 (0.582-0.713)"
+    assert score_format.elo(score) == "Elo +108 (+57 to +158)"
+    assert score_format.better(score) == "97.5 %"
 
 
 @pytest.mark.parametrize(
@@ -32,21 +32,21 @@ def test_a_score_is_told_with_its_interval_and_its_elo() -> None:
 def test_an_interval_that_begins_below_nothing_is_told_in_words(
     mean: float, low: float, high: float, said: str
 ) -> None:
-    assert summary.share(found(mean, low, high)) == said
+    assert score_format.share(found(mean, low, high)) == said
 
 
 def test_elo_that_has_no_end_is_told_by_the_end_that_it_has() -> None:
-    assert summary.elo(found(0.9, 0.7, 1.0)) == "Elo +382 (+147 or more)"
-    assert summary.elo(found(0.0, 0.0, 0.2)) == "Elo < -241 (-241 or less)"
-    assert summary.elo(found(1.0, 0.9, 1.0)) == "Elo > +382 (+382 or more)"
-    assert summary.elo(found(1.0, 1.0, 1.0)) == "Elo > +1200 (+1200 or more)"
-    assert summary.elo(found(0.0, 0.0, 0.0)) == "Elo < -1200 (-1200 or less)"
-    assert summary.elo(found(0.5, 0.0, 1.0)) == "Elo +0 (any)"
+    assert score_format.elo(found(0.9, 0.7, 1.0)) == "Elo +382 (+147 or more)"
+    assert score_format.elo(found(0.0, 0.0, 0.2)) == "Elo < -241 (-241 or less)"
+    assert score_format.elo(found(1.0, 0.9, 1.0)) == "Elo > +382 (+382 or more)"
+    assert score_format.elo(found(1.0, 1.0, 1.0)) == "Elo > +1200 (+1200 or more)"
+    assert score_format.elo(found(0.0, 0.0, 0.0)) == "Elo < -1200 (-1200 or less)"
+    assert score_format.elo(found(0.5, 0.0, 1.0)) == "Elo +0 (any)"
 
 
 def test_a_difference_that_is_next_to_nothing_is_not_less_than_nothing() -> None:
-    assert summary.elo_of(found(0.4999, 0.4, 0.6)) == "+0"
-    assert summary.share(found(-0.0001, -0.0002, 0.2)) == "0.000 (0.000-0.200)"
+    assert score_format.elo_of(found(0.4999, 0.4, 0.6)) == "+0"
+    assert score_format.share(found(-0.0001, -0.0002, 0.2)) == "0.000 (0.000-0.200)"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_difference_that_is_next_to_nothing_is_not_less_than_nothing() -> None
     [(0.99999, "> 99.9"), (0.999, "99.9"), (0.5, "50.0"), (0.005, "0.5"), (0.001, "0.1"), (0.0000001, "< 0.1")],
 )
 def test_nothing_is_certain(chance: float, said: str) -> None:
-    assert summary.better(found(0.5, 0.4, 0.6, chance)) == f"{said} %"
+    assert score_format.better(found(0.5, 0.4, 0.6, chance)) == f"{said} %"
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_nothing_is_certain(chance: float, said: str) -> None:
     [(4391.2, "4,400"), (95.7, "96"), (101.0, "100"), (1_397_014.5, "1,400,000"), (9.6, "10"), (0.6, "1"), (0.0, "0")],
 )
 def test_games_have_two_digits_that_count(count: float, said: str) -> None:
-    assert summary.games(count) == said
+    assert score_format.games(count) == said
 
 
 def test_a_factor_is_told_with_its_interval() -> None:
-    assert summary.times(Factor(149.26, 104.4, 238.3)) == "149 (104-238) times as many"
-    assert summary.times(Factor(12.3, 9.87, None)) == "12.3 (9.87-inf) times as many"
-    assert summary.times(Factor(7.42, 6.51, 8.33)) == "7.42 (6.51-8.33) times as many"
-    assert summary.times(Factor(1234.5, 999.7, 15_432.1)) == "1,230 (1,000-15,400) times as many"
-    assert summary.times(Factor(999.5, 998.9, 1000.4)) == "1,000 (999-1,000) times as many"
+    assert score_format.times(VarianceReduction(149.26, 104.4, 238.3)) == "149 (104-238) times as many"
+    assert score_format.times(VarianceReduction(12.3, 9.87, None)) == "12.3 (9.87-inf) times as many"
+    assert score_format.times(VarianceReduction(7.42, 6.51, 8.33)) == "7.42 (6.51-8.33) times as many"
+    assert score_format.times(VarianceReduction(1234.5, 999.7, 15_432.1)) == "1,230 (1,000-15,400) times as many"
+    assert score_format.times(VarianceReduction(999.5, 998.9, 1000.4)) == "1,000 (999-1,000) times as many"

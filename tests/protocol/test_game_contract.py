@@ -293,7 +293,7 @@ def test_every_legal_move_is_accepted_and_every_other_refused(name: str, preset:
 def test_a_paired_match_starts_as_its_config_would_with_the_same_dice(name: str, preset: str) -> None:
     for extra in ({}, {"start": "p-position"}) if name == "nim" else ({},):
         game = load(name, {**game_class(name).presets[preset], **extra})
-        paired = load(name, game.dealt(Dice(bytes(32), 0)))
+        paired = load(name, game.config_of_deal(Dice(bytes(32), 0)))
         expected, _ = game.initial(Dice(bytes(32), 0))
         state, deal = paired.initial(NO_DICE)
         assert deal is None, "nothing is left to chance"
@@ -341,7 +341,7 @@ def test_a_move_is_read_as_it_is_written(name: str, preset: str) -> None:
 @every_game
 def test_what_is_no_move_says_how_one_is_written(name: str) -> None:
     game = load(name)
-    assert game.written
+    assert game.move_syntax
     for text in ("", "?", "fly to the moon", "1 2 3 4", "a >", "> >", "draft", "draft x"):
         with pytest.raises(MalformedMove) as fault:
             game.parse(text)

@@ -10,9 +10,8 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from protocol.games.theory.counting import lost_positions
 from protocol.games.theory.difficulty import Difficulty, count, reachable
-from protocol.games.theory.heaps import SPLIT, Heap, SetTake, first_values, taking
+from protocol.games.theory.heaps import SPLIT, HeapRule, SetTake, first_grundy_values, nim_rule
 from protocol.games.theory.impartial import (
     after,
     best_moves,
@@ -23,6 +22,7 @@ from protocol.games.theory.impartial import (
     value,
     winning_moves,
 )
+from protocol.games.theory.lost_positions import lost_positions
 
 Heaps = tuple[int, ...]
 
@@ -63,7 +63,7 @@ class Brute:
 @pytest.mark.parametrize("misere", [False, True])
 @pytest.mark.parametrize("take", list(move_sets()))
 def test_theory_agrees_with_brute_force_up_to_8_8_8(take: tuple[int, ...] | None, misere: bool) -> None:
-    brute, rule = Brute(take, misere), taking(take)
+    brute, rule = Brute(take, misere), nim_rule(take)
     for heaps in combinations_with_replacement(range(9), 3):
         assert outcome_class(heaps, take, misere=misere) == ("P" if brute.lost(heaps) else "N")
         assert value(heaps, rule, misere=misere) == brute.value(heaps)
@@ -77,7 +77,7 @@ def test_theory_agrees_with_brute_force_up_to_8_8_8(take: tuple[int, ...] | None
 def test_the_class_of_a_position_agrees_with_its_grundy_value() -> None:
     for take in move_sets():
         for heaps in combinations_with_replacement(range(9), 3):
-            assert (grundy(heaps, taking(take)) == 0) == (outcome_class(heaps, take, misere=False) == "P")
+            assert (grundy(heaps, nim_rule(take)) == 0) == (outcome_class(heaps, take, misere=False) == "P")
 
 
 @pytest.mark.parametrize(("take", "period"), [((1, 2, 3), 4), ((1, 3, 5), 2), ((2, 5, 7), 22), ((4,), 8)])
@@ -93,7 +93,7 @@ def test_values_found_by_the_period_are_those_of_the_definition(take: tuple[int,
     for size in range(3000):
         reached = {values[size - taken] for taken in take if taken <= size}
         values.append(next(v for v in range(20) if v not in reached))
-    rule = taking(take)
+    rule = nim_rule(take)
     assert rule.value(2999) == values[2999]
     assert [rule.value(size) for size in range(3000)] == values
 
@@ -135,7 +135,7 @@ def test_grundys_game_agrees_with_brute_force(heaps: Heaps) -> None:
 
 
 def test_positions_that_can_be_reached_are_counted_by_class() -> None:
-    rule = taking((1, 3, 5))
+    rule = nim_rule((1, 3, 5))
     found = reachable((10, 20, 30), rule)
     assert found is not None
     brute = Brute((1, 3, 5), False)
@@ -155,9 +155,9 @@ def all_reached(brute: Brute, first: Heaps) -> set[Heaps]:
 
 @pytest.mark.parametrize(("heaps", "take"), [((1000, 1000), None), ((10**6,), (1, 2))])
 def test_too_many_positions_to_count_are_none(heaps: Heaps, take: tuple[int, ...] | None) -> None:
-    assert reachable(heaps, taking(take)) is None
-    assert Difficulty(taking(take)).error(heaps) is None
-    assert Difficulty(taking(take)).hardest_moves(heaps) is None
+    assert reachable(heaps, nim_rule(take)) is None
+    assert Difficulty(nim_rule(take)).error(heaps) is None
+    assert Difficulty(nim_rule(take)).hardest_moves(heaps) is None
 
 
 def no_error(heaps: Heaps, brute: Brute, losers_turn: bool) -> float:
@@ -174,14 +174,14 @@ def no_error(heaps: Heaps, brute: Brute, losers_turn: bool) -> float:
 @pytest.mark.parametrize("misere", [False, True])
 @pytest.mark.parametrize("take", [None, (1, 2), (1, 3, 4), (2, 3)])
 def test_difficulty_agrees_with_brute_force(take: tuple[int, ...] | None, misere: bool) -> None:
-    brute, difficulty = Brute(take, misere), Difficulty(taking(take), misere=misere)
+    brute, difficulty = Brute(take, misere), Difficulty(nim_rule(take), misere=misere)
     for heaps in combinations_with_replacement(range(4), 3):
         expected = 1 - no_error(heaps, brute, brute.lost(heaps))
         assert difficulty.error(heaps) == pytest.approx(expected)
 
 
 def test_the_move_with_the_deepest_difficulty_leads_to_the_greatest_chance_of_an_error() -> None:
-    rule: Heap = taking(None)
+    rule: HeapRule = nim_rule(None)
     difficulty = Difficulty(rule)
     chances = {move: difficulty.error(after((2, 4, 6), move)) for move in moves((2, 4, 6), rule)}
     hardest = difficulty.hardest_moves((2, 4, 6))
@@ -197,9 +197,9 @@ def test_the_move_with_the_deepest_difficulty_leads_to_the_greatest_chance_of_an
 @pytest.mark.parametrize("heaps", [(0,), (1,), (7,), (3, 5, 6), (2, 2, 9), (1, 0, 4, 4), (1, 1, 1, 1, 1)])
 def test_lost_positions_are_counted_as_a_look_at_each_would(heaps: Heaps, misere: bool) -> None:
     for take in move_sets():
-        rule = taking(take)
+        rule = nim_rule(take)
         positions = product(*(range(size + 1) for size in heaps))
         found = sum(outcome(position, rule, misere=misere) == "P" for position in positions)
-        values = first_values(take, 10)
+        values = first_grundy_values(take, 10)
         assert list(values) == [rule.value(size) for size in range(10)]
         assert lost_positions(heaps, values, misere=misere) == found, take

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from protocol.bot_launch import BotSpec, bot_name_in, parse_bot_settings, parse_bot_spec
 from protocol.errors import UsageFault
-from protocol.launch import BotSpec, name_in, settings_in, spec_of
 
 
 @pytest.mark.parametrize(
@@ -28,20 +28,20 @@ from protocol.launch import BotSpec, name_in, settings_in, spec_of
 )
 def test_a_word_names_a_bot_and_says_how_it_is_made(word: str, name: str, bot: str, settings: dict[str, str]) -> None:
     spec = BotSpec(name=name, bot=bot, settings=settings, defaults={"depth": "2"}, seed="7")
-    assert spec_of(word, "7", {"depth": "2"}) == spec
+    assert parse_bot_spec(word, "7", {"depth": "2"}) == spec
 
 
 @pytest.mark.parametrize("text", ["depth", "depth=", "=3", "depth=3,eval", "1,2"])
 def test_a_setting_without_key_or_value_is_refused_with_one_that_has_both(text: str) -> None:
     with pytest.raises(UsageFault, match=r"x: '.+' is no setting: write KEY=VALUE, as in x=ga:KEY=VALUE"):
-        settings_in(text, "x", "ga")
+        parse_bot_settings(text, "x", "ga")
 
 
 def test_the_name_in_a_word_is_that_which_it_gives_or_the_bots_own() -> None:
-    assert [name_in(word) for word in ("a=ga:depth=3", "ga", "ga:depth=3")] == ["a", "ga", "ga"]
+    assert [bot_name_in(word) for word in ("a=ga:depth=3", "ga", "ga:depth=3")] == ["a", "ga", "ga"]
 
 
 @pytest.mark.parametrize("word", ["mine.py", "./in/here/mine.py:Best", "mine.py 3 --fast", "'in there/mine.py'"])
 def test_the_name_in_the_word_of_a_file_is_the_files(word: str) -> None:
-    assert name_in(word) == "mine"
-    assert name_in(f"a={word}") == "a"
+    assert bot_name_in(word) == "mine"
+    assert bot_name_in(f"a={word}") == "a"

@@ -16,7 +16,7 @@ from protocol.dice import Dice
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
 from protocol.games.risk.drawing import draw
-from protocol.games.risk.maps import NAMES, named, read
+from protocol.games.risk.maps import NAMES, load_map, read
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOC = (DOCS / "maps.md").read_text("utf-8")
@@ -43,12 +43,12 @@ def drawer() -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_picture_of_a_map_is_what_its_script_draws(name: str) -> None:
-    assert (DOCS / "maps" / f"{name}.svg").read_text("utf-8") == drawer().picture(named(name))
+    assert (DOCS / "maps" / f"{name}.svg").read_text("utf-8") == drawer().picture(load_map(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_document_shows_every_map_with_its_size_and_bonuses(name: str) -> None:
-    board = named(name)
+    board = load_map(name)
     [row] = re.findall(rf"^\| \[`{name}`\]\(#{name}\) \| (\d+) \| (\d+) \| ([\d, ]+) \|", DOC, re.MULTILINE)
     assert row == (
         str(len(board)),
@@ -60,7 +60,7 @@ def test_the_document_shows_every_map_with_its_size_and_bonuses(name: str) -> No
 
 
 def test_the_document_lists_the_borders_of_the_world() -> None:
-    world = named("world")
+    world = load_map("world")
     rows = re.findall(r"^\| (\d+) \| ([\w ]+) \| ([\w ]+) \| ([\w ,]+) \|$", DOC, re.MULTILINE)
     assert rows == [
         (

@@ -189,7 +189,7 @@ def test_a_dealt_position_is_lost_and_has_a_move(
     assert (deal.ply, deal.seat, deal.move) == (0, -1, {"heaps": list(state.heaps)})
     assert game.to_move(state) == 0
     assert game.ply(state) == 1
-    assert all(dealt <= given for dealt, given in zip(state.heaps, heaps, strict=True))
+    assert all(config_of_deal <= given for config_of_deal, given in zip(state.heaps, heaps, strict=True))
     assert lost(state.heaps, game.take, misere, {})
     assert game.decode_state(game.encode_state(state)) == state
 
@@ -227,7 +227,7 @@ def test_a_deal_draws_its_heaps_in_order_from_one_stream_until_they_fit() -> Non
     assert len(drawn) > 1, "the vector must hold a draw that does not fit"
     game = Nim({"heaps": [3, 5, 7], "start": "p-position"})
     assert game.initial(Dice(KEY, 0))[0].heaps == drawn[-1]
-    assert game.dealt(Dice(KEY, 0)) == {**game.config, "heaps": list(drawn[-1]), "start": "given"}
+    assert game.config_of_deal(Dice(KEY, 0)) == {**game.config, "heaps": list(drawn[-1]), "start": "given"}
 
 
 @pytest.mark.parametrize(
@@ -238,11 +238,11 @@ def test_a_deal_draws_its_heaps_in_order_from_one_stream_until_they_fit() -> Non
     ],
 )
 def test_where_lost_positions_are_too_rare_to_draw_the_least_is_dealt(
-    config: dict[str, Any], dealt: tuple[int, ...]
+    config: dict[str, Any], config_of_deal: tuple[int, ...]
 ) -> None:
     game = Nim({**config, "start": "p-position"})
-    assert game.initial(Dice(KEY, 0))[0].heaps == dealt
-    assert impartial.outcome_class(dealt, game.take, misere=False) == "P"
+    assert game.initial(Dice(KEY, 0))[0].heaps == config_of_deal
+    assert impartial.outcome_class(config_of_deal, game.take, misere=False) == "P"
 
 
 @pytest.mark.parametrize(
@@ -324,4 +324,4 @@ def after_all(game: Nim, state: Position) -> Position:
 
 def test_without_a_deal_the_paired_config_is_the_config() -> None:
     game = Nim({})
-    assert game.dealt(NO_DICE) == game.config
+    assert game.config_of_deal(NO_DICE) == game.config

@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from protocol.dice import Dice
-from protocol.games.risk.battle import MOST_ROUNDS, battle_odds, deterministic, fight, round_odds
+from protocol.games.risk.battle import MOST_ROUNDS, battle_odds, battle_without_dice, roll_battle, round_odds
 
 ARMIES = [(1, 1), (1, 2), (2, 2), (3, 1), (3, 2), (4, 3), (2, 5), (6, 4)]
 
@@ -56,19 +56,19 @@ def test_a_round_takes_as_many_of_each_side_as_counting_every_throw_says(
 
 
 def test_the_attacker_draws_first_and_the_highest_dice_meet() -> None:
-    assert fight(faces(1, 6, 3, 5, 3, 4, 1, 2, 1, 2), 3, 2)[2][:2] == [[1, 6, 3], [5, 3]]
-    assert fight(faces(2, 6, 4, 5, 3), 3, 2) == (3, 0, [[2, 6, 4], [5, 3]])
+    assert roll_battle(faces(1, 6, 3, 5, 3, 4, 1, 2, 1, 2), 3, 2)[2][:2] == [[1, 6, 3], [5, 3]]
+    assert roll_battle(faces(2, 6, 4, 5, 3), 3, 2) == (3, 0, [[2, 6, 4], [5, 3]])
 
 
 def test_the_defender_wins_ties() -> None:
-    assert fight(faces(6, 6), 1, 1) == (0, 1, [[6], [6]])
-    assert fight(faces(6, 5, 5, 6), 2, 2) == (0, 2, [[6, 5], [5, 6]])
+    assert roll_battle(faces(6, 6), 1, 1) == (0, 1, [[6], [6]])
+    assert roll_battle(faces(6, 5, 5, 6), 2, 2) == (0, 2, [[6, 5], [5, 6]])
 
 
 def test_a_battle_goes_on_with_fewer_dice_until_one_side_is_gone() -> None:
-    left = fight(faces(6, 1, 1, 5, 5, 1, 6, 2, 6, 6, 6, 3), 4, 2)
+    left = roll_battle(faces(6, 1, 1, 5, 5, 1, 6, 2, 6, 6, 6, 3), 4, 2)
     assert left == (2, 0, [[6, 1, 1], [5, 5], [1, 6, 2], [6], [6, 6], [3]])
-    assert fight(faces(1, 1, 1, 6, 6, 1, 6, 1), 3, 2) == (0, 2, [[1, 1, 1], [6, 6], [1], [6, 1]])
+    assert roll_battle(faces(1, 1, 1, 6, 6, 1, 6, 1), 3, 2) == (0, 2, [[1, 1, 1], [6, 6], [1], [6, 1]])
 
 
 def by_rounds(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
@@ -87,7 +87,7 @@ def by_rounds(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, lis
 def test_rounds_that_are_fought_at_once_are_those_fought_one_by_one(attackers: int, defenders: int) -> None:
     for ply in range(20):
         expected = by_rounds(Dice(b"battle", ply), attackers, defenders)
-        assert fight(Dice(b"battle", ply), attackers, defenders) == expected
+        assert roll_battle(Dice(b"battle", ply), attackers, defenders) == expected
 
 
 def test_the_odds_of_a_small_battle_are_those_worked_out_by_hand() -> None:
@@ -140,13 +140,13 @@ def farthest(fought: Counter[tuple[int, int]], attackers: int, defenders: int) -
 def test_a_million_battles_come_out_as_often_as_the_odds_say(attackers: int, defenders: int) -> None:
     generator = random.Random(f"{attackers} {defenders}")
     dice = Thrown(lambda: int(generator.random() * 6))
-    fought = Counter(fight(dice, attackers, defenders)[:2] for _ in range(1_000_000 // len(ARMIES)))
+    fought = Counter(roll_battle(dice, attackers, defenders)[:2] for _ in range(1_000_000 // len(ARMIES)))
     assert farthest(fought, attackers, defenders) < 4
 
 
 @pytest.mark.no_cover
 def test_committed_dice_keep_to_the_odds_as_well() -> None:
-    fought = Counter(fight(Dice(b"battles", ply), 4, 3)[:2] for ply in range(20_000))
+    fought = Counter(roll_battle(Dice(b"battles", ply), 4, 3)[:2] for ply in range(20_000))
     assert farthest(fought, 4, 3) < 4
 
 
@@ -157,4 +157,4 @@ def test_committed_dice_keep_to_the_odds_as_well() -> None:
 def test_without_dice_more_units_win_and_a_defender_always_stays(
     attackers: int, defenders: int, left: tuple[int, int]
 ) -> None:
-    assert deterministic(attackers, defenders) == left
+    assert battle_without_dice(attackers, defenders) == left

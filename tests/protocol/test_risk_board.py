@@ -15,8 +15,8 @@ from bots.commands.analyze import from_argument
 from protocol.codec import MAX_ARRAY
 from protocol.errors import BadConfig, UsageFault
 from protocol.games.risk.board import Board
-from protocol.games.risk.description import MOST_BORDERS
-from protocol.games.risk.maps import NAMES, named, read
+from protocol.games.risk.map_parser import MOST_BORDERS
+from protocol.games.risk.maps import NAMES, load_map, read
 from protocol.messages import MAX_CLIENT_FRAME
 
 REPOSITORY = Path(__file__).parents[2]
@@ -68,13 +68,13 @@ def sound(**changed: Any) -> dict[str, Any]:
     territories = [
         {"name": name, "continent": 0, "x": 10 * i, "y": 0} for i, name in enumerate(("West", "Mid", "East"))
     ]
-    described = {
+    parse_map = {
         "name": "row",
         "territories": territories,
         "continents": [{"name": "Land", "bonus": 1}],
         "borders": [["West", "Mid"], ["Mid", "East"]],
     }
-    return {**described, **changed}
+    return {**parse_map, **changed}
 
 
 def row(count: int) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def graph(board: Board) -> networkx.Graph:
 
 @every_map
 def test_a_map_is_connected_and_its_neighbours_know_each_other(name: str) -> None:
-    board = named(name)
+    board = load_map(name)
     assert networkx.is_connected(graph(board))
     assert len({place.name for place in board.territories}) == len(board)
     for territory, neighbours in enumerate(board.neighbours):
@@ -112,7 +112,7 @@ def test_a_map_is_connected_and_its_neighbours_know_each_other(name: str) -> Non
 
 @every_map
 def test_a_map_has_its_territories_and_borders(name: str) -> None:
-    board = named(name)
+    board = load_map(name)
     assert board.name == name
     assert len(board) == TERRITORIES[name]
     assert len(board.borders) == BORDERS[name]
@@ -121,17 +121,17 @@ def test_a_map_has_its_territories_and_borders(name: str) -> None:
 
 @every_map
 def test_a_map_travels_and_comes_back_as_it_was(name: str) -> None:
-    board = named(name)
+    board = load_map(name)
     assert read(json.loads(json.dumps(board.wire))) == board
     assert len(json.dumps(board.wire)) < MAX_CLIENT_FRAME / 2, "a bot may seek a match on it"
 
 
 def test_the_world_gives_the_classic_bonuses() -> None:
-    assert {continent.name: continent.bonus for continent in named("world").continents} == BONUSES
+    assert {continent.name: continent.bonus for continent in load_map("world").continents} == BONUSES
 
 
 def test_the_continents_of_the_world_meet_at_the_classic_borders() -> None:
-    world = named("world")
+    world = load_map("world")
     continent = {place.name: place.continent for place in world.territories}
     found = {pair for pair in pairs(world) if continent[pair[0]] != continent[pair[1]]}
     assert {frozenset(pair) for pair in found} == {frozenset(pair) for pair in BETWEEN_CONTINENTS}
@@ -139,7 +139,7 @@ def test_the_continents_of_the_world_meet_at_the_classic_borders() -> None:
 
 @pytest.mark.parametrize("continent", BONUSES)
 def test_the_map_of_a_continent_is_its_part_of_the_world(continent: str) -> None:
-    world, part = named("world"), named(continent.lower().replace(" ", "-"))
+    world, part = load_map("world"), load_map(continent.lower().replace(" ", "-"))
     [only] = part.continents
     assert (only.name, only.bonus) == (continent, BONUSES[continent])
     index = next(i for i, known in enumerate(world.continents) if known.name == continent)
@@ -149,12 +149,12 @@ def test_the_map_of_a_continent_is_its_part_of_the_world(continent: str) -> None
 
 
 def test_australia_is_south_america_by_other_names() -> None:
-    assert networkx.is_isomorphic(graph(named("australia")), graph(named("south-america")))
+    assert networkx.is_isomorphic(graph(load_map("australia")), graph(load_map("south-america")))
 
 
 @pytest.mark.parametrize("side", [6, 10])
 def test_a_grid_has_four_neighbours_and_fewer_at_the_edge(side: int) -> None:
-    board = named(f"grid-{side}x{side}")
+    board = load_map(f"grid-{side}x{side}")
     assert networkx.is_isomorphic(graph(board), networkx.grid_2d_graph(side, side))
     assert board.neighbours[side + 1] == (1, side, side + 2, 2 * side + 1)
     assert board.territories[side + 1].name == "b2"
@@ -266,7 +266,7 @@ def test_the_borders_of_any_map_fit_a_message() -> None:
 
 
 def test_an_argument_is_the_name_of_a_map_or_a_file(tmp_path: Path) -> None:
-    assert from_argument("africa") is named("africa")
+    assert from_argument("africa") is load_map("africa")
     file = tmp_path / "my.json"
     file.write_text(json.dumps(sound()))
     assert from_argument(str(file)) == from_argument(f"@{file}") == read(sound())
@@ -303,5 +303,5 @@ def test_a_game_loads_no_graphs_whatever_its_map(loads: str) -> None:
 
 
 def test_a_map_that_comes_along_is_known_by_its_description() -> None:
-    assert read(named("asia").wire) is named("asia")
-    assert read({**named("asia").wire, "name": "world"}) not in (named("asia"), named("world"))
+    assert read(load_map("asia").wire) is load_map("asia")
+    assert read({**load_map("asia").wire, "name": "world"}) not in (load_map("asia"), load_map("world"))

@@ -73,7 +73,7 @@ def test_a_given_deal_leaves_nothing_to_chance_and_settles_the_start() -> None:
     assert game.ply(state) == 0
     order = Dice(bytes.fromhex(DEAL), 0).shuffle("deal", range(36))
     assert [state.owner[at] for at in order] == [0, 1] * 18
-    assert game.dealt(NO_DICE) == game.config
+    assert game.config_of_deal(NO_DICE) == game.config
     assert Campaign({"deal": DEAL[::-1]}).initial(NO_DICE)[0].owner != state.owner
 
 

@@ -27,7 +27,7 @@ def test_the_deal_is_sixteen_bytes_of_the_purpose_deal() -> None:
     dice = Dice(KEY, 0)
     drawn = bytes(dice.choice("deal", 256) for _ in range(16)).hex()
     game = Campaign({})
-    assert game.dealt(Dice(KEY, 0)) == {**game.config, "deal": drawn}
+    assert game.config_of_deal(Dice(KEY, 0)) == {**game.config, "deal": drawn}
     order = Dice(bytes.fromhex(drawn), 0).shuffle("deal", range(36))
     state, _ = game.initial(Dice(KEY, 0))
     assert [state.owner[at] for at in order] == [0, 1] * 18

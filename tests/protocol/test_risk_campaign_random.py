@@ -24,7 +24,7 @@ SHARES = {"world": 100, "grid-6x6": 200, "grid-10x10": 60}
 
 def configs(name: str) -> Iterator[dict[str, Any]]:
     """The configs of a map's games: every kind that the map has room for, in turn."""
-    size = len(maps.named(name))
+    size = len(maps.load_map(name))
     rest = (GAMES - sum(SHARES.values())) // (len(maps.NAMES) - len(SHARES)) + 1
     chooser = random.Random(name)
     kinds = [kind for kind in KINDS if kind[0] <= size]
@@ -47,7 +47,7 @@ def test_the_games_are_thousands_and_of_every_kind() -> None:
     assert len(played) >= GAMES
     for name in maps.NAMES:
         kinds = {(c["players"], c["draft"], c["battle"]) for c in played if c["map"] == name}
-        assert len(kinds) == len([kind for kind in KINDS if kind[0] <= len(maps.named(name))])
+        assert len(kinds) == len([kind for kind in KINDS if kind[0] <= len(maps.load_map(name))])
 
 
 @pytest.mark.no_cover

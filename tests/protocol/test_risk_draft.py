@@ -49,7 +49,7 @@ def test_where_no_enemy_is_near_the_shares_are_equal() -> None:
 @pytest.mark.parametrize("name", maps.NAMES)
 def test_a_draft_spends_exactly_its_units_on_its_own_territories(name: str) -> None:
     chooser = random.Random(name)
-    board = maps.named(name)
+    board = maps.load_map(name)
     for _ in range(300):
         owner = [chooser.randrange(4) for _ in range(len(board))]
         troops = [chooser.choice((1, 2, 3, 50, 1000)) for _ in owner]

@@ -11,8 +11,8 @@ import networkx
 import pytest
 
 from protocol.games.risk.board import Board
-from protocol.games.risk.drawing import WIDTH, draw, goes_round
-from protocol.games.risk.maps import NAMES, named, read
+from protocol.games.risk.drawing import WIDTH, draw, wraps_around
+from protocol.games.risk.maps import NAMES, load_map, read
 
 SOUTH_AMERICA = """
                              0 Venezuela
@@ -80,7 +80,7 @@ def place(lines: Sequence[str], board: Board, index: int) -> tuple[int, int]:
 @every_map
 @pytest.mark.parametrize("most", [9, 49, 999, 123_456])
 def test_a_drawing_shows_every_territory_with_its_owner_and_troops(name: str, most: int) -> None:
-    board = named(name)
+    board = load_map(name)
     for seed in range(5):
         check(board, *position(board, seed, most))
     check(board, [-1] * len(board), [0] * len(board))
@@ -88,10 +88,10 @@ def test_a_drawing_shows_every_territory_with_its_owner_and_troops(name: str, mo
 
 @every_map
 def test_every_map_that_comes_along_is_drawn_as_a_picture(name: str) -> None:
-    board = named(name)
+    board = load_map(name)
     picture = draw(board, *position(board, 1, 99))
     assert set("·│─") & set(picture)
-    assert sum(goes_round(board, border) for border in board.borders) == (name == "world")
+    assert sum(wraps_around(board, border) for border in board.borders) == (name == "world")
 
 
 @pytest.mark.parametrize("count", [2, 3, 13, 40, 60, 100])
@@ -112,12 +112,12 @@ def test_a_map_without_room_for_its_labels_is_a_table_in_columns() -> None:
 
 
 def test_a_picture_has_labels_in_their_places_and_dotted_borders() -> None:
-    picture = draw(named("south-america"), [0, 1, -1, 1], [3, 7, 0, 10])
+    picture = draw(load_map("south-america"), [0, 1, -1, 1], [3, 7, 0, 10])
     assert picture.strip("\n") == SOUTH_AMERICA.strip("\n")
 
 
 def test_small_armies_on_small_maps_are_shown_as_pieces() -> None:
-    board = named("south-america")
+    board = load_map("south-america")
     picture = draw(board, [0, 1, 1, -1], [13, 9, 40, 0])
     assert "A 13 aiii" in picture
     assert "B 9 ciiii" in picture
@@ -127,7 +127,7 @@ def test_small_armies_on_small_maps_are_shown_as_pieces() -> None:
 
 
 def test_the_legend_names_the_seats_and_the_border_off_the_edge() -> None:
-    world = named("world")
+    world = load_map("world")
     picture = draw(world, [5] * 42, [1] * 42)
     assert "A is seat 0, B 1, C 2, D 3, E 4, F 5\n" in picture
     assert "A is seat 0, B 1, . nobody" in draw(world, [-1] + [1] * 41, [0] + [3] * 41)
@@ -136,7 +136,7 @@ def test_the_legend_names_the_seats_and_the_border_off_the_edge() -> None:
 
 @every_map
 def test_labels_stay_in_place_when_troops_grow_to_two_digits(name: str) -> None:
-    board = named(name)
+    board = load_map(name)
     few, many = (draw(board, [0] * len(board), [troops] * len(board)).splitlines() for troops in (1, 13))
     for index in range(len(board)):
         assert place(few, board, index) == place(many, board, index)
@@ -145,7 +145,7 @@ def test_labels_stay_in_place_when_troops_grow_to_two_digits(name: str) -> None:
 @pytest.mark.no_cover
 @every_map
 def test_every_border_shows_because_the_picture_is_another_without_it(name: str) -> None:
-    board = named(name)
+    board = load_map(name)
     owner, troops = position(board, 1, 9)
     picture = draw(board, owner, troops)
     for border in board.borders:

@@ -184,9 +184,9 @@ def test_a_risk_frame_in_the_document_is_from_the_golden_match_of_its_name(shown
 def test_the_documents_dice_of_an_attack_and_of_a_deal_are_right() -> None:
     keys = re.findall(r"^K +([0-9a-f]{64})$", CONTRACT, re.MULTILINE)
     duel, campaign = bytes.fromhex(keys[0]), bytes.fromhex(keys[1])
-    dealt = re.search(r"^D +([0-9a-f]{32})$", CONTRACT, re.MULTILINE)
-    assert dealt is not None
-    blocks = [(duel, "attack:6:0"), (campaign, "deal:0:0"), (bytes.fromhex(dealt[1]), "deal:0:0")]
+    config_of_deal = re.search(r"^D +([0-9a-f]{32})$", CONTRACT, re.MULTILINE)
+    assert config_of_deal is not None
+    blocks = [(duel, "attack:6:0"), (campaign, "deal:0:0"), (bytes.fromhex(config_of_deal[1]), "deal:0:0")]
     for key, label in blocks:
         assert hmac.digest(key, label.encode(), "sha256").hex() in CONTRACT
     (attack,) = [event for event in frame("turn", ply=7)["events"] if "dice" in event]
@@ -194,9 +194,9 @@ def test_the_documents_dice_of_an_attack_and_of_a_deal_are_right() -> None:
     assert [[rolled.die("attack")], [rolled.die("attack")]] == attack["dice"]
     first = frame("turn", match="campaign-drop-out", ply=1)
     game = load("risk-campaign", {"map": "europe", "players": 3})
-    assert game.dealt(Dice(campaign, 0))["deal"] == dealt[1]
+    assert game.config_of_deal(Dice(campaign, 0))["deal"] == config_of_deal[1]
     assert json.loads(canonical(game.initial(Dice(campaign, 0))[1])) == first["events"][0]
-    shuffled = Dice(bytes.fromhex(dealt[1]), 0).shuffle("deal", range(7))
+    shuffled = Dice(bytes.fromhex(config_of_deal[1]), 0).shuffle("deal", range(7))
     assert f"shuffled          {' '.join(map(str, shuffled))} " in CONTRACT
 
 

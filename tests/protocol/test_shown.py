@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.shown import printable, printable_json
+from protocol.display import printable, printable_json
 
 
 @pytest.mark.parametrize(

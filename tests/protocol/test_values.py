@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from protocol.values import read_text
+from protocol.config_values import read_text
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from arena.ratings import ladder
-from arena.ratings.ladder import Standing
+from arena.ratings import rating_system
+from arena.ratings.rating_system import Standing
 from protocol.messages import Clock, End, Error, Event, Outcome, Player, Rejected, Start, Turn
 from referee import messages
 from referee.effects import Forfeited, Played, Resigned, Returned, Show
@@ -60,7 +60,7 @@ def test_an_end_says_how_it_ended_for_every_seat_and_opens_the_dice() -> None:
     table = Table(rated=True).begin()
     table.play(A_MOVE)
     table.send(Resigned(1))
-    ratings = ladder.rate("nim", [Standing(), Standing()], ["1", "1"], [1, 2])
+    ratings = rating_system.rate("nim", [Standing(), Standing()], ["1", "1"], [1, 2])
     events = table.match.standing.events
     end = End(
         match="m-1",

@@ -18,14 +18,14 @@ import pytest
 from openapi_spec_validator import validate
 
 from arena.replay.grading import Grades
-from arena.store.finish import Finished
+from arena.store.finish import StorableMatch
 from arena.store.reader import Reader
 from arena.store.store import Store
 from arena.store.view_models import Search
-from arena.web.api import one_match
+from arena.web.api import match_operations
 from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS
-from arena.web.api.queries import MatchesQuery
+from arena.web.api.query_types import MatchesQuery
 from arena.web.site import Site
 from commands import call
 from library import Library, fill
@@ -39,7 +39,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a little of everything."""
     folder = tmp_path_factory.mktemp("data")
     store = Store.open(folder / "arena.db")
-    store.finish([Finished(result("garbled"), lambda _: b"no record"), Finished(result("empty"), lambda _: b"")])
+    store.finish(
+        [StorableMatch(result("garbled"), lambda _: b"no record"), StorableMatch(result("empty"), lambda _: b"")]
+    )
     fill(Library(store))
     store.close()
     return folder
@@ -256,7 +258,7 @@ def test_what_takes_long_is_done_for_nobody_who_has_gone(
         assert go_on.wait(WITHIN)
         return Grades(match=name, game="nim", moves=[], seats=[])
 
-    monkeypatch.setattr(one_match, "_graded", grade)
+    monkeypatch.setattr(match_operations, "_graded", grade)
     address = f"{PREFIX}/matches/{names['match']}/grades"
     with ThreadPoolExecutor() as pool:
         first = pool.submit(api.get, address)
@@ -321,7 +323,7 @@ def test_of_a_forged_record_all_is_told_that_holds_and_where_it_goes_wrong(api: 
     line = json.loads(lines[at])
     line["event"]["dice"][0][0] = line["event"]["dice"][0][0] % 6 + 1
     lines[at] = json.dumps(line).encode() + b"\n"
-    visitor.store.finish([Finished(result("forged"), lambda _: gzip.compress(b"".join(lines)))])
+    visitor.store.finish([StorableMatch(result("forged"), lambda _: gzip.compress(b"".join(lines)))])
     told = asked(visitor, "/matches/forged")
     assert f"ply {line['event']['ply']}: dice should be" in told["fault"]
     assert told["plies"][: at - 1] == whole["plies"][: at - 1]

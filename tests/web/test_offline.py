@@ -88,11 +88,13 @@ def test_the_same_match_gives_the_same_bytes(page: str, tmp_path: Path) -> None:
 
 
 def test_scripts_and_styles_run_by_its_nonce_alone(page: str) -> None:
-    policy = html.unescape(re.findall(r'http-equiv="content-security-policy" content="([^"]+)"', page)[0])
+    content_security_policy = html.unescape(
+        re.findall(r'http-equiv="content-security-policy" content="([^"]+)"', page)[0]
+    )
     (nonce,) = set(re.findall(r'nonce="?([0-9a-f]+)', page))
-    assert f"script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'" in policy
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
+    assert f"script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'" in content_security_policy
+    assert "default-src 'none'" in content_security_policy
+    assert "unsafe" not in content_security_policy
     assert page.count("<style") == 1
     assert all(f'nonce="{nonce}"' in tag or "application/json" in tag for tag in re.findall(r"<script[^>]*>", page))
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arena.web.api.operation import JSON, PREFIX, File, Operation, written
+from arena.web.api.operation import JSON, PREFIX, File, Operation, encode_response
 from arena.web.api.operations import OPERATIONS
 from arena.web.errors import Wrong
 from protocol import VERSION
@@ -83,13 +83,13 @@ def in_query(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _openapi(request: Request) -> Response:
-    return written(request, openapi())
+    return encode_response(request, openapi())
 
 
 ROUTES = [*(each.route for each in OPERATIONS), Route(f"{PREFIX}/openapi.json", _openapi)]
 
 
-class ReadableAnywhere:
+class CrossOriginReadable:
     """Lets scripts of any page read what is under `PREFIX`. They come without cookies, and there are none."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -15,13 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from arena.web.api.queries import Query
-from arena.web.etag import tagged
+from arena.web.api.query_types import Query
+from arena.web.etag import respond_with_etag
 from arena.web.rendering import site_of
 from arena.web.site import Site
+from protocol.display import among, shown
 from protocol.errors import UsageFault
-from protocol.fields import may_be
-from protocol.shown import among, shown
+from protocol.field_errors import describe_type
 
 PREFIX = "/api/v1"
 JSON = "application/json"
@@ -29,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 Q = TypeVar("Q", bound=Query)
 
 
-class Inquiry(Struct, Generic[Q], frozen=True):
+class ApiRequest(Struct, Generic[Q], frozen=True):
     """A request: what is in its path by name, and its query."""
 
     site: Site
@@ -47,7 +47,7 @@ class File(Struct, frozen=True):
 class Operation:
     """What can be asked under one address: what `do` answers, called by its name, in the words of its docstring.
 
-    Its types say the rest: it takes an `Inquiry` with the fields of the query, and answers with a value that becomes
+    Its types say the rest: it takes an `ApiRequest` with the fields of the query, and answers with a value that becomes
     JSON, or with a `File` of the type `media`. `example` is an address under `PREFIX`, by default `path` as it is. What
     is `slow` may take seconds; it is done one request after the other, beside all else, for who still waits.
     """
@@ -72,8 +72,8 @@ class Operation:
 
         def endpoint(request: Request) -> Response:
             query = read_query(self.query, request)
-            answer = self._do(Inquiry(site_of(request), request.path_params, query))
-            return written(request, answer, self.media)
+            answer = self._do(ApiRequest(site_of(request), request.path_params, query))
+            return encode_response(request, answer, self.media)
 
         turn = anyio.Semaphore(1)
 
@@ -103,7 +103,7 @@ def read_query(form: type[Q], request: Request) -> Q:
             try:
                 msgspec.convert(given[field.name], field.type, strict=False)
             except msgspec.ValidationError as exc:
-                raise UsageFault(f"{field.name} is {shown(given[field.name])}: {may_be(field.type)}") from exc
+                raise UsageFault(f"{field.name} is {shown(given[field.name])}: {describe_type(field.type)}") from exc
     return msgspec.convert(given, form, strict=False)
 
 
@@ -114,7 +114,7 @@ def _example(kind: Any) -> str:
     return str((described.extra_json_schema or {})["examples"][0])
 
 
-def written(request: Request, answer: Any, media: str = JSON) -> Response:
+def encode_response(request: Request, answer: Any, media: str = JSON) -> Response:
     """An answer as it travels; nothing of it where the request says that it is known."""
     headers = {}
     if isinstance(answer, File):
@@ -125,7 +125,7 @@ def written(request: Request, answer: Any, media: str = JSON) -> Response:
         following = getattr(answer, "next", None)
         if following is not None:
             headers["link"] = f'<{_next(request, following)}>; rel="next"'
-    return tagged(request, body, media, headers)
+    return respond_with_etag(request, body, media, headers)
 
 
 def _next(request: Request, cursor: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from arena.ratings import ladder
+from arena.ratings import rating_system
 from arena.store.incidents import Incident
 from arena.store.view_models import (
     BoardRow,
@@ -24,10 +24,10 @@ from arena.store.view_models import (
     TournamentTable,
     VersionRow,
 )
-from arena.web import cache
-from arena.web.api.one_match import grades, match, packed, result, unpacked, whole
-from arena.web.api.operation import Inquiry, Operation
-from arena.web.api.queries import BoardQuery, BotsQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
+from arena.web import lookups
+from arena.web.api.match_operations import grades, match, packed, result, unpacked, whole
+from arena.web.api.operation import ApiRequest, Operation
+from arena.web.api.query_types import BoardQuery, BotsQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
 from arena.web.errors import NotFound
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
@@ -75,7 +75,7 @@ class GameRow(Struct, frozen=True, kw_only=True):
 R = TypeVar("R")
 
 
-def games(asked: Inquiry[Query]) -> Rows[GameRow]:
+def games(asked: ApiRequest[Query]) -> Rows[GameRow]:
     """The games, each with the configs on which matches are rated."""
     return Rows(rows=[GameRow(game=name, presets=_presets(name)) for name in NAMES])
 
@@ -88,69 +88,71 @@ def _presets(name: str) -> list[PresetRow]:
     ]
 
 
-def pools(asked: Inquiry[OfGame]) -> Rows[PoolRow]:
+def pools(asked: ApiRequest[OfGame]) -> Rows[PoolRow]:
     """The pools in which matches were rated."""
     if asked.query.game is not None:
         game_class(asked.query.game)
     return Rows(
-        rows=[PoolRow(game=ladder.game_of(pool), pool=pool) for pool in asked.site.reader.pools(asked.query.game)]
+        rows=[
+            PoolRow(game=rating_system.game_of(pool), pool=pool) for pool in asked.site.reader.pools(asked.query.game)
+        ]
     )
 
 
-def leaderboard(asked: Inquiry[BoardQuery]) -> Leaderboard:
+def leaderboard(asked: ApiRequest[BoardQuery]) -> Leaderboard:
     """The leaderboard of a pool, as `arena leaderboard --json` has it, with ranks and the last ratings."""
     game, preset = asked.path["game"], asked.path["preset"]
     pool, reader = f"{game}/{preset}", asked.site.reader
-    page = reader.board(pool, **msgspec.structs.asdict(asked.query))
-    if not page.total and pool not in (rated := reader.pools()):
-        raise NotFound(cache.no_board(game, preset, rated))
-    return Leaderboard(game=game, pool=pool, **msgspec.structs.asdict(page))
+    render_page = reader.board(pool, **msgspec.structs.asdict(asked.query))
+    if not render_page.total and pool not in (rated := reader.pools()):
+        raise NotFound(lookups.no_leaderboard_message(game, preset, rated))
+    return Leaderboard(game=game, pool=pool, **msgspec.structs.asdict(render_page))
 
 
-def bots(asked: Inquiry[BotsQuery]) -> Page[BotRow]:
+def bots(asked: ApiRequest[BotsQuery]) -> Page[BotRow]:
     """The bots that are known, by name."""
     query = asked.query
     return asked.site.reader.bots(search=query.search, after=query.after, limit=query.limit)
 
 
-def bot(asked: Inquiry[Query]) -> Profile:
+def bot(asked: ApiRequest[Query]) -> Profile:
     """A bot: its versions, and where it stands in every pool."""
-    return cache.profile(asked.site.reader, asked.path["bot"])
+    return lookups.profile(asked.site.reader, asked.path["bot"])
 
 
-def _of_bot(asked: Inquiry[OfPool], ask: Callable[[str, str], list[R]]) -> Rows[R]:
+def _of_bot(asked: ApiRequest[OfPool], ask: Callable[[str, str], list[R]]) -> Rows[R]:
     """What is told of a bot in a pool. Raises `NotFound` and `UsageFault` where there is none of these names."""
     rows = ask(asked.path["bot"], asked.query.pool)
     _check_known(asked, rows)
     return Rows(rows=rows)
 
 
-def _page_of_bot(asked: Inquiry[PagedOfPool], ask: Callable[..., Page[R]]) -> Page[R]:
+def _page_of_bot(asked: ApiRequest[PagedOfPool], ask: Callable[..., Page[R]]) -> Page[R]:
     """The same, a page of it."""
-    page = ask(asked.path["bot"], asked.query.pool, after=asked.query.after, limit=asked.query.limit)
-    _check_known(asked, page.rows)
-    return page
+    render_page = ask(asked.path["bot"], asked.query.pool, after=asked.query.after, limit=asked.query.limit)
+    _check_known(asked, render_page.rows)
+    return render_page
 
 
-def _check_known(asked: Inquiry[Any], rows: Sequence[object]) -> None:
+def _check_known(asked: ApiRequest[Any], rows: Sequence[object]) -> None:
     if not rows:
         _check_bot(asked)
         _check_pool(asked)
 
 
-def _check_bot(asked: Inquiry[Any]) -> None:
+def _check_bot(asked: ApiRequest[Any]) -> None:
     """Of a bot of which nothing is told, whether there is one. Raises `NotFound`."""
-    if wrong := cache.unknown_bot(asked.site.reader, asked.path["bot"]):
+    if wrong := lookups.unknown_bot_message(asked.site.reader, asked.path["bot"]):
         raise NotFound(wrong)
 
 
-def _check_pool(asked: Inquiry[Any]) -> None:
+def _check_pool(asked: ApiRequest[Any]) -> None:
     """Of a pool of which nothing is told, whether there is one. Raises `UsageFault`."""
-    if asked.query.pool is not None and (wrong := cache.unknown_pool(asked.site.reader, asked.query.pool)):
+    if asked.query.pool is not None and (wrong := lookups.unknown_pool_message(asked.site.reader, asked.query.pool)):
         raise UsageFault(wrong)
 
 
-def incidents(asked: Inquiry[Query]) -> Rows[Incident]:
+def incidents(asked: ApiRequest[Query]) -> Rows[Incident]:
     """What went wrong with a bot's connections of late by its own doing, the newest first, at most 20."""
     rows = asked.site.reader.incidents(asked.path["bot"])
     if not rows:
@@ -158,56 +160,56 @@ def incidents(asked: Inquiry[Query]) -> Rows[Incident]:
     return Rows(rows=rows)
 
 
-def history(asked: Inquiry[OfPool]) -> Rows[HistoryPoint]:
+def history(asked: ApiRequest[OfPool]) -> Rows[HistoryPoint]:
     """A bot's rating in a pool over time, at most some 300 points."""
     return _of_bot(asked, asked.site.reader.history)
 
 
-def opponents(asked: Inquiry[PagedOfPool]) -> Page[OpponentRow]:
+def opponents(asked: ApiRequest[PagedOfPool]) -> Page[OpponentRow]:
     """How a bot fared against each other one."""
     return _page_of_bot(asked, asked.site.reader.opponents)
 
 
-def seats(asked: Inquiry[OfPool]) -> Rows[SeatRow]:
+def seats(asked: ApiRequest[OfPool]) -> Rows[SeatRow]:
     """How a bot fared in each seat."""
     return _of_bot(asked, asked.site.reader.by_seat)
 
 
-def versions(asked: Inquiry[PagedOfPool]) -> Page[VersionRow]:
+def versions(asked: ApiRequest[PagedOfPool]) -> Page[VersionRow]:
     """How each version of a bot fared, the one that played last first."""
     return _page_of_bot(asked, asked.site.reader.by_version)
 
 
-def endings(asked: Inquiry[OfPool]) -> Rows[Ending]:
+def endings(asked: ApiRequest[OfPool]) -> Rows[Ending]:
     """How a bot's matches ended for it: by outcome and reason, with the latest of each."""
     return _of_bot(asked, asked.site.reader.endings)
 
 
-def matches(asked: Inquiry[MatchesQuery]) -> Page[Result]:
+def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
     """Finished matches, the newest first, as `arena matches --json` has them."""
     query, reader = asked.query, asked.site.reader
     if query.game is not None:
         game_class(query.game)
     wanted = Search(**{name: getattr(query, name) for name in Search.__struct_fields__})
-    page = reader.search(wanted, after=query.after, limit=query.limit)
-    if not page.rows:
+    render_page = reader.search(wanted, after=query.after, limit=query.limit)
+    if not render_page.rows:
         _check_pool(asked)
         for name in (query.bot, query.opponent):
-            if name is not None and (wrong := cache.unknown_bot(reader, name)):
+            if name is not None and (wrong := lookups.unknown_bot_message(reader, name)):
                 raise UsageFault(wrong)
-        if query.tournament is not None and (wrong := cache.unknown_tournament(reader, query.tournament)):
+        if query.tournament is not None and (wrong := lookups.unknown_tournament_message(reader, query.tournament)):
             raise UsageFault(wrong)
-    return page
+    return render_page
 
 
-def tournaments(asked: Inquiry[Paged]) -> Page[TournamentRow]:
+def tournaments(asked: ApiRequest[Paged]) -> Page[TournamentRow]:
     """The tournaments, the newest first."""
     return asked.site.reader.tournaments(after=asked.query.after, limit=asked.query.limit)
 
 
-def tournament(asked: Inquiry[Query]) -> TournamentTable:
+def tournament(asked: ApiRequest[Query]) -> TournamentTable:
     """A tournament with its table and who beat whom."""
-    return cache.tournament(asked.site.reader, asked.path["tournament"])
+    return lookups.tournament(asked.site.reader, asked.path["tournament"])
 
 
 OPERATIONS = (

@@ -15,7 +15,7 @@ from arena.store.view_models import Search, group_of
 from arena.web.api.openapi import in_query
 from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS
-from arena.web.rendering import page, site_of
+from arena.web.rendering import render_page, site_of
 from machine.exact.graders import SOLVED
 
 
@@ -27,7 +27,7 @@ class Field(Struct, frozen=True):
     required: bool
 
 
-class Described(Struct, frozen=True):
+class OperationDescription(Struct, frozen=True):
     """An operation in words. `example` is an address, None where the store has nothing to show."""
 
     name: str
@@ -41,10 +41,12 @@ def api(request: Request) -> Response:
     """Every operation."""
     names = _names(site_of(request).reader)
     told = [
-        Described(each.name, PREFIX + each.path, each.summary, list(map(_field, in_query(each))), _example(each, names))
+        OperationDescription(
+            each.name, PREFIX + each.path, each.summary, list(map(_field, in_query(each))), _example(each, names)
+        )
         for each in OPERATIONS
     ]
-    return page(
+    return render_page(
         request, "api.html", operations=told, pieces=pieces, here=str(request.base_url).rstrip("/"), prefix=PREFIX
     )
 

@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.store.view_models import LOST, Ending, HistoryPoint, PoolStanding, Profile, Search, UnratedStanding
-from arena.web import cache
+from arena.web import lookups
 from arena.web.charts import RatingCurve, rating_curve, scale
 from arena.web.errors import NotFound
 from arena.web.formatting import day, grouped
-from arena.web.rendering import page, site_of
+from arena.web.rendering import render_page, site_of
 
 BAR = 120
 CURVE = (1000, 220)
@@ -30,7 +30,7 @@ ROWS_OF_CURVE = 12
 def bot(request: Request) -> Response:
     """The page of a bot, and more of it in one pool: the one asked for, or where most rated matches are."""
     reader = site_of(request).reader
-    profile = cache.profile(reader, request.path_params["name"])
+    profile = lookups.profile(reader, request.path_params["name"])
     asked = {field: request.query_params.get(field) or None for field in ("pool", "after")}
     pool = _pool(profile, asked["pool"])
     shown: dict[str, Any] = {}
@@ -47,7 +47,7 @@ def bot(request: Request) -> Response:
             "endings": sorted(reader.endings(profile.name, pool), key=_losses_first),
             "recent": reader.search(Search(bot=profile.name, pool=pool), limit=RECENT),
         }
-    return page(
+    return render_page(
         request,
         "bot.html",
         profile=profile,

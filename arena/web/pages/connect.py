@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.store.view_models import LOST, Search
-from arena.web.rendering import page, site_of
+from arena.web.rendering import render_page, site_of
 from arena.web.site import address
 from protocol.names import is_bot_name
 
@@ -26,7 +26,7 @@ def connect(request: Request) -> Response:
         wrong = "a name has 1 to 32 letters, digits, dots, dashes or underscores, a letter or digit first"
     known = bool(bot) and not wrong and site.reader.has_bot(bot)
     lost = site.reader.search(Search(bot=bot, outcome=LOST), limit=LATEST) if known else None
-    return page(
+    return render_page(
         request,
         "connect.html",
         status=HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK,

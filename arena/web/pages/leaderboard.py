@@ -5,12 +5,12 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.ratings.ladder import FEW, game_of
+from arena.ratings.rating_system import PROVISIONAL_MATCHES, game_of
 from arena.store.view_models import BoardRow
-from arena.web import cache
+from arena.web import lookups
 from arena.web.charts import Scale, scale
 from arena.web.errors import NotFound
-from arena.web.rendering import page, site_of
+from arena.web.rendering import render_page, site_of
 from protocol.games import NAMES
 
 ROWS = 50
@@ -22,7 +22,7 @@ def leaderboard(request: Request) -> Response:
     """The leaderboard of a game's preset; of the first that has rated matches, where none is named."""
     reader = site_of(request).reader
     asked = {name: request.query_params.get(name) or None for name in ("season", "search", "sort", "order", "after")}
-    pools = sorted(reader.pools(season=asked["season"]), key=_place)
+    pools = sorted(reader.pools(season=asked["season"]), key=_pool_order)
     game, preset = request.path_params.get("game"), request.path_params.get("preset")
     pool = _chosen(pools, game, preset)
     sort, order = asked["sort"] or "score", asked["order"] or "desc"
@@ -39,7 +39,7 @@ def leaderboard(request: Request) -> Response:
         if pool
         else None
     )
-    return page(
+    return render_page(
         request,
         "leaderboard.html",
         played=list(dict.fromkeys(map(game_of, pools))),
@@ -52,11 +52,11 @@ def leaderboard(request: Request) -> Response:
         order=order,
         board=board,
         scale=_scale(board.rows) if board else None,
-        few=FEW,
+        few=PROVISIONAL_MATCHES,
     )
 
 
-def _place(pool: str) -> tuple[int, str]:
+def _pool_order(pool: str) -> tuple[int, str]:
     """Pools in the order of the games, then of their names."""
     game = game_of(pool)
     return NAMES.index(game) if game in NAMES else len(NAMES), pool
@@ -66,10 +66,10 @@ def _chosen(pools: list[str], game: str | None, preset: str | None) -> str | Non
     """The pool that an address names; None where there is nothing rated, of that game or at all."""
     if game is not None and preset is not None:
         if f"{game}/{preset}" not in pools:
-            raise NotFound(cache.no_board(game, preset, pools))
+            raise NotFound(lookups.no_leaderboard_message(game, preset, pools))
         return f"{game}/{preset}"
     fitting = [pool for pool in pools if game in (None, game_of(pool))]
-    if game is not None and not fitting and (wrong := cache.unknown_game(game)):
+    if game is not None and not fitting and (wrong := lookups.unknown_game_message(game)):
         raise NotFound(wrong)
     return fitting[0] if fitting else None
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.web.errors import NotFound
-from arena.web.rendering import page, site_of
+from arena.web.rendering import render_page, site_of
 from arena.web.results import sentence
 from machine.exact.graders import has_judge
 from protocol.errors import BadRecord, Fault
@@ -28,10 +28,10 @@ def match(request: Request) -> Response:
     if result is None:
         if not site.socket or not _is_id(name):
             raise NotFound(f"there is no match {name} here")
-        return page(request, "live_match.html", match=name)
+        return render_page(request, "live_match.html", match=name)
     record, damage = _record(site.reader.record(name), name)
     config = msgspec.json.format(msgspec.json.encode(result.config)).decode()
-    return page(
+    return render_page(
         request,
         "match.html",
         result=result,

@@ -11,12 +11,12 @@ from starlette.responses import Response
 
 from arena.store.reader import Reader
 from arena.store.view_models import OUTCOMES, VOIDED, Page, Search
-from arena.web.cache import pools, unknown_bot, unknown_pool, unknown_tournament
-from arena.web.rendering import page, site_of
+from arena.web.lookups import pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
+from arena.web.rendering import render_page, site_of
 from arena.web.results import OUTCOME_WORDS, WORDS, reason_words
+from protocol.display import among
 from protocol.errors import UsageFault
 from protocol.games import NAMES
-from protocol.shown import among
 
 ROWS = 50
 
@@ -37,7 +37,7 @@ def matches(request: Request) -> Response:
             wrong["after"] = str(exc)
     if found is not None and not found.rows:
         wrong |= _strangers(reader, asked)
-    return page(
+    return render_page(
         request,
         "matches.html",
         status=HTTPStatus.BAD_REQUEST if found is None else HTTPStatus.OK,
@@ -60,7 +60,7 @@ def _wrong(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
         for name, values in known.items()
         if asked[name] and asked[name] not in values
     }
-    if asked["pool"] and (unknown := unknown_pool(reader, asked["pool"])):
+    if asked["pool"] and (unknown := unknown_pool_message(reader, asked["pool"])):
         wrong["pool"] = unknown
     for name in ("opponent", "outcome"):
         if asked[name] and not asked["bot"] and name not in wrong:
@@ -83,7 +83,7 @@ def _is_time(text: str) -> bool:
 
 def _strangers(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
     """Where nothing was found: the names that nobody has."""
-    unknown = {"bot": unknown_bot, "opponent": unknown_bot, "tournament": unknown_tournament}
+    unknown = {"bot": unknown_bot_message, "opponent": unknown_bot_message, "tournament": unknown_tournament_message}
     wrong = {name: is_wrong(reader, asked[name]) for name, is_wrong in unknown.items() if asked[name]}
     return {name: sentence for name, sentence in wrong.items() if sentence}
 

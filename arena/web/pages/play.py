@@ -10,7 +10,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.web.rendering import page
+from arena.web.rendering import render_page
 from protocol.errors import BadConfig
 from protocol.games import NAMES, game_class, load
 
@@ -33,11 +33,11 @@ class GameOffered(Struct, frozen=True, kw_only=True):
 
 def play(request: Request) -> Response:
     """The page; what is chosen on it is in the address, for the browser to read."""
-    return page(request, "play.html", offered=offered())
+    return render_page(request, "play.html", playable_games=playable_games())
 
 
 @functools.cache
-def offered() -> list[GameOffered]:
+def playable_games() -> list[GameOffered]:
     """All games, with all that can be chosen without writing a config."""
     return [
         GameOffered(game=game, presets=[_preset(game, name) for name in game_class(game).presets]) for game in NAMES

@@ -8,11 +8,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.ratings.pairing import TEST
+from arena.ratings.tournament_pairing import TEST
 from arena.store.view_models import Search, TournamentTable
-from arena.web import cache
+from arena.web import lookups
 from arena.web.charts import Scale
-from arena.web.rendering import page, site_of
+from arena.web.rendering import render_page, site_of
 from protocol.errors import BotFault
 from protocol.games import load
 
@@ -27,23 +27,23 @@ def tournaments(request: Request) -> Response:
     """A page of all tournaments, those that began last first."""
     after = request.query_params.get("after") or None
     found = site_of(request).reader.tournaments(after=after, limit=ROWS)
-    return page(request, "tournaments.html", found=found, asked={"after": after})
+    return render_page(request, "tournaments.html", found=found, asked={"after": after})
 
 
 def tournament(request: Request) -> Response:
     """The page of a tournament."""
     reader = site_of(request).reader
-    shown = cache.tournament(reader, request.path_params["tournament"])
+    shown = lookups.tournament(reader, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
-    return page(
+    return render_page(
         request,
         "tournament.html",
         shown=shown,
         pool=None if shown.format == TEST else _pool(shown.game, config),
-        config={key: _said(value) for key, value in config.items()},
+        config={key: _format_value(value) for key, value in config.items()},
         settings=shown.arguments.get("settings") or {},
         scale=SHARES,
-        cross=_cross(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
+        cross=_cross_table(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
         recent=reader.search(Search(tournament=shown.tournament), limit=MATCHES),
     )
 
@@ -56,7 +56,7 @@ def _pool(game: str, config: Mapping[str, Any]) -> str | None:
         return None
 
 
-def _said(value: object) -> str:
+def _format_value(value: object) -> str:
     """A value of a config in a few words."""
     match value:
         case {"name": str(name)}:
@@ -72,7 +72,7 @@ def _said(value: object) -> str:
     return str(value)
 
 
-def _cross(shown: TournamentTable) -> list[tuple[str, list[tuple[str, float | None]]]]:
+def _cross_table(shown: TournamentTable) -> list[tuple[str, list[tuple[str, float | None]]]]:
     """Rows of the cross table, in the order of the table: a bot, and its share against each; None against itself."""
     names = [row.bot for row in shown.table]
     return [(bot, [(other, shown.head_to_head.get(bot, {}).get(other)) for other in names]) for bot in names]

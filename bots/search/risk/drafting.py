@@ -11,7 +11,7 @@ from bots.search.risk.settings import Drafting
 from bots.search.risk.sums import INDEX, OWNER, ROWS, SEAT, TERRITORIES, TROOPS, WIDTH, peek, put
 from machine.compiled import entry, zeros
 from protocol.games.risk.campaign import Campaign, Draft, Move, Position
-from protocol.games.risk.draft import by_pressure
+from protocol.games.risk.draft import territories_by_pressure
 
 ALIKE = 0.1
 """Values no further apart are equal: rounding in `state` comes to some hundredths, of 900,000."""
@@ -38,7 +38,9 @@ def drafted(
             raise ValueError("a random draft needs below, which it is drawn with")
         return rules.sample(position, below)
     if how == "front":
-        front = next(iter(by_pressure(rules.map.neighbours, position.owner, position.troops, position.seat)))
+        front = next(
+            iter(territories_by_pressure(rules.map.neighbours, position.owner, position.troops, position.seat))
+        )
         return Draft(((front, position.units),))
     return rules.legal_moves(position)[0]
 

@@ -61,7 +61,7 @@ def outlook(board: Any, field: Any, weights: Any, strong: Any, seat: int) -> flo
 def features(board: Any, field: Any, weights: Any, seat: int) -> float:
     """The weighted mean of the four features (measuring/risk/features.py), from 0 to 1."""
     army = units = 0
-    strength = openness = 0.0
+    strength = game_openness = 0.0
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
         troops = field[at + 1]
         units += troops
@@ -76,12 +76,12 @@ def features(board: Any, field: Any, weights: Any, seat: int) -> float:
             if field[board[i]] != seat:
                 shares += troops / (troops + field[board[i] + 1])
         strength += shares / field[at + FOES]
-        openness += field[at + FOES] / (board[at + 1] - board[at])
+        game_openness += field[at + FOES] / (board[at + 1] - board[at])
     held = field[HELD + seat]
     if not held:
         return 0.0
     found = weights[0] * held / board[TERRITORIES] + weights[1] * army / units
-    found += weights[2] * strength / held + weights[3] * (1.0 - openness / held)
+    found += weights[2] * strength / held + weights[3] * (1.0 - game_openness / held)
     return found / (weights[0] + weights[1] + weights[2] + weights[3])  # type: ignore[no-any-return]
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from machine.compiled import compiled, floats
-from protocol.games.risk.battle import ATTACKING, DEFENDING, deterministic, round_odds
+from protocol.games.risk.battle import ATTACKING, DEFENDING, battle_without_dice, round_odds
 
 EDGE = 80
 """The most units of either side in the table; beyond, both are scaled down to it."""
@@ -51,7 +51,7 @@ def _with_dice(table: list[float], attackers: int, defenders: int) -> list[float
 
 
 def _without(attackers: int, defenders: int) -> list[float]:
-    left, held = deterministic(attackers, defenders) if attackers else (0, defenders)
+    left, held = battle_without_dice(attackers, defenders) if attackers else (0, defenders)
     return [float(left > 0), float(left), float(held)]
 
 

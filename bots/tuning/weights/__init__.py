@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bots.evaluation import weights_of
 from machine.arguments import read_file
+from protocol.config_values import FileTable
 from protocol.errors import UsageFault
-from protocol.values import FileTable
 
 WEIGHED = ("risk-duel", "risk-campaign")
 """The games whose evaluation has weights."""

@@ -23,7 +23,7 @@ MOST_ROUNDS = 500
 """Whose dice an event lists: with more, clients would refuse it. Further rounds follow from the dice alone."""
 
 
-def fight(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
+def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
     """What is left of both, one of them 0, and the attacker's and the defender's dice of each round in turn.
 
     Of a long battle, the dice of the first `MOST_ROUNDS`. Each side's dice are in the order in which they were drawn,
@@ -44,7 +44,7 @@ def fight(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[li
     return attackers, defenders, rolls
 
 
-def deterministic(attackers: int, defenders: int) -> tuple[int, int]:
+def battle_without_dice(attackers: int, defenders: int) -> tuple[int, int]:
     """What is left without dice: more attackers win and keep the difference; else all fall, and a defender stays."""
     return (attackers - defenders, 0) if attackers > defenders else (0, max(1, defenders - attackers))
 

@@ -12,21 +12,21 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from protocol.dice import Dice
+from protocol.display import shown
 from protocol.errors import BadConfig
 from protocol.games.base import Game
-from protocol.games.configs import integer, one_of, read_config
-from protocol.games.moves import illegal
+from protocol.games.config_parsing import integer, one_of, read_config
+from protocol.games.move_parsing import raise_illegal
 from protocol.games.risk import campaign_moves as moves
 from protocol.games.risk import maps
-from protocol.games.risk.battle import battle_odds, deterministic, fight, told
+from protocol.games.risk.battle import battle_odds, battle_without_dice, roll_battle, told
 from protocol.games.risk.campaign_checks import Position, check
 from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
 from protocol.games.risk.draft import draft_rule
 from protocol.games.risk.drawing import draw
-from protocol.games.risk.written import MOST_TOLD, changes, holdings
+from protocol.games.risk.notation import MOST_TOLD, changes, holdings
 from protocol.messages import CHANCE, Event
 from protocol.reasons import DRAW, ROUND_LIMIT, WIN
-from protocol.shown import shown
 
 __all__ = ["Attack", "Campaign", "Draft", "End", "Move", "Position"]
 
@@ -60,7 +60,7 @@ class Campaign(Game[Position, Move]):
         "paper": {"battle": "deterministic"},
     }
     draw_probability = 0.05
-    written = moves.WRITTEN
+    move_syntax = moves.WRITTEN
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Campaign, config, _DEFAULTS)
@@ -102,7 +102,7 @@ class Campaign(Game[Position, Move]):
         state = self._start(_drawn(dice), 1)
         return state, Event(ply=0, seat=CHANCE, move={"owner": list(state.owner)})
 
-    def dealt(self, dice: Dice) -> Mapping[str, Any]:
+    def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
         return self.config if self.deal is not None else {**self.config, "deal": _drawn(dice)}
 
     def _start(self, deal: str, at: int) -> Position:
@@ -164,7 +164,7 @@ class Campaign(Game[Position, Move]):
     def apply(self, state: Position, move: Move, dice: Dice) -> tuple[Position, Event]:
         seat = self.to_move(state)
         if seat is None:
-            illegal("the game is over")
+            raise_illegal("the game is over")
         sent = self.encode_move(move)
         check(self.map, state, move)
         if not isinstance(move, Attack):
@@ -172,9 +172,9 @@ class Campaign(Game[Position, Move]):
         defenders = state.troops[move.to]
         rolls = None
         if self.battle == "dice":
-            *left, rolls = fight(dice, move.units, defenders)
+            *left, rolls = roll_battle(dice, move.units, defenders)
         else:
-            left = list(deterministic(move.units, defenders))
+            left = list(battle_without_dice(move.units, defenders))
         result = {"taken": left[1] == 0, "attackers": left[0], "defenders": left[1]}
         return self._fought(state, move, *left), Event(ply=state.at, seat=seat, move=sent, dice=rolls, result=result)
 

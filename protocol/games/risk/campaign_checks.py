@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from protocol.games.moves import illegal
+from protocol.display import few
+from protocol.games.move_parsing import raise_illegal
 from protocol.games.risk.board import Board
 from protocol.games.risk.campaign_moves import DRAFT_FORM, Attack, Draft, Move
-from protocol.shown import few
 
 
 class Position(NamedTuple):
@@ -32,10 +32,10 @@ def check(board: Board, state: Position, move: Move) -> None:
     """Raises `IllegalMove`, with what would be legal."""
     if state.phase == "draft":
         if not isinstance(move, Draft):
-            illegal(f"a turn begins with a draft: {state.units} units to place, as in {DRAFT_FORM}")
+            raise_illegal(f"a turn begins with a draft: {state.units} units to place, as in {DRAFT_FORM}")
         _check_draft(board, state, move)
     elif isinstance(move, Draft):
-        illegal(f"the draft of this turn is done: attack ({state.attacks_left} left) or end")
+        raise_illegal(f"the draft of this turn is done: attack ({state.attacks_left} left) or end")
     elif isinstance(move, Attack):
         _check_attack(board, state, move)
 
@@ -46,15 +46,15 @@ def _check_draft(board: Board, state: Position, move: Draft) -> None:
         _check_place(board, at)
         if state.owner[at] != state.seat:
             own = few(to for to, held in enumerate(state.owner) if held == state.seat)
-            illegal(f"{_holding(board, state, at)} is not yours to draft on; yours: {own}")
+            raise_illegal(f"{_holding(board, state, at)} is not yours to draft on; yours: {own}")
         if at in named:
-            illegal(f"territory {board.label(at)} is there twice: a draft has each territory once")
+            raise_illegal(f"territory {board.label(at)} is there twice: a draft has each territory once")
         if count < 1:
-            illegal(f"territory {board.label(at)} gets {count} units: at least 1, or leave it out")
+            raise_illegal(f"territory {board.label(at)} gets {count} units: at least 1, or leave it out")
         named.add(at)
     placed = sum(count for _, count in move.units)
     if placed != state.units:
-        illegal(f"the draft places {placed} units: there are exactly {state.units} to place")
+        raise_illegal(f"the draft places {placed} units: there are exactly {state.units} to place")
 
 
 def _check_attack(board: Board, state: Position, move: Attack) -> None:
@@ -63,23 +63,23 @@ def _check_attack(board: Board, state: Position, move: Attack) -> None:
     _check_place(board, to)
     here = _holding(board, state, source)
     if state.owner[source] != state.seat:
-        illegal(f"{here} is not yours to attack from; can attack: {few(_ready(board, state))}")
+        raise_illegal(f"{here} is not yours to attack from; can attack: {few(_ready(board, state))}")
     enemies = _enemies(board, state, source)
     nearby = f"enemies next to {source}: {few(enemies)}"
     if to not in board.neighbours[source]:
-        illegal(f"territory {board.label(source)} has no border with {board.label(to)}; {nearby}")
+        raise_illegal(f"territory {board.label(source)} has no border with {board.label(to)}; {nearby}")
     if to not in enemies:
-        illegal(f"{_holding(board, state, to)} is your own; {nearby}")
+        raise_illegal(f"{_holding(board, state, to)} is your own; {nearby}")
     most = state.troops[source] - 1
     if most < 1:
-        illegal(f"{here} cannot attack: 1 has to stay behind; can attack: {few(_ready(board, state))}")
+        raise_illegal(f"{here} cannot attack: 1 has to stay behind; can attack: {few(_ready(board, state))}")
     if not 1 <= units <= most:
-        illegal(f"{here} can attack with 1 to {most} units, not {units}")
+        raise_illegal(f"{here} can attack with 1 to {most} units, not {units}")
 
 
 def _check_place(board: Board, territory: int) -> None:
     if not 0 <= territory < len(board):
-        illegal(f"there is no territory {territory}: they are 0 to {len(board) - 1}")
+        raise_illegal(f"there is no territory {territory}: they are 0 to {len(board) - 1}")
 
 
 def _enemies(board: Board, state: Position, source: int) -> list[int]:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from protocol.display import few, shown
 from protocol.errors import MalformedMove
-from protocol.games.moves import move_kind
+from protocol.games.move_parsing import read_move_kind
 from protocol.games.risk.board import Board
-from protocol.games.risk.written import counts, territory
-from protocol.shown import few, shown
+from protocol.games.risk.notation import counts, territory
 
 DRAFT_FORM = '{"do": "draft", "units": [[0, 2]]}'
 _FORMS = {
@@ -57,7 +57,7 @@ def decode(wire: Any) -> Move:
     """A move from the wire. Raises `MalformedMove`, saying what the form is."""
     if isinstance(wire, Mapping) and wire.get("do") == "draft" and wire.keys() == {"do", "units"}:
         return Draft(_pairs(wire["units"]))
-    do, fields = move_kind(wire, _FORMS)
+    do, fields = read_move_kind(wire, _FORMS)
     return Attack(fields[1], fields[0], fields[2]) if do == "attack" else End()
 
 

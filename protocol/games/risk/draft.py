@@ -18,7 +18,7 @@ def draft_rule(
     pressure shares the units in that proportion, rounded, at least 1 each while units last; what rounding leaves goes
     around one by one. `seat` owns a territory, and `units` is 1 or more.
     """
-    pressure = by_pressure(neighbours, owner, troops, seat)
+    pressure = territories_by_pressure(neighbours, owner, troops, seat)
     kept = list(pressure)[: (len(pressure) + 1) // 2]
     total = 0.0
     for at in kept:  # added one by one, for sum() rounds in its own way and a compiled copy could not follow
@@ -34,7 +34,7 @@ def draft_rule(
     return tuple(sorted((at, count) for at, count in placed.items() if count))
 
 
-def by_pressure(
+def territories_by_pressure(
     neighbours: Sequence[Sequence[int]], owner: Sequence[int], troops: Sequence[int], seat: int
 ) -> dict[int, float]:
     """The seat's territories and the pressure on each (see `draft_rule`), most first, of equals the lowest index."""

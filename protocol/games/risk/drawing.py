@@ -52,7 +52,7 @@ def draw(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
     return "\n".join((*lines, "", *_legend(board, owner, pieces, labels is not None)))
 
 
-def goes_round(board: Board, border: tuple[int, int]) -> bool:
+def wraps_around(board: Board, border: tuple[int, int]) -> bool:
     """Whether a border is drawn off both edges: it joins the far ends of a map of the world."""
     a, b = (board.territories[end].x for end in border)
     return len(board) > SMALL and abs(a - b) > FAR
@@ -72,7 +72,7 @@ def _legend(board: Board, owner: Sequence[int], pieces: bool, picture: bool) -> 
     if pieces:
         yield "i infantry 1, c cavalry 5, a artillery 10"
     for a, b in board.borders if picture else ():
-        if goes_round(board, (a, b)):
+        if wraps_around(board, (a, b)):
             yield f"off the edge: {board.label(a)} borders {board.label(b)}"[:WIDTH]
 
 
@@ -96,7 +96,7 @@ def _picture(board: Board, labels: Sequence[_Label], armies: Sequence[str]) -> I
 def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> Iterator[tuple[int, int, str]]:
     """Columns, rows and marks of a border, from middle to middle or off the edges."""
     left, right = sorted((labels[end] for end in border), key=lambda label: label.middle)
-    if goes_round(board, border):
+    if wraps_around(board, border):
         yield from ((column, left.top, "·") for column in range(0, left.left, 2))
         yield from ((column, right.top, "·") for column in range(WIDTH - 1, right.left + right.width, -2))
         return

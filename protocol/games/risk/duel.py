@@ -11,18 +11,18 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
+from protocol.display import few, shown
 from protocol.errors import MalformedMove
 from protocol.games.base import CERTAIN, Game
-from protocol.games.configs import integer, read_config
-from protocol.games.moves import illegal, move_kind
+from protocol.games.config_parsing import integer, read_config
+from protocol.games.move_parsing import raise_illegal, read_move_kind
 from protocol.games.risk import maps
 from protocol.games.risk.battle import told
 from protocol.games.risk.drawing import draw
-from protocol.games.risk.written import MOST_TOLD, changes, holdings
-from protocol.games.risk.written import territory as place
+from protocol.games.risk.notation import MOST_TOLD, changes, holdings
+from protocol.games.risk.notation import territory as place
 from protocol.messages import Event
 from protocol.reasons import PLY_LIMIT, WIN
-from protocol.shown import few, shown
 
 FREE = -1
 ARMY = 3
@@ -68,7 +68,7 @@ class Duel(Game[Position, Action]):
         "asia": {"map": "asia"},
     }
     draw_probability = 0.05
-    written = "b2 > a2 to attack, invade c1, reinforce a2"
+    move_syntax = "b2 > a2 to attack, invade c1, reinforce a2"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Duel, config, _DEFAULTS)
@@ -113,7 +113,7 @@ class Duel(Game[Position, Action]):
     def apply(self, state: Position, move: Action, dice: Dice) -> tuple[Position, Event]:
         seat = self.to_move(state)
         if seat is None:
-            illegal("the game is over")
+            raise_illegal("the game is over")
         self._check(state, move, seat)
         sent = self.encode_move(move)
         if move.do != "attack":
@@ -144,9 +144,9 @@ class Duel(Game[Position, Action]):
         """Raises `IllegalMove`, with what would be legal, territories by index."""
         for territory in (move.to, move.source) if move.do == "attack" else (move.to,):
             if not 0 <= territory < len(self.map):
-                illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")
+                raise_illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")
         if why := self._fault(state, move, seat):
-            illegal(self._advised(state, why))
+            raise_illegal(self._advised(state, why))
 
     def _fault(self, state: Position, move: Action, seat: int) -> str | None:
         """What the rules have against a move."""
@@ -215,7 +215,7 @@ class Duel(Game[Position, Action]):
         return {"do": move.do, "at" if move.do == "reinforce" else "to": move.to}
 
     def decode_move(self, wire: Any) -> Action:
-        do, fields = move_kind(wire, _FORMS)
+        do, fields = read_move_kind(wire, _FORMS)
         return Action(do, fields[-1], fields[0] if do == "attack" else -1)
 
     def board(self, state: Position) -> str:
@@ -231,7 +231,7 @@ class Duel(Game[Position, Action]):
             return Action("attack", place(self.map, to), place(self.map, source))
         do, _, where = text.strip().partition(" ")
         if do.lower() not in ("invade", "reinforce"):
-            raise MalformedMove(f"{shown(text)} is no move here: it is written like {self.written}")
+            raise MalformedMove(f"{shown(text)} is no move here: it is written like {self.move_syntax}")
         return Action(do.lower(), place(self.map, where))
 
     def changes(self, before: Position, after: Position) -> str:

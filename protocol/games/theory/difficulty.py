@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import factorial, prod
 from typing import NamedTuple
 
-from protocol.games.theory.heaps import Heap
+from protocol.games.theory.heaps import HeapRule
 from protocol.games.theory.impartial import Move, after, moves, outcome
 
 MOST_POSITIONS = 20_000
@@ -22,12 +22,12 @@ class Counts(NamedTuple):
     n_positions: int
 
 
-def reachable(heaps: Iterable[int], rule: Heap, most: int = MOST_POSITIONS) -> set[Heaps] | None:
+def reachable(heaps: Iterable[int], rule: HeapRule, most: int = MOST_POSITIONS) -> set[Heaps] | None:
     """Every position (sorted heaps) that play can reach, the first included; None where there are more than `most`,
     or where they have so many moves that looking at all would take seconds.
     """
     first = tuple(sorted(heaps))
-    if prod(map(rule.fewest, first)) > most * factorial(len(first)):
+    if prod(map(rule.min_reachable_heaps, first)) > most * factorial(len(first)):
         return None
     seen = {first}
     waiting = [first]
@@ -45,7 +45,7 @@ def reachable(heaps: Iterable[int], rule: Heap, most: int = MOST_POSITIONS) -> s
     return seen if len(seen) <= most else None
 
 
-def count(positions: Iterable[Heaps], rule: Heap, *, misere: bool = False) -> Counts:
+def count(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool = False) -> Counts:
     """How many of the positions are lost for the mover, and how many won."""
     classes = [outcome(position, rule, misere=misere) for position in positions]
     return Counts(classes.count("P"), classes.count("N"))
@@ -59,7 +59,7 @@ class Difficulty:
     One move deep it is 1 − value; it goes on where that stops. Walks are remembered.
     """
 
-    def __init__(self, rule: Heap, *, misere: bool = False, most: int = MOST_POSITIONS) -> None:
+    def __init__(self, rule: HeapRule, *, misere: bool = False, most: int = MOST_POSITIONS) -> None:
         self._rule = rule
         self._misere = misere
         self._most = most

@@ -14,7 +14,7 @@ Take = tuple[int, ...] | None
 """The removals that are allowed, ascending and distinct; None: any positive number."""
 
 
-class Heap(ABC):
+class HeapRule(ABC):
     """A rule under which heaps are played, one heap a move."""
 
     @abstractmethod
@@ -36,20 +36,20 @@ class Heap(ABC):
         """How many results a heap has."""
         return len(self.results(size))
 
-    def fewest(self, size: int) -> int:
+    def min_reachable_heaps(self, size: int) -> int:
         """How many different heaps a heap can surely become, itself included: a lower bound."""
         return 1
 
-    def ways(self, size: int, wanted: int) -> int:
+    def count_results_with_value(self, size: int, wanted: int) -> int:
         """How many results of a heap have the Grundy value `wanted`."""
-        return len(self.reaching(size, wanted))
+        return len(self.results_with_value(size, wanted))
 
-    def reaching(self, size: int, wanted: int) -> Sequence[tuple[int, ...]]:
+    def results_with_value(self, size: int, wanted: int) -> Sequence[tuple[int, ...]]:
         """The results of a heap that have the Grundy value `wanted`."""
         return [result for result in self.results(size) if self.value_of(result) == wanted]
 
 
-class AnyTake(Heap):
+class AnyTake(HeapRule):
     """Nim: any positive number may be taken, and a heap's value is its size (Bouton 1901)."""
 
     def results(self, size: int) -> list[tuple[int]]:
@@ -61,17 +61,17 @@ class AnyTake(Heap):
     def options(self, size: int) -> int:
         return size
 
-    def fewest(self, size: int) -> int:
+    def min_reachable_heaps(self, size: int) -> int:
         return size + 1
 
-    def ways(self, size: int, wanted: int) -> int:
+    def count_results_with_value(self, size: int, wanted: int) -> int:
         return wanted < size
 
-    def reaching(self, size: int, wanted: int) -> list[tuple[int]]:
+    def results_with_value(self, size: int, wanted: int) -> list[tuple[int]]:
         return [(wanted,)] if wanted < size else []
 
 
-class SetTake(Heap):
+class SetTake(HeapRule):
     """A subtraction game: only the numbers in `take` may be removed. The values repeat, and the period is found."""
 
     def __init__(self, take: tuple[int, ...]) -> None:
@@ -94,10 +94,10 @@ class SetTake(Heap):
             return self.value(size)
         return values[self.preperiod + (size - self.preperiod) % self.period]
 
-    def fewest(self, size: int) -> int:
+    def min_reachable_heaps(self, size: int) -> int:
         return size // self.take[0] + 1
 
-    def ways(self, size: int, wanted: int) -> int:
+    def count_results_with_value(self, size: int, wanted: int) -> int:
         return sum(self.value(size - take) == wanted for take in self.take if take <= size)
 
     def _extend(self, size: int) -> None:
@@ -109,13 +109,13 @@ class SetTake(Heap):
         circle = None
         while len(values) <= size and circle is None:
             _append(values, self.take, min(max(size + 1, 64), 2 * len(values) + 2 * self.take[-1]))
-            circle = _circle(values, self.take[-1])
+            circle = _find_period(values, self.take[-1])
         self._values = values
         if circle is not None:
             self.preperiod, self.period = circle
 
 
-def _circle(values: bytearray, memory: int) -> tuple[int, int] | None:
+def _find_period(values: bytearray, memory: int) -> tuple[int, int] | None:
     """Where the values begin to repeat and the period: the last `memory` values fix all that follow, so that their
     earlier return closes a circle. None where they have not returned yet.
     """
@@ -145,7 +145,7 @@ def _append(values: bytearray, take: tuple[int, ...], upto: int) -> None:
         bits.append(1 << value)
 
 
-def first_values(take: Take, count: int) -> Sequence[int]:
+def first_grundy_values(take: Take, count: int) -> Sequence[int]:
     """The values of the heaps below `count` in Nim with these removals. No period is looked for, which takes longer."""
     if take is None:
         return range(count)
@@ -154,7 +154,7 @@ def first_values(take: Take, count: int) -> Sequence[int]:
     return values[:count]
 
 
-class Split(Heap):
+class Split(HeapRule):
     """Grundy's game: a heap is split into two of different sizes."""
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ class Split(Heap):
     def options(self, size: int) -> int:
         return max(0, (size - 1) // 2)
 
-    def ways(self, size: int, wanted: int) -> int:
+    def count_results_with_value(self, size: int, wanted: int) -> int:
         return self._ways(size).get(wanted, 0)
 
     def _count_ways(self, size: int) -> Counter[int]:
@@ -192,7 +192,7 @@ def _split_values(known: bytes, upto: int) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def taking(take: Take) -> Heap:
+def nim_rule(take: Take) -> HeapRule:
     """The rule of Nim with these removals; kept, as its values grow with use."""
     return AnyTake() if take is None else SetTake(tuple(sorted(set(take))))
 

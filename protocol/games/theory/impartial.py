@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from protocol.games.theory.heaps import Heap, Take, taking
+from protocol.games.theory.heaps import HeapRule, Take, nim_rule
 
 Class = Literal["P", "N"]
 
@@ -24,7 +24,7 @@ class Move(NamedTuple):
     parts: tuple[int, ...]
 
 
-def grundy(heaps: Iterable[int], rule: Heap) -> int:
+def grundy(heaps: Iterable[int], rule: HeapRule) -> int:
     """The Grundy value of a sum of heaps: the exclusive or of theirs."""
     total = 0
     for size in heaps:
@@ -34,10 +34,10 @@ def grundy(heaps: Iterable[int], rule: Heap) -> int:
 
 def outcome_class(heaps: Iterable[int], take: Take, *, misere: bool) -> Class:
     """Whether the previous player ("P") or the next ("N") wins Nim with the removals `take`."""
-    return outcome(heaps, taking(take), misere=misere)
+    return outcome(heaps, nim_rule(take), misere=misere)
 
 
-def outcome(heaps: Iterable[int], rule: Heap, *, misere: bool = False) -> Class:
+def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Class:
     """Who wins a sum under `rule`. Misère goes by the rule of Nim on Grundy values: as in normal play while some heap
     is worth 2 or more, and the other way round when none is. That holds where the rule is tame, as subtraction games
     are (Ferguson 1974: a heap is worth 1 exactly if the least removal leads to 0); Grundy's game is not.
@@ -51,7 +51,7 @@ def outcome(heaps: Iterable[int], rule: Heap, *, misere: bool = False) -> Class:
     return "P" if lost else "N"
 
 
-def _wanted(heaps: Sequence[int], rule: Heap, misere: bool) -> list[tuple[int, int]]:
+def _wanted(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[int, int]]:
     """For each distinct heap: the Grundy value that a result needs for the whole to become a P-position."""
     values = {size: rule.value(size) for size in heaps}
     total = large = 0
@@ -65,29 +65,29 @@ def _wanted(heaps: Sequence[int], rule: Heap, misere: bool) -> list[tuple[int, i
     return wanted
 
 
-def value(heaps: Sequence[int], rule: Heap, *, misere: bool = False) -> Fraction:
+def value(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> Fraction:
     """The share of the distinct resulting positions that are P-positions; 0 for a P-position.
 
     Distinct heaps lead to distinct positions, so no position need be built. Without a move it is 0, in misère 1.
     """
     won = moves = 0
     for size, wanted in _wanted(heaps, rule, misere):
-        won += rule.ways(size, wanted)
+        won += rule.count_results_with_value(size, wanted)
         moves += rule.options(size)
     return Fraction(won, moves) if moves else Fraction(int(misere))
 
 
-def winning_moves(heaps: Sequence[int], rule: Heap, *, misere: bool = False) -> list[Move]:
+def winning_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[Move]:
     """Every distinct move to a P-position."""
     return [
         Move(size, result)
         for size, wanted in _wanted(heaps, rule, misere)
-        if rule.ways(size, wanted)
-        for result in rule.reaching(size, wanted)
+        if rule.count_results_with_value(size, wanted)
+        for result in rule.results_with_value(size, wanted)
     ]
 
 
-def moves(heaps: Iterable[int], rule: Heap) -> list[Move]:
+def moves(heaps: Iterable[int], rule: HeapRule) -> list[Move]:
     """Every distinct move: one for each size of heap and each of its results."""
     return [Move(size, result) for size in dict.fromkeys(heaps) for result in rule.results(size)]
 
@@ -101,7 +101,7 @@ def after(heaps: Sequence[int], move: Move) -> tuple[int, ...]:
     return tuple(left)
 
 
-def best_moves(heaps: Sequence[int], rule: Heap, *, misere: bool = False) -> list[Move]:
+def best_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[Move]:
     """The moves that lead to the least value. Empty when there is no move.
 
     From an N-position they are the winning moves; from a P-position those after which the fewest replies win.
@@ -110,7 +110,7 @@ def best_moves(heaps: Sequence[int], rule: Heap, *, misere: bool = False) -> lis
     return winning or hardest_moves(heaps, rule, misere=misere)
 
 
-def hardest_moves(heaps: Sequence[int], rule: Heap, *, misere: bool = False) -> list[Move]:
+def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[Move]:
     """The moves that lead to the least value, found by looking at every one."""
     least: tuple[int, int] = (2, 1)
     found: list[Move] = []

@@ -11,11 +11,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from protocol.config_values import FileTable
+from protocol.display import shown
 from protocol.errors import BadConfig
 from protocol.games.risk.board import Board
-from protocol.games.risk.description import check_connected, described
-from protocol.shown import shown
-from protocol.values import FileTable
+from protocol.games.risk.map_parser import check_connected, parse_map
 
 NAMES = (
     "south-america",
@@ -38,18 +38,18 @@ def read(value: Any, game: str = "map") -> Board:
         if value not in NAMES:
             known = ", ".join(NAMES)
             raise BadConfig(f"{game}: there is no map {shown(value)}: one of {known}, or a file: map=@my.toml")
-        return named(value)
+        return load_map(value)
     if not isinstance(value, Mapping):
         raise BadConfig(f"{game}: map is {shown(value)}: it is a name or a table of territories and borders")
     where = f"{game}: in {value.file}" if isinstance(value, FileTable) else game
-    board = described(value, where)
-    if board.name in NAMES and board == named(board.name):  # as it travels with every match
-        return named(board.name)
+    board = parse_map(value, where)
+    if board.name in NAMES and board == load_map(board.name):  # as it travels with every match
+        return load_map(board.name)
     check_connected(board, where)
     return board
 
 
 @cache
-def named(name: str) -> Board:
+def load_map(name: str) -> Board:
     """One of `NAMES`, all of which are connected."""
-    return described(tomllib.loads(resources.files(__name__).joinpath(f"{name}.toml").read_text("utf-8")), name)
+    return parse_map(tomllib.loads(resources.files(__name__).joinpath(f"{name}.toml").read_text("utf-8")), name)

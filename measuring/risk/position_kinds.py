@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from measuring.kinds import Kinds
+from measuring.position_kinds import Kinds
 from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import FREE, Duel
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import Any
 
-from measuring.value import Makers, Nothing, Value
+from measuring.value_function import NoLuck, ValueFactories, ValueFunction
+from protocol.display import shown
 from protocol.errors import UsageFault
 from protocol.games.base import Game
-from protocol.shown import shown
 
-_WHERE = {"risk-duel": "measuring.risk.values:of_duel", "risk-campaign": "measuring.risk.values:of_campaign"}
+_WHERE = {
+    "risk-duel": "measuring.risk.value_functions:of_duel",
+    "risk-campaign": "measuring.risk.value_functions:of_campaign",
+}
 """By game, who says which values there are under a config and makes them."""
 
 
@@ -19,7 +22,7 @@ def names_of(game: Game[Any, Any]) -> tuple[str, ...]:
     return tuple(_made_by(game))
 
 
-def value_of(game: Game[Any, Any], name: str | None = None) -> Value:
+def value_of(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
     """The value called `name`, or the best there is. An exact table may have to be solved first: seconds, once.
 
     Raises `UsageFault`, naming those that there are.
@@ -33,7 +36,7 @@ def value_of(game: Game[Any, Any], name: str | None = None) -> Value:
     return makers[name](game)
 
 
-def _made_by(game: Game[Any, Any]) -> Makers:
+def _made_by(game: Game[Any, Any]) -> ValueFactories:
     """By name, the best first, what makes each value of a game."""
-    found: Makers = resolve_name(_WHERE[game.name])(game) if game.name in _WHERE else {}
-    return {**found, Nothing.name: lambda game: Nothing(game.seats)}
+    found: ValueFactories = resolve_name(_WHERE[game.name])(game) if game.name in _WHERE else {}
+    return {**found, NoLuck.name: lambda game: NoLuck(game.seats)}

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from measuring.risk.features import NAMES, Features, survey_of
-from measuring.value import Outcomes, Value
+from measuring.risk.features import NAMES, Features, position_sums
+from measuring.value_function import Outcomes, ValueFunction
 from protocol.games.base import Game
 
 
@@ -43,19 +43,19 @@ class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     provenance: dict[str, Any] = {}
 
 
-def logit(above: Features, odds: Sequence[float], turn: float, attacks: float, state: Any) -> float:
+def logit(seat_difference: Features, odds: Sequence[float], turn: float, attacks: float, state: Any) -> float:
     """Of seat 0's win; it is kept where exp is small enough for a float."""
     mover = turn + attacks * getattr(state, "attacks_left", 0)
-    told = sum(map(mul, odds, above)) + (mover if state.seat == 0 else -mover)
+    told = sum(map(mul, odds, seat_difference)) + (mover if state.seat == 0 else -mover)
     return float(max(-50.0, min(50.0, told)))
 
 
-def openness(logit: float) -> float:
+def game_openness(logit: float) -> float:
     """4q(1 − q) for the probability q of this logit: 1 in an even game, near 0 in one that is decided."""
     return 1 / math.cosh(logit / 2) ** 2
 
 
-class Fitted(Value):
+class FittedValue(ValueFunction):
     """By coefficients, in a game of two seats."""
 
     def __init__(self, game: Game[Any, Any], coefficients: Coefficients) -> None:
@@ -68,14 +68,14 @@ class Fitted(Value):
         self._mover = coefficients.turn, coefficients.attacks
 
     def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
-        survey = survey_of(self._game, before)
+        survey = position_sums(self._game, before)
         weights = self._always
         if any(self._open):
-            share = openness(logit(survey.above(), self._odds, *self._mover, before))
+            share = game_openness(logit(survey.seat_difference(), self._odds, *self._mover, before))
             weights = [always + share * more for always, more in zip(weights, self._open, strict=True)]
         gave = 0.0
         for chance, state in outcomes:
-            points = sum(map(mul, weights, survey.above_after(state.owner, state.troops)))
+            points = sum(map(mul, weights, survey.seat_difference_after(state.owner, state.troops)))
             gave += ((state == after) - float(chance)) * points
         return gave, -gave
 

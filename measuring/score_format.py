@@ -6,7 +6,7 @@ import math
 from typing import Protocol
 
 from measuring.elo import Comparison
-from measuring.variance_reduction import Factor
+from measuring.variance_reduction import VarianceReduction
 
 MOST = 1200
 """A difference of Elo that is told where even the near end of an interval has none."""
@@ -58,8 +58,8 @@ def elo_interval(found: Comparison) -> str:
     return f"{_elo(low or MOST)} or more" if found.high >= 1 else f"{_elo(high or -MOST)} or less"
 
 
-def _elo(difference: float) -> str:
-    return f"{difference:+z.0f}"
+def _elo(elo_difference: float) -> str:
+    return f"{elo_difference:+z.0f}"
 
 
 def better(found: Comparison) -> str:
@@ -75,7 +75,7 @@ def games(count: float) -> str:
     return f"{round(count, -digits):,.0f}"
 
 
-def times(factor: Factor) -> str:
+def times(factor: VarianceReduction) -> str:
     """`150 (117-200) times as many`."""
     high = "inf" if factor.high is None else _factor(factor.high)
     return f"{_factor(factor.factor)} ({_factor(factor.low)}-{high}) times as many"

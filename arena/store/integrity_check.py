@@ -13,19 +13,19 @@ from typing import Any, Protocol
 import msgspec
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 
-from arena.store import audit, luck, pending_results, result_queries, views
-from arena.store.luck import MatchLuck
+from arena.store import match_luck, pending_results, rating_rebuild, result_queries, views
+from arena.store.match_luck import MatchLuck
 from arena.store.schema import bots, matches, metadata, records, seasons, tournament_id, tournaments
 from protocol.digest import canonical
 from protocol.names import folded, is_bot_name
 from referee.result import Result, SeatRating
 
-AT_ONCE = 32
+BATCH_SIZE = 32
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-class Look(Protocol):
+class RecordCheck(Protocol):
     """What is wrong with a result, its ratings, its luck and its record beside each other."""
 
     def __call__(
@@ -41,19 +41,19 @@ class Look(Protocol):
         """A line each; a match that `waits` is not rated yet."""
 
 
-def complaints(connection: Connection, look: Look, progress: Callable[[int, int], None]) -> Iterator[str]:
+def find_problems(connection: Connection, look: RecordCheck, progress: Callable[[int, int], None]) -> Iterator[str]:
     """What is wrong, a line each. `look` compares, `progress` is told how many matches of how many were looked at."""
     for what, part in (
         ("the file", _file(connection)),
-        ("the views", views.complaints(connection)),
+        ("the views", views.find_problems(connection)),
         ("the bots", _bots(connection)),
         ("the tournaments", _tournaments(connection)),
         ("the seasons", _seasons(connection)),
         ("the order of the matches", _numbers(connection)),
         ("the matches", _matches(connection, look, progress)),
-        ("the matches that wait to be rated", pending_results.complaints(connection, partial(look, waits=True))),
-        ("the luck of the matches", luck.complaints(connection)),
-        ("the ratings and summaries", audit.complaints(connection)),
+        ("the matches that wait to be rated", pending_results.find_problems(connection, partial(look, waits=True))),
+        ("the luck of the matches", match_luck.find_problems(connection)),
+        ("the ratings and summaries", rating_rebuild.find_problems(connection)),
     ):
         yield from _safely(what, part)
 
@@ -133,10 +133,10 @@ def _numbers(connection: Connection) -> Iterator[str]:
         yield f"there are {count} matches, but their numbers go from {first} to {last}: some are missing"
 
 
-def _matches(connection: Connection, look: Look, progress: Callable[[int, int], None]) -> Iterator[str]:
+def _matches(connection: Connection, look: RecordCheck, progress: Callable[[int, int], None]) -> Iterator[str]:
     numbers = connection.execute(select(matches.c.number).order_by(matches.c.number)).scalars().all()
-    for at in range(0, len(numbers), AT_ONCE):
-        some = numbers[at : at + AT_ONCE]
+    for at in range(0, len(numbers), BATCH_SIZE):
+        some = numbers[at : at + BATCH_SIZE]
         try:
             found = _stored(connection, some)
         except Exception:  # one of them is damaged: each alone
@@ -153,12 +153,12 @@ def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[R
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
     return {
         number: (result, rows, bodies.get(number))
-        for number, result, rows in result_queries.with_seats(connection, chosen)
+        for number, result, rows in result_queries.iter_results_with_seats(connection, chosen)
     }
 
 
 def _match(
-    connection: Connection, number: int, found: dict[int, tuple[Result, list[Any], bytes | None]], look: Look
+    connection: Connection, number: int, found: dict[int, tuple[Result, list[Any], bytes | None]], look: RecordCheck
 ) -> Iterator[str]:
     stored = found.get(number) or _stored(connection, [number]).get(number)
     if stored is None:
@@ -178,5 +178,5 @@ def _match(
     if result.rated and result.annulled is not None:
         yield f"match {result.match}: it is rated, and annulled"
     as_recorded = ratings if result.rated and not rows[0].rerated else ()
-    for complaint in look(result, as_recorded, luck.of_row(rows[0]), body):
+    for complaint in look(result, as_recorded, match_luck.luck_from_row(rows[0]), body):
         yield f"match {result.match}: {complaint}"

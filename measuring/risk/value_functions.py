@@ -8,10 +8,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from machine.exact.duel import can_judge, table_of
-from measuring.risk import fitted
+from measuring.risk import fitted_value
 from measuring.risk.features import measure
-from measuring.risk.fitted import Coefficients, Constants, Fitted
-from measuring.value import Makers, Value, Worth, Worths
+from measuring.risk.fitted_value import Coefficients, Constants, FittedValue
+from measuring.value_function import PositionValue, SeatValues, ValueFactories, ValueFunction
 from protocol.games.base import Game
 from protocol.games.risk import maps
 from protocol.games.risk.campaign import Campaign
@@ -32,44 +32,48 @@ _AS_THEY_ARE = Coefficients(
 """Half a point is divided among the four: they are 1 for the winner of a match and 0 for the loser."""
 
 
-def of_duel(game: Duel) -> Makers:
+def of_duel(game: Duel) -> ValueFactories:
     """The values of this duel, the best first; a table that takes minutes to solve only where it is asked for."""
-    solved: Makers = {EXACT: exact} if can_judge(game) else {}
+    solved: ValueFactories = {EXACT: exact} if can_judge(game) else {}
     if (2 * game.max_troops + 1) ** len(game.map) <= QUICK:
         return {**solved, **_fits(game), FEATURES: features}
     return {**_fits(game), FEATURES: features, **solved}
 
 
-def of_campaign(game: Campaign) -> Makers:
+def of_campaign(game: Campaign) -> ValueFactories:
     """The values of this campaign, the best first: none without dice."""
     return {**_fits(game), FEATURES: features} if game.battle == "dice" else {}
 
 
-def _fits(game: Duel | Campaign) -> Makers:
+def _fits(game: Duel | Campaign) -> ValueFactories:
     """Those by coefficients, of a match of two: the map's own, then those of another map."""
     if game.seats > 2:
         return {}
     shipped = (_shipped(game), _elsewhere(game.name))
-    return {found.name: partial(Fitted, coefficients=found) for found in shipped if found is not None}
+    return {found.name: partial(FittedValue, coefficients=found) for found in shipped if found is not None}
 
 
-def exact(game: Duel) -> Value:
+def exact(game: Duel) -> ValueFunction:
     """By the table of exact play, which ignores the ply limit."""
     table = table_of(game.map, game.max_troops)
 
-    def worths(position: Position) -> Worths:
+    def worths(position: Position) -> SeatValues:
         mover = (1 + table.value(position)) / 2
         return (mover, 1 - mover) if position.seat == 0 else (1 - mover, mover)
 
-    return Worth(EXACT, worths)
+    return PositionValue(EXACT, worths)
 
 
-def features(game: Duel | Campaign) -> Value:
+def features(game: Duel | Campaign) -> ValueFunction:
     """By the mean of `measure`: half a point, and what a seat has above the average of all."""
-    return Fitted(game, _AS_THEY_ARE) if game.seats == 2 else Worth(FEATURES, lambda state: _means(game, state))
+    return (
+        FittedValue(game, _AS_THEY_ARE)
+        if game.seats == 2
+        else PositionValue(FEATURES, lambda state: _means(game, state))
+    )
 
 
-def _means(game: Game[Any, Any], state: Any) -> Worths:
+def _means(game: Game[Any, Any], state: Any) -> SeatValues:
     have = [sum(measure(game, state, seat)) / 4 for seat in range(game.seats)]
     average = sum(have) / game.seats
     return tuple(0.5 + own - average for own in have)
@@ -78,7 +82,7 @@ def _means(game: Game[Any, Any], state: Any) -> Worths:
 def _shipped(game: Duel | Campaign) -> Coefficients | None:
     """What was fitted to games on the map; under another cap or draft it is as unbiased, only not quite as sharp."""
     name = game.map.name
-    return _read(game.name, name) if name in maps.NAMES and game.map == maps.named(name) else None
+    return _read(game.name, name) if name in maps.NAMES and game.map == maps.load_map(name) else None
 
 
 def _elsewhere(game: str) -> Coefficients | None:
@@ -87,4 +91,4 @@ def _elsewhere(game: str) -> Coefficients | None:
     return None if found is None else replace(found, name=found.name.replace("fitted", "general"))
 
 
-_read = cache(fitted.read)
+_read = cache(fitted_value.read)

@@ -12,10 +12,10 @@ Kinds = Callable[[Any], Mapping[str, str]]
 """The kinds of an unfinished state for the seat to move, each under what it is told apart by: `{"phase": "attack"}`."""
 
 _WHERE = {
-    "nim": "measuring.heap_kinds:kinds_of",
-    "grundy": "measuring.heap_kinds:kinds_of",
-    "risk-duel": "measuring.risk.kinds:of_duel",
-    "risk-campaign": "measuring.risk.kinds:of_campaign",
+    "nim": "measuring.heap_position_kinds:kinds_of",
+    "grundy": "measuring.heap_position_kinds:kinds_of",
+    "risk-duel": "measuring.risk.position_kinds:of_duel",
+    "risk-campaign": "measuring.risk.position_kinds:of_campaign",
 }
 
 

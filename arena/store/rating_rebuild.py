@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from arena.ratings import ladder
+from arena.ratings import rating_system
 from arena.store import finish, result_queries, seasons, summaries
 from arena.store.finish import Tallies, Tally
 from arena.store.schema import matches, ratings, seats
@@ -18,27 +18,27 @@ _NUMBERS = ("mu_before", "sigma_before", "mu_after", "sigma_after")
 
 def rebuild(connection: Connection) -> int:
     """Replace all ratings by those that follow from the results. Returns how many rows were different."""
-    tallies, wrong = _again(connection)
-    stale = _stale(connection, tallies)
+    tallies, wrong = _recompute(connection)
+    stale = _count_differences(connection, tallies)
     _correct(connection, wrong)
     if stale:
         connection.execute(delete(ratings))
-        finish.put(connection, tallies)
+        finish.save_tallies(connection, tallies)
     return len(wrong) + stale + summaries.rebuild(connection)
 
 
-def rate_anew(connection: Connection, first: int, pools: Collection[str]) -> None:
+def rerate_from(connection: Connection, first: int, pools: Collection[str]) -> None:
     """Rate the matches of these pools anew from a number on, as which are rated was changed; what else follows, too.
 
     Those that come to other ratings than their records say are marked.
     """
-    tallies, wrong = _again(connection, first, pools)
+    tallies, wrong = _recompute(connection, first, pools)
     _correct(connection, wrong)
     changed = [{"at": number} for number in {number for number, _ in wrong}]
     if changed:
         connection.execute(update(matches).where(matches.c.number == bindparam("at")).values(rerated=True), changed)
     connection.execute(delete(ratings).where(ratings.c.pool.in_(pools)))
-    finish.put(connection, tallies)
+    finish.save_tallies(connection, tallies)
     summaries.renew(connection)
 
 
@@ -53,33 +53,33 @@ def _correct(connection: Connection, wrong: dict[tuple[int, int], SeatRating]) -
         )
 
 
-def complaints(connection: Connection) -> Iterator[str]:
+def find_problems(connection: Connection) -> Iterator[str]:
     """Which ratings are not what follows from the results, a line each."""
-    tallies, wrong = _again(connection)
+    tallies, wrong = _recompute(connection)
     names = {row.number: row.id for row in connection.execute(select(matches.c.number, matches.c.id))} if wrong else {}
     for number, seat in wrong:
         yield f"match {names[number]}, seat {seat}: the rating is not what follows from the results"
-    stale = _stale(connection, tallies)
+    stale = _count_differences(connection, tallies)
     if stale:
         yield f"{stale} standings are not what follows from the results: run `arena db rebuild-ratings`"
-    yield from summaries.complaints(connection)
+    yield from summaries.find_problems(connection)
 
 
-def _again(
+def _recompute(
     connection: Connection, first: int = 0, pools: Collection[str] | None = None
 ) -> tuple[Tallies, dict[tuple[int, int], SeatRating]]:
     """The matches from a number on, of these pools or all, rated once more; and the seats, by match number and seat,
     whose stored ratings differ. With every season the tallies are empty.
     """
-    begins = seasons.begins(connection)
-    current = begins[-1] if begins else 0
+    season_starts = seasons.season_starts(connection)
+    current = season_starts[-1] if season_starts else 0
     tallies: Tallies = {}
     if first > current:
-        before = finish.tallies_before(connection, first)
+        before = finish.load_tallies_before(connection, first)
         tallies = {place: tally for place, tally in before.items() if pools is None or place[1] in pools}
     else:
-        first = max((begin for begin in begins if begin <= first), default=0)
-    ahead = deque(begin for begin in begins if begin > first)
+        first = max((begin for begin in season_starts if begin <= first), default=0)
+    ahead = deque(begin for begin in season_starts if begin > first)
     wrong: dict[tuple[int, int], SeatRating] = {}
     for number, pool, result, rows in result_queries.rated(connection, first, pools):
         while ahead and number >= ahead[0]:
@@ -92,9 +92,9 @@ def _again(
     return {} if ahead else tallies, wrong
 
 
-def _stale(connection: Connection, tallies: Tallies) -> int:
+def _count_differences(connection: Connection, tallies: Tallies) -> int:
     """How many standings are missing, superfluous or different."""
-    stored = finish.tallies_of(connection)
+    stored = finish.load_tallies(connection)
     return sum(not _equal(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys())
 
 
@@ -106,4 +106,4 @@ def _equal(a: Tally | None, b: Tally | None) -> bool:
 
 
 def _same(a: float | None, b: float) -> bool:
-    return a is not None and ladder.same(a, b)
+    return a is not None and rating_system.nearly_equal(a, b)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from arena.store.reader import Reader
 from arena.store.view_models import UNRATED, Profile, TournamentTable
 from arena.web.errors import NotFound
+from protocol.display import among, shown
 from protocol.games import NAMES, game_class
-from protocol.shown import among, shown
 
 
 def profile(reader: Reader, bot: str) -> Profile:
@@ -19,7 +19,7 @@ def profile(reader: Reader, bot: str) -> Profile:
     return found
 
 
-def unknown_bot(reader: Reader, bot: str) -> str | None:
+def unknown_bot_message(reader: Reader, bot: str) -> str | None:
     """What is wrong with the name of a bot; None if there is one of this name."""
     return None if reader.has_bot(bot) else _no_bot(bot)
 
@@ -36,7 +36,7 @@ def tournament(reader: Reader, name: str) -> TournamentTable:
     return found
 
 
-def unknown_tournament(reader: Reader, name: str) -> str | None:
+def unknown_tournament_message(reader: Reader, name: str) -> str | None:
     """What is wrong with the name of a tournament; None if there is one of this name."""
     return None if reader.has_tournament(name) else _no_tournament(name)
 
@@ -45,9 +45,9 @@ def _no_tournament(name: str) -> str:
     return f"there is no tournament {shown(name)}"
 
 
-def no_board(game: str, preset: str, rated: Iterable[str]) -> str:
+def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
     """What is said of a leaderboard that there is not, where those of the pools `rated` are."""
-    if wrong := unknown_game(game):
+    if wrong := unknown_game_message(game):
         return wrong
     presets = game_class(game).presets
     if preset not in presets:
@@ -55,7 +55,7 @@ def no_board(game: str, preset: str, rated: Iterable[str]) -> str:
     return f"nothing was rated in {game}/{preset} yet: there is {', '.join(rated) or 'no pool'}"
 
 
-def unknown_game(game: str) -> str | None:
+def unknown_game_message(game: str) -> str | None:
     """What is wrong with the name of a game; None if there is one of this name."""
     return None if game in NAMES else f"there is no game {shown(game)}: {among(NAMES)}"
 
@@ -66,7 +66,7 @@ def pools(reader: Reader) -> list[str]:
     return list(dict.fromkeys([*reader.pools(), *presets, *(f"{game}/{UNRATED}" for game in NAMES)]))
 
 
-def unknown_pool(reader: Reader, pool: str) -> str | None:
+def unknown_pool_message(reader: Reader, pool: str) -> str | None:
     """What is wrong with the name of a pool; None if there is one of this name."""
     there = pools(reader)
     return None if pool in there else f"there is no pool {shown(pool)}: {among(there)}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
+from protocol.display import shown
 from protocol.errors import BadConfig
 from protocol.games.risk.board import EXTENT, Board, Continent, Territory
-from protocol.shown import shown
 
 FEWEST, MOST = 2, 100
 MOST_BORDERS = 1000
@@ -17,7 +17,7 @@ MOST_BONUS = 100
 MOST_NAME = 40
 
 
-def described(value: Mapping[str, Any], where: str) -> Board:
+def parse_map(value: Mapping[str, Any], where: str) -> Board:
     """The map that a table describes, in one part or more. Raises `BadConfig`, which begins with `where`."""
     return _Reader(where).board(value)
 

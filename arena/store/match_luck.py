@@ -18,7 +18,7 @@ class MatchLuck(NamedTuple):
     points: float
 
 
-def keep(connection: Connection, lucks: Mapping[str, MatchLuck]) -> None:
+def save(connection: Connection, lucks: Mapping[str, MatchLuck]) -> None:
     """Note the luck of stored matches, by their ids, in place of what was noted; unknown ids are left out."""
     if lucks:
         connection.execute(
@@ -29,27 +29,27 @@ def keep(connection: Connection, lucks: Mapping[str, MatchLuck]) -> None:
         )
 
 
-def of_row(row: Any) -> MatchLuck | None:
+def luck_from_row(row: Any) -> MatchLuck | None:
     """What a row of a match notes; None where that is nothing, or nothing that luck can be."""
     noted = isinstance(row.luck, float) and isinstance(row.luck_by, str)
     return MatchLuck(row.luck_by, row.luck) if noted else None
 
 
-def of_tournament(connection: Connection, tournament: str) -> dict[str, MatchLuck]:
+def load_for_tournament(connection: Connection, tournament: str) -> dict[str, MatchLuck]:
     """The luck of a tournament's matches, by their ids, as far as it was noted."""
     query = select(matches.c.id, matches.c.luck, matches.c.luck_by).where(matches.c.tournament == tournament)
-    noted = ((row.id, of_row(row)) for row in connection.execute(query))
+    noted = ((row.id, luck_from_row(row)) for row in connection.execute(query))
     return {match: luck for match, luck in noted if luck is not None}
 
 
-def complaints(connection: Connection) -> Iterator[str]:
+def find_problems(connection: Connection) -> Iterator[str]:
     """Which matches have luck that they can't have, a line each."""
     seated = select(func.count()).where(seats.c.match == matches.c.number).scalar_subquery()
     query = select(matches.c.id, matches.c.luck, matches.c.luck_by, matches.c.reason, seated.label("seats")).where(
         matches.c.luck.is_not(None) | matches.c.luck_by.is_not(None)
     )
     for row in connection.execute(query):
-        if of_row(row) is None:
+        if luck_from_row(row) is None:
             yield f"match {row.id}: its luck is {row.luck!r} by {row.luck_by!r}: it is points by a named value"
         elif row.reason == VOID or row.seats != 2:
             yield f"match {row.id}: it has luck, as only matches of two have that were not called off"

@@ -16,7 +16,7 @@ _SETTLED = 1e-4
 """The change of a message below which it counts as settled; trueskill's default."""
 
 
-class Weighing(NamedTuple):
+class ResultWeights(NamedTuple):
     """What results are weighed with: the standard normal distribution and the draw margin, both of some precision."""
 
     cdf: Callable[[float], float]
@@ -41,7 +41,7 @@ class Skill:
         self.pi = 1.0 / (1.0 / self.message_pi)
         self.tau = self.pi * (self.message_tau / self.message_pi)
 
-    def learn(self, pi: float, tau: float) -> tuple[float, float]:
+    def updated_rating(self, pi: float, tau: float) -> tuple[float, float]:
         """The rating (mu, sigma) after a match in which the performance turned out to be this."""
         new_pi, new_tau = _through(pi - self.pi, tau - self.tau)
         new_pi = self.message_pi + new_pi - self.message_pi
@@ -87,7 +87,7 @@ class _Link:
         "weighing",
     )
 
-    def __init__(self, above: _Place, below: _Place, drawn: bool, weighing: Weighing) -> None:
+    def __init__(self, above: _Place, below: _Place, drawn: bool, weighing: ResultWeights) -> None:
         self.above, self.below = above, below
         self.correct = _drawn if drawn else _won
         self.weighing = weighing
@@ -116,14 +116,14 @@ class _Link:
         self.result_pi, self.result_tau = self.pi + self.result_pi - pi, self.tau + self.result_tau - tau
         return max(abs(tau - self.tau), sqrt(abs(pi - self.pi)))
 
-    def tell_above(self) -> None:
+    def send_up(self) -> None:
         """Tell the upper one what difference and lower one imply."""
         pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
         self.up_pi = 1.0 / (1.0 / pi + 1.0 / self.below_pi) if pi else 0.0
         self.up_tau = self.up_pi * (tau / pi + self.below_mu) if pi else 0.0
         self.above.pi, self.above.tau = self.above_pi + self.up_pi, self.above_tau + self.up_tau
 
-    def tell_below(self) -> None:
+    def send_down(self) -> None:
         """Tell the lower one what difference and upper one imply."""
         pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
         self.down_pi = 1.0 / (1.0 / self.above_pi + 1.0 / pi) if pi else 0.0
@@ -131,7 +131,7 @@ class _Link:
         self.below.pi, self.below.tau = self.below_pi + self.down_pi, self.below_tau + self.down_tau
 
 
-def update(row: Sequence[Skill], draws: Sequence[bool], weighing: Weighing) -> list[tuple[float, float]]:
+def update(row: Sequence[Skill], draws: Sequence[bool], weighing: ResultWeights) -> list[tuple[float, float]]:
     """The ratings (mu, sigma) after a match of players in a row, the best first.
 
     `draws` says of each two neighbours whether they drew. Raises `FloatingPointError` where the precision of `weighing`
@@ -146,20 +146,20 @@ def update(row: Sequence[Skill], draws: Sequence[bool], weighing: Weighing) -> l
         change = 0.0 if there else links[0].compare()
         for link in there:
             change = max(change, link.compare())
-            link.tell_below()
+            link.send_down()
         for link in back:
             change = max(change, link.compare())
-            link.tell_above()
+            link.send_up()
         if change <= _SETTLED:
             break
     links[0].look()
-    links[0].tell_above()
+    links[0].send_up()
     links[-1].look()
-    links[-1].tell_below()
-    return [player.learn(place.pi, place.tau) for player, place in zip(row, places, strict=True)]
+    links[-1].send_down()
+    return [player.updated_rating(place.pi, place.tau) for player, place in zip(row, places, strict=True)]
 
 
-def _won(difference: float, margin: float, weighing: Weighing) -> tuple[float, float]:
+def _won(difference: float, margin: float, weighing: ResultWeights) -> tuple[float, float]:
     """v and w of a win: by how much it moves and narrows a difference of deviation 1."""
     x = difference - margin
     chance = weighing.cdf(x)
@@ -170,7 +170,7 @@ def _won(difference: float, margin: float, weighing: Weighing) -> tuple[float, f
     return v, w
 
 
-def _drawn(difference: float, margin: float, weighing: Weighing) -> tuple[float, float]:
+def _drawn(difference: float, margin: float, weighing: ResultWeights) -> tuple[float, float]:
     """v and w of a draw."""
     distance = abs(difference)
     a, b = margin - distance, -margin - distance

@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from arena.ratings import chain
-from arena.ratings.chain import Skill, Weighing
+from arena.ratings import trueskill_update
+from arena.ratings.trueskill_update import ResultWeights, Skill
 from protocol.errors import BadRecord
 from protocol.games import game_class
 from referee.result import Ratings, SeatRating
@@ -22,9 +22,10 @@ MU = 25.0
 SIGMA = MU / 3
 BETA = SIGMA / 2
 TAU = 0.0
-"""A match adds no uncertainty of its own: a bot that does not change does not drift. A new version adds `BUMP`."""
-BUMP = SIGMA / 10
-FEW = 10
+"""A match adds no uncertainty of its own: a bot that does not change does not drift. A new version
+adds `NEW_VERSION_SIGMA`."""
+NEW_VERSION_SIGMA = SIGMA / 10
+PROVISIONAL_MATCHES = 10
 """Below so many matches a place on the leaderboard says little."""
 TOLERANCE = 1e-9
 """Relative, and absolute around 0: what two machines' mathematics may differ by."""
@@ -51,18 +52,18 @@ INITIAL = Rating(MU, SIGMA)
 """What is believed of a bot before its first rated match."""
 
 
-def conservative(mu: float, sigma: float) -> float:
+def conservative_score(mu: float, sigma: float) -> float:
     """What the skill almost certainly exceeds: the leaderboard sorts by it."""
     return mu - 3 * sigma
 
 
-def announced(standing: Standing, version: str) -> Standing:
+def standing_for_version(standing: Standing, version: str) -> Standing:
     """The standing of a bot that comes with `version`: a new one is a little less certain than the old one was."""
     if not version or version == standing.version:
         return standing
     if standing.matches == 0:
         return standing._replace(version=version)
-    return standing._replace(sigma=min(SIGMA, math.hypot(standing.sigma, BUMP)), version=version)
+    return standing._replace(sigma=min(SIGMA, math.hypot(standing.sigma, NEW_VERSION_SIGMA)), version=version)
 
 
 def game_of(pool: str) -> str:
@@ -75,13 +76,13 @@ def rate(pool: str, standings: Sequence[Standing], versions: Sequence[str], rank
 
     `sigma_before` already holds what a new version added. Raises `UnknownGame`.
     """
-    came = [announced(standing, version) for standing, version in zip(standings, versions, strict=True)]
+    came = [standing_for_version(standing, version) for standing, version in zip(standings, versions, strict=True)]
     before = [Rating(standing.mu, standing.sigma) for standing in came]
     draw_probability = game_class(game_of(pool)).draw_probability
-    return stated(pool, _seat_ratings(before, _updated(before, ranks, BETA, TAU, draw_probability)))
+    return with_constants(pool, _seat_ratings(before, _updated(before, ranks, BETA, TAU, draw_probability)))
 
 
-def stated(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
+def with_constants(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
     """Seats' ratings with the constants of the pool's game beside them. Raises `UnknownGame`."""
     draw_probability = game_class(game_of(pool)).draw_probability
     return Ratings(pool=pool, mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=draw_probability, seats=seats)
@@ -95,7 +96,7 @@ def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
 
 def check(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
     """Compare recorded ratings with the pool's constants and the computation. Raises `BadRecord` naming the number."""
-    constants = stated(pool, ())
+    constants = with_constants(pool, ())
     for name in ("pool", "mu", "sigma", "beta", "tau", "draw_probability"):
         said, right = getattr(ratings, name), getattr(constants, name)
         if said != right:
@@ -111,16 +112,16 @@ def check(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
     for number, (seat, again) in enumerate(zip(ratings.seats, recompute(ratings, ranks), strict=True)):
         for name in ("mu_after", "sigma_after"):
             said, right = getattr(seat, name), getattr(again, name)
-            if not same(said, right):
+            if not nearly_equal(said, right):
                 raise BadRecord(f"seat {number}: {name} should be {right}, the record says {said}")
 
 
-def same(a: float, b: float) -> bool:
+def nearly_equal(a: float, b: float) -> bool:
     """Whether two numbers of a rating are equal but for the last digits."""
     return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
-def closeness(a: Rating, b: Rating) -> float:
+def skill_overlap(a: Rating, b: Rating) -> float:
     """How near two skills may be, in (0, 1]: what remains of the match quality once certainty is left out."""
     return math.exp(-((a.mu - b.mu) ** 2) / (2 * _spread(a, b)))
 
@@ -130,7 +131,7 @@ def quality(a: Rating, b: Rating) -> float:
 
     Herbrich, Minka, Graepel: TrueSkill, NIPS 2006, equation 7.
     """
-    return math.sqrt(2 * BETA**2 / _spread(a, b)) * closeness(a, b)
+    return math.sqrt(2 * BETA**2 / _spread(a, b)) * skill_overlap(a, b)
 
 
 def _spread(a: Rating, b: Rating) -> float:
@@ -158,9 +159,9 @@ def _updated(
         draws = [draw_probability > 0 and a == b for (a, _), (b, _) in itertools.pairwise(order)]
         row = [players[rating] for _, rating in order]
         try:
-            after = chain.update(row, draws, _doubles(beta, draw_probability))
+            after = trueskill_update.update(row, draws, _doubles(beta, draw_probability))
         except FloatingPointError:
-            after = chain.update(row, draws, _precise(beta, draw_probability))
+            after = trueskill_update.update(row, draws, _precise(beta, draw_probability))
         for place, (mu, sigma) in zip(order, after, strict=True):
             found[place].append(Rating(mu, sigma))
     mean = {
@@ -183,14 +184,14 @@ def _mean(values: Sequence[float]) -> float:
 
 
 @functools.lru_cache
-def _doubles(beta: float, draw_probability: float) -> Weighing:
+def _doubles(beta: float, draw_probability: float) -> ResultWeights:
     import trueskill
 
     return _weighing(trueskill.TrueSkill(MU, SIGMA, beta, TAU, draw_probability))
 
 
 @functools.lru_cache
-def _precise(beta: float, draw_probability: float) -> Weighing:
+def _precise(beta: float, draw_probability: float) -> ResultWeights:
     """For gaps that leave nothing of a double. A context of its own: mpmath's default one is shared by all threads."""
     import mpmath
     import trueskill
@@ -206,9 +207,9 @@ def _precise(beta: float, draw_probability: float) -> Weighing:
     )
 
 
-def _weighing(environment: Any) -> Weighing:
+def _weighing(environment: Any) -> ResultWeights:
     import trueskill
 
-    return Weighing(
+    return ResultWeights(
         environment.cdf, environment.pdf, trueskill.calc_draw_margin(environment.draw_probability, 2, environment)
     )

@@ -14,7 +14,7 @@ _LEVEL = 0.05
 Seats = tuple[str, ...]
 
 
-class Scored(NamedTuple):
+class ScoredMatch(NamedTuple):
     """A match that counts: who sat where, their points, 0 to 1, and what start it shares, None for one of its own."""
 
     seats: Seats
@@ -39,7 +39,7 @@ class _Stratum:
                 self.products[bot, other] += score * theirs
 
 
-def ranks(order: Sequence[str], matches: Iterable[Scored]) -> dict[str, int]:
+def ranks(order: Sequence[str], matches: Iterable[ScoredMatch]) -> dict[str, int]:
     """The rank of each bot of `order`, best first: 1 and the number of bots that scored better than it for certain.
 
     A bot that had fewer matches does not stand before one that is listed above it. That any are wrongly told apart has
@@ -62,8 +62,8 @@ def ranks(order: Sequence[str], matches: Iterable[Scored]) -> dict[str, int]:
     return dict(zip(order, found, strict=True))
 
 
-def _strata(matches: Iterable[Scored]) -> list[_Stratum]:
-    starts: defaultdict[Hashable, list[Scored]] = defaultdict(list)
+def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:
+    starts: defaultdict[Hashable, list[ScoredMatch]] = defaultdict(list)
     for number, match in enumerate(matches):
         alone = match.start is None
         starts[tuple(sorted(match.seats)), alone, number if alone else match.start].append(match)

@@ -22,7 +22,7 @@ from msgspec.inspect import (
     UnionType,
 )
 
-from protocol.shown import among, shown
+from protocol.display import among, shown
 
 SECRET = {"secret": True}
 """The `extra` of a type whose values are shown to nobody."""
@@ -30,7 +30,7 @@ _fields = cache(msgspec.structs.fields)
 _FAULTS = (msgspec.ValidationError, UnicodeError, RecursionError)
 
 
-def wrong(value: Any, cls: type[Struct]) -> str | None:
+def field_error(value: Any, cls: type[Struct]) -> str | None:
     """What keeps a map from being this struct: the first field that is unknown, missing or not what it may be."""
     fields = _fields(cls)
     config = cls.__struct_config__
@@ -44,14 +44,14 @@ def wrong(value: Any, cls: type[Struct]) -> str | None:
             if found is not None:
                 return found
         elif field.required:
-            return f"{field.name} is missing: {may_be(field.type)}"
+            return f"{field.name} is missing: {describe_type(field.type)}"
     return None
 
 
 def _wrong(where: str, value: Any, kind: Any) -> str | None:
     if _fits(value, kind):
         return None
-    return _inside(where, value, kind) or f"{where} {_is(value, kind)}: {may_be(kind)}"
+    return _inside(where, value, kind) or f"{where} {_is(value, kind)}: {describe_type(kind)}"
 
 
 def _fits(value: Any, kind: Any) -> bool:
@@ -72,7 +72,7 @@ def _inside(where: str, value: Any, kind: Any) -> str | None:
             first, end = (middle, end) if _fits(value[first:middle], kind) else (first, middle)
         return _wrong(f"{where}[{first}]", value[first], each)
     if type(value) is dict and isinstance(kind, type) and issubclass(kind, Struct):
-        return f"{where}: {wrong(value, kind)}"
+        return f"{where}: {field_error(value, kind)}"
     return None
 
 
@@ -83,7 +83,7 @@ def _is(value: Any, kind: Any) -> str:
     return f"is {shown(value)}"
 
 
-def may_be(kind: Any) -> str:
+def describe_type(kind: Any) -> str:
     """What a value of a type may be; of text, and of what others check, it is its description."""
     about = _described(msgspec.inspect.type_info(kind))
     described = about.extra_json_schema if isinstance(about, Metadata) else None

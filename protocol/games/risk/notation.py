@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+from protocol.display import few, shown
 from protocol.errors import MalformedMove
 from protocol.games.risk.board import Board
-from protocol.shown import few, shown
 
 SEATS = "ABCDEF"
 MOST_TOLD = 4

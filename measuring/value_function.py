@@ -9,11 +9,11 @@ from typing import Any
 
 Outcomes = Sequence[tuple[Fraction, Any]]
 """Every state that may come, with its exact probability, as `Game.outcomes` gives them."""
-Worths = tuple[float, ...]
+SeatValues = tuple[float, ...]
 """By seat, in points: 1 is a win, 0 the last place, ties share; for two seats they sum to 1."""
 
 
-class Value(ABC):
+class ValueFunction(ABC):
     """By what luck is measured, under one config. `name` says which it was, with a version: results freed of luck by
     different values are not to be put together.
     """
@@ -28,14 +28,14 @@ class Value(ABC):
         """
 
 
-Makers = Mapping[str, Callable[[Any], Value]]
+ValueFactories = Mapping[str, Callable[[Any], ValueFunction]]
 """By name, what makes each value that a game has under its config, the best first."""
 
 
-class Worth(Value):
+class PositionValue(ValueFunction):
     """The luck of an event is what came less what was to be expected: v(after) − Σ p v(outcome)."""
 
-    def __init__(self, name: str, worths: Callable[[Any], Worths]) -> None:
+    def __init__(self, name: str, worths: Callable[[Any], SeatValues]) -> None:
         self.name = name
         self.worths = worths
 
@@ -48,7 +48,7 @@ class Worth(Value):
         return tuple(luck)
 
 
-class Nothing(Value):
+class NoLuck(ValueFunction):
     """No event gave anything: for games in which nothing is thrown, or where results are wanted as they are."""
 
     name = "none"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from measuring.luck import Luck, luck_of
-from measuring.value import Nothing
-from measuring.values import value_of
+from measuring.value_function import NoLuck
+from measuring.value_registry import value_of
 from referee.record import Record
 from referee.replay import replay
 
@@ -14,28 +14,28 @@ ByMove = Mapping[tuple[int, int], float]
 """By the ply and the seat of a move: the points that its dice gave to that seat."""
 
 
-def luck_in(record: Record, value: str | None = None) -> Luck | None:
+def record_luck(record: Record, value: str | None = None) -> Luck | None:
     """The luck of a match by the value of that name, or the best there is; None where nothing is thrown or valued.
 
     Raises `UsageFault` for a value that the game does not have, `BadRecord` as `replay` does.
     """
     _, course = next(replay(record))
     by = value_of(course.game, value)
-    return None if by.name == Nothing.name else luck_of(record, by)
+    return None if by.name == NoLuck.name else luck_of(record, by)
 
 
-def by_move(luck: Luck | None) -> ByMove:
+def luck_by_move(luck: Luck | None) -> ByMove:
     """The luck of each move for which dice were thrown."""
     return {} if luck is None else {(event.ply, event.seat): event.luck[event.seat] for event in luck.events}
 
 
-def signed(number: float, digits: int = 3) -> str:
+def format_signed(number: float, digits: int = 3) -> str:
     """`+0.410`: a number with its sign, which is no minus where only zeros follow."""
     return f"{number:+z.{digits}f}"
 
 
-def in_all(luck: Luck, bots: Sequence[str]) -> str:
+def luck_summary(luck: Luck, bots: Sequence[str]) -> str:
     """What the dice gave everyone, in a sentence; `bots` are named in seat order."""
-    *most, last = (f"{bot} {signed(given, 2)}" for bot, given in zip(bots, luck.total, strict=True))
+    *most, last = (f"{bot} {format_signed(given, 2)}" for bot, given in zip(bots, luck.total, strict=True))
     by = "estimated by" if luck.estimate else "by"
     return f"the dice gave {', '.join(most)} and {last} points, {by} {luck.value}"

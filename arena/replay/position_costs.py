@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from arena.replay import grading
-from arena.replay.grading import Graded, Grades, noise_in
+from arena.replay.grading import Graded, Grades, noise_threshold
 from protocol.names import folded
 from referee.in_process import NoEstimate
 from referee.record import Record
@@ -43,7 +43,7 @@ class Costs(Struct, frozen=True, kw_only=True, omit_defaults=True):
     noise: float | None = None
 
 
-def costs_of(bot: str, records: Iterable[Record], sims: int) -> list[Costs]:
+def position_costs(bot: str, records: Iterable[Record], sims: int) -> list[Costs]:
     """What the bot's moves in these matches gave away, by game; matches of games that nobody can grade are left out.
 
     By so many simulations a move where a game is not solved.
@@ -88,7 +88,7 @@ class _Game:
             mean=total / len(moves) if moves else None,
             kinds=_kinds(moves, total),
             estimate=self._estimate,
-            noise=noise_in(self._estimated),
+            noise=noise_threshold(self._estimated),
         )
 
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+from protocol.display import among, shown
 from protocol.errors import IllegalMove, MalformedMove
-from protocol.shown import among, shown
 
 
-def move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
+def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
     """The integer fields of a move, exactly `names`. Raises `MalformedMove` with `form`, the move as it should look."""
     if type(wire) is dict and len(wire) == len(names):
         values: list[Any] = [wire.get(name) for name in names]
@@ -19,7 +19,7 @@ def move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
     raise MalformedMove(_misshapen(wire, form, names))
 
 
-def move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
+def read_move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
     """What a move with `do` does, and its integer fields. `forms` has, by kind, an example and the names of the fields.
 
     Raises `MalformedMove`.
@@ -33,7 +33,7 @@ def move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tupl
     example, names = forms[do]
     if wire.keys() != {"do", *names}:
         raise MalformedMove(_misshapen(wire, example, ("do", *names)))
-    return do, move_fields({key: value for key, value in wire.items() if key != "do"}, example, *names)
+    return do, read_move_fields({key: value for key, value in wire.items() if key != "do"}, example, *names)
 
 
 def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
@@ -48,14 +48,14 @@ def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
     return f"{name} is {shown(wire[name])}: it is an integer, as in {form}"
 
 
-def two_numbers(text: str, pattern: str, written: str) -> tuple[int, int]:
-    """Both groups of a pattern that a text is, in any case. Raises `MalformedMove` with how it is `written`."""
+def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, int]:
+    """Both groups of a pattern that a text is, in any case. Raises `MalformedMove` with how it is `move_syntax`."""
     found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
     if found is None:
-        raise MalformedMove(f"{shown(text)} is no move here: it is written like {written}")
+        raise MalformedMove(f"{shown(text)} is no move here: it is written like {move_syntax}")
     return int(found[1]), int(found[2])
 
 
-def illegal(reason: str) -> NoReturn:
+def raise_illegal(reason: str) -> NoReturn:
     """Raise `IllegalMove`; an expression, for one-line rules."""
     raise IllegalMove(reason)

@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from arena.replay.luck import ByMove, signed
+from arena.replay.luck_report import ByMove, format_signed
+from protocol.display import printable
 from protocol.games.base import Game
 from protocol.messages import CHANCE
-from protocol.shown import printable
 from referee.record import Header, Ply, Strike
 
-MOST_DEALT = 40
+MAX_DEAL_CHARS = 40
 """Characters of a deal that are shown: the board shows it all."""
 
 
-class Told(NamedTuple):
+class TranscriptLine(NamedTuple):
     """One line of a match. What bots wrote is printable, whatever they sent."""
 
     ply: str
@@ -41,34 +41,34 @@ class Told(NamedTuple):
         return ", ".join(filter(None, parts))
 
 
-def tell(line: Ply | Strike, game: Game[Any, Any], header: Header, luck: ByMove) -> Told:
+def describe_line(line: Ply | Strike, game: Game[Any, Any], header: Header, luck: ByMove) -> TranscriptLine:
     """What a line of a record says, with what its dice gave."""
-    return Told(*map(printable, _told(line, game, header, luck)))
+    return TranscriptLine(*map(printable, _describe_line(line, game, header, luck)))
 
 
-def _told(line: Ply | Strike, game: Game[Any, Any], header: Header, luck: ByMove) -> Told:
+def _describe_line(line: Ply | Strike, game: Game[Any, Any], header: Header, luck: ByMove) -> TranscriptLine:
     if isinstance(line, Strike):
-        return Told(str(line.ply), header.seats[line.seat].bot, f"strike: {line.message}")
+        return TranscriptLine(str(line.ply), header.seats[line.seat].bot, f"strike: {line.message}")
     event, info = line.event, line.info
     ply = str(event.ply)
     if event.seat == CHANCE:
-        return Told(ply, "chance", game.told(event) or _dealt(event.move))
+        return TranscriptLine(ply, "chance", game.told(event) or _dealt(event.move))
     bot = header.seats[event.seat].bot
     left = f"{line.clock[event.seat] / 1000:.1f}"
     back = f"{line.given / 1000:g}" if line.given else ""
     if event.out is not None:
-        return Told(ply, bot, f"out: {event.out}", left=left, back=back)
+        return TranscriptLine(ply, bot, f"out: {event.out}", left=left, back=back)
     told = game.told(event)
     move = game.notation(game.decode_move(event.move)) + (f": {told}" if told else "")
     given = luck.get((event.ply, event.seat))
-    gave = "" if given is None else signed(given)
+    gave = "" if given is None else format_signed(given)
     if info is None:
-        return Told(ply, bot, move, gave, left, back)
+        return TranscriptLine(ply, bot, move, gave, left, back)
     value = "" if info.value is None else f"{info.value:.7g}"
-    return Told(ply, bot, move, gave, left, back, value, info.note or "")
+    return TranscriptLine(ply, bot, move, gave, left, back, value, info.note or "")
 
 
 def _dealt(move: Any) -> str:
     """A deal of which its game says nothing, as it travels."""
     dealt = msgspec.json.encode(move).decode()
-    return dealt if len(dealt) <= MOST_DEALT else f"{dealt[:MOST_DEALT]}…"
+    return dealt if len(dealt) <= MAX_DEAL_CHARS else f"{dealt[:MAX_DEAL_CHARS]}…"

@@ -19,7 +19,7 @@ PLAYERS = "bot_arena.players"
 """The group of entry points in which packages offer to play bots without processes of their own, as `InProcess` of
 referee/in_process.py."""
 
-WARMS_UP = ": warming up"
+WARMUP_SUFFIX = ": warming up"
 """What a bot's line on standard error says, behind its name, while nothing can be expected of it."""
 
 APPRAISERS = "bot_arena.appraisers"
@@ -55,15 +55,15 @@ class BotSpec(Struct, frozen=True, kw_only=True):
     """What `turn.random` and its nonces follow from, as from the variable SEED."""
 
 
-def parted(word: str) -> tuple[str | None, str]:
+def split_bot_word(word: str) -> tuple[str | None, str]:
     """The name that a word of a command line gives a bot, if it gives one, and the bot: `NAME=BOT:KEY=VALUE,…`."""
     name, equals, bot = word.partition("=")
     return (name, bot) if equals and ":" not in name else (None, word)
 
 
-def name_in(word: str) -> str:
+def bot_name_in(word: str) -> str:
     """The name under which a word of a command line has a bot play: that which it gives, or the bot's or file's own."""
-    name, bot = parted(word)
+    name, bot = split_bot_word(word)
     if name is not None:
         return name
     program = bot.partition(":")[0]
@@ -72,7 +72,7 @@ def name_in(word: str) -> str:
     return program.rpartition("/")[2].removesuffix(".py") if program.endswith(".py") else program
 
 
-def settings_in(text: str, name: str, bot: str) -> dict[str, str]:
+def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
     """The settings in `KEY=VALUE,…` with which `bot` plays as `name`. Raises `UsageFault`."""
     settings: dict[str, str] = {}
     for setting in _apart(text) if text else ():
@@ -96,11 +96,11 @@ def _apart(settings: str) -> list[str]:
     return apart
 
 
-def spec_of(word: str, seed: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
+def parse_bot_spec(word: str, seed: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
     """The bot that is to play in process by a word of a command line: `[NAME=]BOT[:KEY=VALUE,…]`, where BOT may be
     `FILE.py` or `FILE.py:CLASS`. Raises `UsageFault`.
     """
-    given, what = parted(word)
+    given, what = split_bot_word(word)
     file = re.fullmatch(r"((?:.*[/\\])?([^/\\]*)\.py)(?::([^:=]+))?(?::(.*))?", what)
     if file is None:
         bot, _, settings = what.partition(":")
@@ -109,4 +109,6 @@ def spec_of(word: str, seed: str, defaults: Mapping[str, str] | None = None) -> 
         path, stem, cls, settings = file.groups(default="")
         bot = f"{path}:{cls}" if cls else path
         name = stem if given is None else given
-    return BotSpec(name=name, bot=bot, settings=settings_in(settings, name, bot), defaults=defaults or {}, seed=seed)
+    return BotSpec(
+        name=name, bot=bot, settings=parse_bot_settings(settings, name, bot), defaults=defaults or {}, seed=seed
+    )
