@@ -52,7 +52,7 @@ def run_bot(
     unrated: Annotated[bool, typer.Option("--unrated", help="Seek unrated matches.")] = False,
     opponent: Annotated[str | None, typer.Option(help="Seek a match against this bot; unrated.")] = None,
     take_any: Annotated[bool, typer.Option("--open", help="Take any match of the game, or of all games.")] = False,
-    pace: Annotated[float | None, typer.Option(help="Seconds that a move takes at least, for whoever watches.")] = None,
+    min_move_time: Annotated[float | None, typer.Option(help="Seconds a move takes at least, for spectators.")] = None,
     patience: Annotated[float | None, typer.Option(help="Seconds to try without an arena [ARENA_PATIENCE].")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the bot.")] = None,
     default: Annotated[
@@ -80,7 +80,7 @@ def run_bot(
         rated=False if unrated else None,
         opponent=opponent,
         open=take_any or None,
-        pace=pace,
+        min_move_time=min_move_time,
         patience=patience,
     )
     cls = find(bot).load()
@@ -148,4 +148,4 @@ def _run(function: Callable[..., None], args: Sequence[str], name: str) -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line."""
-    program.run(app, "arena-bot", args)
+    program.run(app, "arena-bot", args, {"run --pace": "--min-move-time"})

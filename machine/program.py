@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -23,12 +23,15 @@ _AGAIN = 0.05
 _NOT_OF_ITS_KIND = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
 
 
-def run(app: typer.Typer, name: str, words: Sequence[str] | None = None) -> NoReturn:
-    """Run the program called `name` to its end: exit code 0 done, 1 the work failed, 2 wrong usage, 130 interrupted."""
+def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed: Mapping[str, str] = {}) -> NoReturn:
+    """Run the program called `name` to its end: exit code 0 done, 1 the work failed, 2 wrong usage, 130 interrupted.
+
+    `renamed` are options that are called otherwise now, with their commands: `serve --old`, and the new one.
+    """
     code: object = 0
     try:
         with _no_interrupt_lost():
-            command(app, words)
+            command(app, words, renamed=renamed)
     except Fault as fault:
         print(f"{name}: {printable(str(fault), lines=True)}", file=sys.stderr)
         code = 2 if isinstance(fault, (BotFault, UsageFault)) else 1
@@ -68,7 +71,9 @@ def _no_interrupt_lost() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-def command(app: typer.Typer, words: Sequence[str] | None = None, called: str | None = None) -> None:
+def command(
+    app: typer.Typer, words: Sequence[str] | None = None, called: str | None = None, renamed: Mapping[str, str] = {}
+) -> None:
     """Run the commands of `app` inside a program; `called` is what its help names them by.
 
     Raises `UsageFault` for words that can't be read, and `SystemExit` where a command ended early.
@@ -76,12 +81,12 @@ def command(app: typer.Typer, words: Sequence[str] | None = None, called: str | 
     try:
         code = app(words, prog_name=called, standalone_mode=False)
     except _Unread as exc:
-        raise _fault(exc) from exc
+        raise _fault(exc, renamed) from exc
     if isinstance(code, int) and code:
         raise SystemExit(code)
 
 
-def _fault(exc: Exception) -> UsageFault | SystemExit:
+def _fault(exc: Exception, renamed: Mapping[str, str]) -> UsageFault | SystemExit:
     """What to raise where words can't be read: where there were none, their help is shown instead."""
     text = exc.format_message()  # type: ignore[attr-defined]
     if "\n" in text:
@@ -89,6 +94,10 @@ def _fault(exc: Exception) -> UsageFault | SystemExit:
         return SystemExit(2)
     text = _NOT_OF_ITS_KIND.sub(_takes, text).rstrip(".")
     context = exc.ctx  # type: ignore[attr-defined]
+    option = getattr(exc, "option_name", None)
+    now = renamed.get(f"{context.info_name} {option}") if context and option else None
+    if now is not None:
+        return UsageFault(f"{option} is called {now} now")
     where = f"; `{context.command_path} --help` says what there is" if context else ""
     return UsageFault(text[:1].lower() + text[1:] + where)
 

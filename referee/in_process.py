@@ -1,5 +1,5 @@
-"""The contracts of the entry points `PLAYERS` and `APPRAISERS` of protocol.bot_launch: who plays bots for an arena, and who
-estimates moves for it, in its own process.
+"""The contracts of the entry points `PLAYERS` and `APPRAISERS` of protocol.bot_launch: who plays bots for an arena,
+and who estimates moves for it, in its own process.
 """
 
 from __future__ import annotations

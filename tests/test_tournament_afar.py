@@ -53,7 +53,7 @@ async def test_connected_bots_play_a_tournament_beside_the_ladder_and_who_is_abs
     async with serving(tmp_path / "server") as served, playing(served, *HERE):
         at = str(served.data)
         await served.says("ended: nim")
-        words = ("--seed", "3", "--hello-within", "60")
+        words = ("--seed", "3", "--connect-timeout", "60")
         code, err, _ = await tournament(tmp_path / "unknown", at, [*HERE, "nobody"], *words)
         assert (code, "there is no bot called nobody on this server" in err) == (2, True)
         for word in ("add", "revoke"):

@@ -24,7 +24,7 @@ def test_bots_that_fail_forfeit_and_the_rest_play_on_and_table_and_file_say_why(
     words = ["random", "perfect", faulty("crashing"), faulty("stillborn"), faulty("silent"), *NIM]
     file = tmp_path / "out.json"
     done = run(
-        "arena", "tournament", *words, "--hello-within", "3", "--data", str(tmp_path / "data"), "--json", str(file)
+        "arena", "tournament", *words, "--connect-timeout", "3", "--data", str(tmp_path / "data"), "--json", str(file)
     )
     assert done.returncode == 0, done.stderr
     content = tournament(tmp_path / "data", *words)

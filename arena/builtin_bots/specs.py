@@ -57,7 +57,7 @@ def _bot(word: str, known: Sequence[str]) -> BuiltinBot:
 OPEN = "random,greedy,perfect,alphabeta:nodes=2000"
 SEEKING = "minimax:depth=2,theory=perfect,rookie=random,lucky=random,ga:nodes=500"
 """One for each game. Most need no warm-up, and begin at once."""
-PACE = ("--pace", "0.7")
+PACE = ("--min-move-time", "0.7")
 """So that people can follow."""
 
 

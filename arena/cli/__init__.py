@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,8 +12,16 @@ from arena.cli.admin import GROUPS, run_status, run_watch
 from arena.cli.export import run_export, run_matches
 from arena.cli.options import Csv, Data, Database, Json, database_of, group
 from arena.cli.play import run_test, run_tournament
+from arena.commands.settings import SETTINGS, Described
 from machine import program
 from protocol import VERSION
+
+RENAMED = {
+    "serve --away": "--reconnect-timeout",
+    "serve --pace": "--max-matches-per-hour",
+    "tournament --hello-within": "--connect-timeout",
+}
+"""Options that were called otherwise, with their commands."""
 
 app = group("arena", "A networked referee for games between programs.")
 replay_app = group("replay", "Show, verify, grade and export match records.")
@@ -39,66 +48,35 @@ def _options(
     pass
 
 
-@app.command()
-def serve(
-    host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="The port to listen on; 0: any free one.")] = None,
-    data: Annotated[str | None, typer.Option(help="The data folder.")] = None,
-    db: Annotated[str | None, typer.Option(metavar="URL", help="The database.")] = None,
-    clock: Annotated[str | None, typer.Option(help="Seconds and increment, like 60+0.5.")] = None,
-    slow_clock: Annotated[str | None, typer.Option(help="The same for people, in unrated matches.")] = None,
-    away: Annotated[
-        int | None,
-        typer.Option(metavar="SECONDS", help="When a bot that is away from a match has lost it; 0: by its clock."),
-    ] = None,
-    mqtt: Annotated[str | None, typer.Option(metavar="URL", help="mqtt://host:1883/prefix for live events.")] = None,
-    registration: Annotated[str | None, typer.Option(help="open or closed.")] = None,
-    registrations_per_hour: Annotated[int | None, typer.Option(help="New names from one address.")] = None,
-    free_names_after: Annotated[
-        int | None, typer.Option(metavar="DAYS", help="When a name that never played is free again; 0: never.")
-    ] = None,
-    max_connections: Annotated[int | None, typer.Option(help="Connections at once.")] = None,
-    max_per_address: Annotated[int | None, typer.Option(help="Connections at once from one address.")] = None,
-    trusted_proxy: Annotated[
-        str | None, typer.Option(metavar="ADDRESS,…", help="Believed when they say for whom they speak.")
-    ] = None,
-    allow_origin: Annotated[
-        list[str] | None, typer.Option(metavar="ORIGIN", help="Web pages that may connect, like https://example.org.")
-    ] = None,
-    tls_cert: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A certificate in PEM: listen on wss://.")
-    ] = None,
-    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
-    durability: Annotated[str | None, typer.Option(help="What moves survive: process or machine.")] = None,
-    rated: Annotated[str | None, typer.Option(help="all, or approved: only matches between approved bots.")] = None,
-    rated_per_pair: Annotated[int | None, typer.Option(help="Rated matches of a pair in a day; 0: all.")] = None,
-    pace: Annotated[
-        int | None, typer.Option(metavar="MATCHES", help="Of the ladder that a bot plays in an hour; 0: any number.")
-    ] = None,
-    web: Annotated[bool | None, typer.Option("--web/--no-web", help="A page for browsers beside it, or none.")] = None,
-    web_port: Annotated[int | None, typer.Option(help="The page's port; 0: any free one.")] = None,
-    web_host: Annotated[str | None, typer.Option(help="The page's address, else that of --host.")] = None,
-    socket_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where browsers find the arena, behind a proxy.")
-    ] = None,
-    house: Annotated[
-        list[str] | None,
-        typer.Option(metavar="BOT,…", help="Bots that play whoever comes: random,ga:nodes=9000."),
-    ] = None,
-    demo: Annotated[bool | None, typer.Option("--demo", help="The whole show: bots, and matches that go on.")] = None,
-    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
-    log: Annotated[str | None, typer.Option(help="text, or json: an object a line.")] = None,
-    config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None,
-) -> None:
+def _serve(**given: Any) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
-    flags = dict(locals())
     from arena.commands.config import settings
     from arena.commands.serve import run
 
-    del flags["config"]
-    flags["allow_origin"] = ",".join(allow_origin) if allow_origin else None
-    flags["house"] = ",".join(house) if house else None
-    run(settings(flags, config))
+    config = given.pop("config")
+    run(settings({key: ",".join(value) if isinstance(value, list) else value for key, value in given.items()}, config))
+
+
+def _option_of(name: str, described: Described) -> inspect.Parameter:
+    """A setting of the server as an option of the command line, where it may be left out."""
+    kind, setting = described
+    option = typer.Option(*setting.flags, metavar=setting.metavar, help=setting.help)
+    of: Any = list[str] if setting.many else kind
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[of | None, option]
+    )
+
+
+_config = inspect.Parameter(
+    "config",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[Path | None, typer.Option(help="A TOML file with any of these.")],
+)
+_parameters = [*(_option_of(name, described) for name, described in SETTINGS.items()), _config]
+_serve.__signature__ = inspect.Signature(_parameters)  # type: ignore[attr-defined]
+_serve.__annotations__ = {parameter.name: parameter.annotation for parameter in _parameters}
+app.command("serve")(_serve)
 
 
 @app.command()
@@ -225,4 +203,4 @@ def replay_export(
 
 def main() -> None:
     """Run the command."""
-    program.run(app, "arena")
+    program.run(app, "arena", renamed=RENAMED)

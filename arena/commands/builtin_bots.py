@@ -10,7 +10,7 @@ from pathlib import Path
 from arena.builtin_bots.specs import BuiltinBot, demo_bots, house_bots
 from arena.builtin_bots.supervisor import Supervisor
 from arena.builtin_bots.tokens import tokens
-from arena.commands.config import ServerSettings
+from arena.commands.settings import ServerSettings
 from arena.network.binding import bound, port_of
 from arena.processes.bot_commands import check_settings
 from arena.processes.launch_spec import passed

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.builtin_bots.specs import BuiltinBot
 from arena.commands.builtin_bots import housed, keeping, let_in
-from arena.commands.config import ServerSettings, clock, database
+from arena.commands.config import clock, database
 from arena.commands.data_dir import held
 from arena.commands.fd_limits import Shares, raised
+from arena.commands.settings import ServerSettings
 from arena.commands.text_tables import counted
 from arena.commands.web_process import page_url, shown, web_scheme, web_sockets
 from arena.host.journal import Journal
@@ -107,11 +108,11 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             Authenticator(archive, _registration(settings)),
             clock(settings.clock),
             slow_clock=clock(settings.slow_clock),
-            away=settings.away,
+            away=settings.reconnect_timeout,
             feed=feed,
             access=_access(settings, files, ports.page, token),
             encryption=encryption,
-            rate=MatchRate(settings.pace),
+            rate=MatchRate(settings.max_matches_per_hour),
             policy=RatingPolicy(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
             operations=operations,
         )

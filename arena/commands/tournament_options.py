@@ -131,7 +131,7 @@ def entered(options: TournamentOptions) -> Entry:
         raise UsageFault("--sandbox is for processes: with --in-process bots have none of their own")
     if not LEAST_HELLO <= options.connect_timeout <= MOST_HELLO:
         raise UsageFault(
-            f"--hello-within is {options.connect_timeout:g}: it is {LEAST_HELLO:g} to {MOST_HELLO:g} seconds"
+            f"--connect-timeout is {options.connect_timeout:g}: it is {LEAST_HELLO:g} to {MOST_HELLO:g} seconds"
         )
     game_config, bot_settings = _settings(options.game, options.sets)
     if options.at is None:

@@ -10,7 +10,7 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 
-from arena.commands.config import ServerSettings
+from arena.commands.settings import ServerSettings
 from arena.network.binding import bound, port_of, url_of
 from arena.processes.restart_policy import keep_running
 from arena.web.process_messages import RELOAD, WebServerConfig

@@ -75,7 +75,7 @@ def database_path(where: str | Path) -> Path:
 
 
 def check_current(file: Path, connecting: Callable[[Path], Engine]) -> None:
-    """Raise `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError` unless a file is ours and current."""
+    """Raise `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError` unless a file is ours."""
     revision = revision_of(file, connecting)
     if revision is None:
         raise DatabaseNotFound(f"no arena data in {file}: start `arena serve` or `arena tournament` first")

@@ -1,8 +1,7 @@
 """The page's process beside a server: `python -m arena.web.process`, which reads what to serve and serves it.
 
-On standard input comes a `WebServerConfig` as a line of JSON, later perhaps `RELOAD`. The process ends as that does,
-however
-the server went.
+On standard input comes a `WebServerConfig` as a line of JSON, later perhaps `RELOAD`. The process ends as that
+does, however the server went.
 """
 
 from __future__ import annotations

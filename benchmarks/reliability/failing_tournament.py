@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--bots", type=int, default=30)
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--hello-within", type=float, default=20.0)
+    parser.add_argument("--connect-timeout", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=1)
     given = small_or_asked(parser, bots=8, kills=2, connect_timeout=8.0)
     with tempfile.TemporaryDirectory(prefix="failing-") as folder:
@@ -81,7 +81,16 @@ def _command(folder: Path, given: argparse.Namespace) -> list[str]:
         file.write_text(BOT.format(choose=CHOOSE[name]) if code == "BOT" else code)
         words.append(f"{name}={sys.executable} {file}")
     options = ["--game", "nim", "--seed", str(given.seed), "--jobs", str(given.jobs)]
-    return [sys.executable, "-m", "arena", "tournament", *words, *options, "--hello-within", str(given.connect_timeout)]
+    return [
+        sys.executable,
+        "-m",
+        "arena",
+        "tournament",
+        *words,
+        *options,
+        "--connect-timeout",
+        str(given.connect_timeout),
+    ]
 
 
 def _played(command: list[str], data: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A ladder that is left alone: eight reference bots seek the next match of Nim as soon as the last is over.
 
 More options than these are those of `arena serve`.
-Usage: python benchmarks/reliability/left_alone.py [--seconds 240] [--small] [--pace 600]
+Usage: python benchmarks/reliability/left_alone.py [--seconds 240] [--small] [--max-matches-per-hour 600]
 Exit status 1 if a pair never met, a bot had less than half the mean of matches, or `perfect` is not first;
 a small run is too short to judge that.
 """

@@ -82,7 +82,7 @@ class Server:
             sys.executable,
             *self.program,
             "serve",
-            *(() if "--pace" in self._options else ("--pace", "0")),
+            *(() if "--max-matches-per-hour" in self._options else ("--max-matches-per-hour", "0")),
             *(() if "--web-port" in self._options else ("--no-web",)),
             "--port",
             str(self.port),

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 from rig import WITHIN, Closed, Raw, descriptors_of, finished_matches, memory_of, small_or_asked
 
-from arena.commands.config import ServerSettings
 from arena.commands.serve import listening, serve
+from arena.commands.settings import ServerSettings
 from machine import event_loop
 
 PACE = 0.01

@@ -36,7 +36,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unrated", action="store_const", const=False, dest="rated", help="seek unrated matches")
     parser.add_argument("--opponent", help="seek a match against this bot; unrated")
     parser.add_argument("--open", action="store_true", default=None, help="take any match of the game, or of all games")
-    parser.add_argument("--pace", type=_number, help="seconds that a move takes at least, for whoever watches")
+    parser.add_argument("--min-move-time", type=_number, help="seconds that a move takes at least, for whoever watches")
+    parser.add_argument("--pace", action=_Renamed, help=argparse.SUPPRESS)
     parser.add_argument("--patience", type=_number, help="seconds to try without an arena, then stop [ARENA_PATIENCE]")
 
 
@@ -54,9 +55,16 @@ def given(read: argparse.Namespace) -> Given:
         rated=read.rated,
         opponent=read.opponent,
         open=read.open,
-        pace=read.pace,
+        min_move_time=read.min_move_time,
         patience=read.patience,
     )
+
+
+class _Renamed(argparse.Action):
+    """An option that is called otherwise now."""
+
+    def __call__(self, *given: object, **more: object) -> NoReturn:
+        raise UsageFault("--pace is called --min-move-time now")
 
 
 class Parser(argparse.ArgumentParser):

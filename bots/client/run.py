@@ -137,7 +137,7 @@ class Client:
         self._settings = settings
         self._conversation = Conversation(bot, settings, token, game)
         self._backoff = Backoff(random.random)
-        self._thinkers = WorkerThreads(bot, self._thought_in_thread, settings.pace)
+        self._thinkers = WorkerThreads(bot, self._thought_in_thread, settings.min_move_time)
         self._outbox: deque[FromClient] = deque()
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None

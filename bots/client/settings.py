@@ -17,7 +17,7 @@ from protocol.names import NAME_FORM, is_bot_name
 DEFAULT_URL = f"ws://127.0.0.1:{bot_launch.PORT}"
 OPEN_SLOTS = 16
 """Of a bot that takes any match, unless it says otherwise: a seek for each of five games, and eleven matches."""
-LONGEST_PACE = 60.0
+MAX_MIN_MOVE_TIME = 60.0
 ASSIGNED_PATIENCE = 5.0
 """Seconds without an arena after which a tournament is gone: it is on the same machine."""
 
@@ -37,7 +37,7 @@ class Given(TypedDict, total=False):
     rated: bool | None
     opponent: str | None
     open: bool | None
-    pace: float | None
+    min_move_time: float | None
     patience: float | None
     assigned: bool | None
 
@@ -61,7 +61,7 @@ class Settings:
     opponent: str | None = None
     open: bool = False
     """Take any match of the game, or of all games that the bot plays."""
-    pace: float = 0.0
+    min_move_time: float = 0.0
     """Seconds that a move takes at least, for whoever watches: of the time that is left never more than a twentieth."""
     patience: float | None = None
     """Seconds to go on trying while the arena cannot be reached; None: for ever."""
@@ -135,8 +135,8 @@ def _check(settings: Settings) -> None:
             check_name(name, what)
     if not 1 <= settings.slots <= MAX_SLOTS:
         raise UsageFault(f"slots is {settings.slots}: 1 to {MAX_SLOTS}")
-    if not 0 <= settings.pace <= LONGEST_PACE:
-        raise UsageFault(f"pace is {settings.pace:g}: 0 to {LONGEST_PACE:g} seconds")
+    if not 0 <= settings.min_move_time <= MAX_MIN_MOVE_TIME:
+        raise UsageFault(f"min_move_time is {settings.min_move_time:g}: 0 to {MAX_MIN_MOVE_TIME:g} seconds")
     if settings.matches is not None and settings.matches < 1:
         raise UsageFault(f"matches is {settings.matches}: 1 or more")
     if settings.token is not None:

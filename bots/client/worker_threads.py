@@ -138,9 +138,9 @@ def _traceback(exc: BaseException) -> str:
     return "".join(traceback.format_exception(type(exc), exc, inner)).rstrip()
 
 
-def rest(pace: float, thought: float, left: float) -> float:
+def rest(min_move_time: float, thought: float, left: float) -> float:
     """Seconds to wait after a bot has `thought` for some, so that its move takes `pace`, with `left` on its clock."""
-    return max(0.0, min(pace - thought, left * SHARE))
+    return max(0.0, min(min_move_time - thought, left * SHARE))
 
 
 class WorkerThreads:
@@ -150,10 +150,10 @@ class WorkerThreads:
     nor the next match from being played.
     """
 
-    def __init__(self, bot: Bot, done: Callable[[Thought], None], pace: float = 0.0) -> None:
+    def __init__(self, bot: Bot, done: Callable[[Thought], None], min_move_time: float = 0.0) -> None:
         self._bot = bot
         self._done = done
-        self._pace = pace
+        self._pace = min_move_time
         self._work: queue.SimpleQueue[Work] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0

@@ -55,8 +55,8 @@ def archive_of(shelf: Shelf) -> AsyncStore:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What fails is tried again at once."""
-    monkeypatch.setattr(archives, "AGAIN_AFTER", 0.01)
-    monkeypatch.setattr(archives, "ASIDE_FOR", 0.05)
+    monkeypatch.setattr(archives, "RETRY_DELAY", 0.01)
+    monkeypatch.setattr(archives, "DEFER_SECONDS", 0.05)
 
 
 async def test_matches_that_finish_together_are_stored_in_one_transaction() -> None:
@@ -68,7 +68,7 @@ async def test_matches_that_finish_together_are_stored_in_one_transaction() -> N
 
 
 async def test_who_finishes_many_matches_at_once_is_in_nobodys_way_but_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MOST_IN_A_BATCH", 2)
+    monkeypatch.setattr(archives, "MAX_BATCH", 2)
     shelf = Shelf()
     archive = archive_of(shelf)
     await asyncio.gather(*finish(archive, *(f"ann-{number}" for number in range(6)), "bob-0", "bob-1"))
@@ -133,8 +133,8 @@ async def test_an_error_that_is_no_fault_is_not_tried_again_and_takes_nobody_wit
 async def test_at_the_end_what_waits_is_tried_no_more_than_once_again_and_then_fails(
     monkeypatch: pytest.MonkeyPatch, bad: str
 ) -> None:
-    monkeypatch.setattr(archives, "AGAIN_AFTER", 1000.0)
-    monkeypatch.setattr(archives, "ASIDE_FOR", 1000.0)
+    monkeypatch.setattr(archives, "RETRY_DELAY", 1000.0)
+    monkeypatch.setattr(archives, "DEFER_SECONDS", 1000.0)
     shelf = Shelf(bad, 2, StoreError("no") if bad else None)
     archive = archive_of(shelf)
     (waiting,) = finish(archive, "a")

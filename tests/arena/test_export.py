@@ -165,7 +165,7 @@ def test_without_pyarrow_one_line_says_what_to_install(
 def test_matches_come_some_at_a_time_as_they_were_at_one_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_rows, "AT_ONCE", 3)
+    monkeypatch.setattr(export_rows, "BATCH_SIZE", 3)
     with closing(stored(tmp_path / "arena.db")) as store, closing(Reader.open(tmp_path / "arena.db")) as reader:
         batches = reader.export(Search(), records=True)
         sizes = [len(next(batches).matches)]

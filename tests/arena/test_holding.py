@@ -23,8 +23,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What can't be kept is tried again at once."""
     for module in (arena, runner):
         monkeypatch.setattr(module, "TRY_AGAIN", 0.05)
-    monkeypatch.setattr(arena, "PATIENCE", 0.05)
-    monkeypatch.setattr(async_store, "AGAIN_AFTER", 0.05)
+    monkeypatch.setattr(arena, "ANNOUNCE_WAIT_DELAY", 0.05)
+    monkeypatch.setattr(async_store, "RETRY_DELAY", 0.05)
     monkeypatch.setattr(database, "BUSY_MS", 50)
 
 

@@ -208,7 +208,7 @@ def _noted(served: Any, monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[dict[s
         update_last_seen(times)
         loop.call_soon_threadsafe(written.put_nowait, times)
 
-    monkeypatch.setattr(served.store, "saw", note)
+    monkeypatch.setattr(served.store, "update_last_seen", note)
     return written
 
 
@@ -246,7 +246,7 @@ async def test_after_an_error_of_the_arena_bots_that_are_seen_are_noted_again(
         loop.call_soon_threadsafe(asked.put_nowait, *times)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(served.store, "saw", breaks)
+    monkeypatch.setattr(served.store, "update_last_seen", breaks)
     for name in ("ann", "bob"):
         served.store.add_bot(name, hash_token(f"{name:*>16}"))
         await served.enter(name)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from arena.commands import serve, tournament
-from arena.commands.config import ServerSettings
+from arena.commands.settings import ServerSettings
 from arena.commands.tournament_options import TournamentOptions
 from arena.host.host import MatchHost
 from arena.host.journal import Journal

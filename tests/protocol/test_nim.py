@@ -297,7 +297,7 @@ def test_the_bytes_that_a_deal_takes_on_average_decide(monkeypatch: pytest.Monke
 def test_the_least_lost_position_fills_the_first_heaps_that_can_hold_it(
     config: dict[str, Any], least: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nim, "MOST_DRAWS", 0)
+    monkeypatch.setattr(nim, "MAX_DEAL_DRAWS", 0)
     game = Nim({**config, "start": "p-position"})
     state, deal = game.initial(Dice(KEY, 0))
     assert state.heaps == least

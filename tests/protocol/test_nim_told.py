@@ -53,6 +53,6 @@ def test_a_deal_is_lost_under_the_allowed_removals() -> None:
 
 
 def test_the_least_lost_position_leaves_the_other_heaps_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nim, "MOST_DRAWS", 0)
+    monkeypatch.setattr(nim, "MAX_DEAL_DRAWS", 0)
     game = Nim({"heaps": [1, 21, 1, 0], "take": [2, 3, 5], "start": "p-position"})
     assert game.initial(NO_DICE)[0].heaps == (0, 7, 0, 0)

@@ -1,0 +1,167 @@
+"""Every setting of a server, described once: for the command line, the environment, a TOML file and what refuses it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+from msgspec import Struct
+
+from machine.log_output import FORMS, LEVELS
+from protocol.bot_launch import PORT
+from protocol.display import among
+
+DEFAULT_DATA = "arena-data"
+RENAMED = {"away": "reconnect_timeout", "pace": "max_matches_per_hour"}
+"""What settings were called once."""
+_CLOCK = "seconds and increment, like 60+0.5"
+_ORIGINS = "origins of web pages, like https://example.org,http://localhost:8000"
+_SOCKET = "where browsers find the arena, like wss://arena.example.org/socket"
+
+
+class Setting(NamedTuple):
+    """A setting: its `help`, what it `takes` in words, and what is held against a value. `many`: a comma-separated list
+    that the command line takes as an option given more than once.
+    """
+
+    help: str
+    takes: str
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    most: int = sys.maxsize
+    many: bool = False
+    flags: tuple[str, ...] = ()
+
+
+class ServerSettings(Struct, frozen=True, kw_only=True):
+    """What `arena serve` needs to know."""
+
+    host: Annotated[str, Setting("The address to listen on.", "a host name or address")] = "127.0.0.1"
+    port: Annotated[
+        int, Setting("The port to listen on; 0: any free one.", "a port from 0 to 65535", None, (), 0, 65535)
+    ] = PORT
+    data: Annotated[str, Setting("The data folder.", "a folder")] = DEFAULT_DATA
+    db: Annotated[str | None, Setting("The database.", "a database URL or file", "URL")] = None
+    clock: Annotated[str, Setting("Seconds and increment, like 60+0.5.", _CLOCK)] = "60+0.5"
+    slow_clock: Annotated[str, Setting("The same for people, in unrated matches.", _CLOCK)] = "600+10"
+    reconnect_timeout: Annotated[
+        int,
+        Setting(
+            "When a disconnected bot has lost its match; 0: by its clock.",
+            "seconds, or 0 for as long as a clock lasts",
+            "SECONDS",
+            least=0,
+        ),
+    ] = 60
+    mqtt: Annotated[
+        str | None, Setting("mqtt://host:1883/prefix for live events.", "a broker like mqtt://host:1883/prefix", "URL")
+    ] = None
+    registration: Annotated[str, Setting("open or closed.", '"open" or "closed"', choices=("open", "closed"))] = "open"
+    registrations_per_hour: Annotated[int, Setting("New names from one address.", "a number from 1", least=1)] = 100
+    free_names_after: Annotated[
+        int,
+        Setting(
+            "When a name that never played is free again; 0: never.",
+            "days from 0 to 36500, 0 for never",
+            "DAYS",
+            least=0,
+            most=36500,
+        ),
+    ] = 30
+    max_connections: Annotated[int, Setting("Connections at once.", "a number from 1", least=1)] = 1000
+    max_per_address: Annotated[int, Setting("Connections at once from one address.", "a number from 1", least=1)] = 100
+    trusted_proxy: Annotated[
+        str,
+        Setting(
+            "Proxies whose X-Forwarded-For is trusted.",
+            "addresses and networks, like 127.0.0.1,10.0.0.0/8",
+            "ADDRESS,…",
+        ),
+    ] = ""
+    allow_origin: Annotated[
+        str,
+        Setting(
+            "Web pages that may connect, like https://example.org.",
+            _ORIGINS,
+            "ORIGIN",
+            many=True,
+        ),
+    ] = ""
+    tls_cert: Annotated[
+        str | None, Setting("A certificate in PEM: listen on wss://.", "a certificate in PEM", "FILE")
+    ] = None
+    tls_key: Annotated[str | None, Setting("The key of the certificate.", "its key in PEM", "FILE")] = None
+    durability: Annotated[
+        str,
+        Setting("What moves survive: process or machine.", '"process" or "machine"', choices=("process", "machine")),
+    ] = "process"
+    rated: Annotated[
+        str,
+        Setting(
+            "all, or approved: only matches between approved bots.", '"all" or "approved"', choices=("all", "approved")
+        ),
+    ] = "all"
+    rated_per_pair: Annotated[int, Setting("Rated matches of a pair in a day; 0: all.", "a number from 0", least=0)] = (
+        50
+    )
+    max_matches_per_hour: Annotated[
+        int,
+        Setting(
+            "Matches of the ladder that begin for a bot; 0: any number.",
+            "matches an hour, or 0 for any number",
+            "MATCHES",
+            least=0,
+        ),
+    ] = 600
+    web: Annotated[
+        bool, Setting("A page for browsers beside it, or none.", "true or false", flags=("--web/--no-web",))
+    ] = True
+    web_port: Annotated[
+        int, Setting("The page's port; 0: any free one.", "a port from 0 to 65535", None, (), 0, 65535)
+    ] = 8080
+    web_host: Annotated[str | None, Setting("The page's address, else that of --host.", "a host name or address")] = (
+        None
+    )
+    socket_url: Annotated[
+        str | None,
+        Setting(
+            "Where browsers find the arena, behind a proxy.",
+            _SOCKET,
+            "URL",
+        ),
+    ] = None
+    house: Annotated[
+        str,
+        Setting(
+            "Bots that play whoever comes: random,ga:nodes=9000.",
+            "bots like random,greedy,alphabeta:nodes=20000",
+            "BOT,…",
+            many=True,
+        ),
+    ] = ""
+    demo: Annotated[
+        bool, Setting("The whole show: bots, and matches that go on.", "true or false", flags=("--demo",))
+    ] = False
+    log_level: Annotated[str, Setting("debug, info, warning or error.", among(LEVELS), choices=LEVELS)] = "info"
+    log: Annotated[str, Setting("text, or json: an object a line.", among(FORMS), choices=FORMS)] = "text"
+
+
+class Described(NamedTuple):
+    """A setting and the type of its values."""
+
+    kind: type
+    setting: Setting
+
+
+def _described() -> dict[str, Described]:
+    found = {}
+    for name, hint in get_type_hints(ServerSettings, include_extras=True).items():
+        kind: Any = hint.__origin__
+        options = [one for one in getattr(kind, "__args__", ()) if one is not type(None)]
+        found[name] = Described(options[0] if options else kind, hint.__metadata__[0])
+    return found
+
+
+SETTINGS = _described()
+"""All settings by name, in the order in which they are shown."""
