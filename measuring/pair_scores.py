@@ -44,7 +44,7 @@ def side_score(result: Result, bot: str, luck: float | None = None, start: Hasha
     )
 
 
-class Unit(NamedTuple):
+class ScoreUnit(NamedTuple):
     """The matches of one start: how many, mean points, mean adjusted points, and the sum of squares of the points."""
 
     games: int
@@ -60,7 +60,7 @@ class Stratum(NamedTuple):
     seats: tuple[int, ...] = ()
 
 
-Strata = Mapping[Stratum, Sequence[Unit]]
+Strata = Mapping[Stratum, Sequence[ScoreUnit]]
 
 
 def stratify(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
@@ -74,7 +74,7 @@ def stratify(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
         known = known and match.luck is not None
         alone = match.start is None
         starts[match.against, alone, number if alone else match.start].append(match)
-    strata: defaultdict[Stratum, list[Unit]] = defaultdict(list)
+    strata: defaultdict[Stratum, list[ScoreUnit]] = defaultdict(list)
     for group in starts.values():
         seats = tuple(sorted(match.seat for match in group))
         strata[Stratum(group[0].against, seats)].append(_unit(group))
@@ -87,8 +87,8 @@ def stratify(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
     return strata, known
 
 
-def _unit(matches: Sequence[SideScore]) -> Unit:
-    return Unit(
+def _unit(matches: Sequence[SideScore]) -> ScoreUnit:
+    return ScoreUnit(
         games=len(matches),
         raw=fmean(match.points for match in matches),
         adjusted=fmean(match.points - (match.luck or 0.0) for match in matches),

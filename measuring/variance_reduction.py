@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from random import Random
 from typing import NamedTuple
 
-from measuring.pair_scores import MIN_UNITS, SideScore, Strata, Stratum, Unit, stratify
+from measuring.pair_scores import MIN_UNITS, ScoreUnit, SideScore, Strata, Stratum, stratify
 
 _DRAWS, _GROUPS = 1000, 500
 
@@ -67,7 +67,7 @@ class _Sums(NamedTuple):
     squares: float
 
 
-def _sums(unit: Unit) -> _Sums:
+def _sums(unit: ScoreUnit) -> _Sums:
     about = unit.adjusted - 0.5  # where the mean is near: squares far from it would round away a small variance
     return _Sums(1, about, about**2, unit.games, unit.raw * unit.games, unit.squares)
 

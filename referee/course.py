@@ -63,7 +63,7 @@ class Course(Struct, frozen=True, gc=False):
         """A seat drops out; it does not advance the ply."""
         event = Event(ply=self.ply, seat=seat, out=reason)
         goes_on = self.game.seats > 2 and self.to_move is not None
-        after = self._entered(self.game.drop(self.state, seat) if goes_on else self.state, event)
+        after = self._entered(self.game.remove_seat(self.state, seat) if goes_on else self.state, event)
         return replace(after, out={**self.out, seat: reason}), event
 
     def voided(self) -> Course:

@@ -67,7 +67,7 @@ def turn(
     """The `turn` for a seat, or for a watcher; with moves where the seat is to move, with nonces until it has moved."""
     course = standing.playing
     assert course.to_move is not None
-    legal, options = course.game.offer(course.state) if seat == course.to_move else (None, None)
+    legal, options = course.game.legal_moves_for_turn(course.state) if seat == course.to_move else (None, None)
     return Turn(
         match=match,
         ply=course.ply,

@@ -193,7 +193,7 @@ class RefereeMachine(RuleBasedStateMachine):
         return number % len(self.table.seats)
 
     def _offered(self) -> list[Any]:
-        return list(self.table.match.game.offer(self.table.match.standing.playing.state)[0])
+        return list(self.table.match.game.legal_moves_for_turn(self.table.match.standing.playing.state)[0])
 
     def _send(self, event: Any, after: float = 0.0) -> list[Effect]:
         return self.table.send(event, after)

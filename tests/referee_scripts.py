@@ -52,7 +52,7 @@ def step(table: Table, what: tuple[Any, ...]) -> None:
         if match.standing.course is None or match.standing.course.to_move is None:
             return
         if kind == "legal":
-            offered = match.game.offer(match.standing.course.state)[0]
+            offered = match.game.legal_moves_for_turn(match.standing.course.state)[0]
             table.play(offered[what[1] % len(offered)], info=what[2], round_trip=0.03, waited=what[3])
         elif kind == "garbage":
             table.play(what[1], info=what[2])

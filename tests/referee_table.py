@@ -82,7 +82,7 @@ class Dibs(Game[Pile, int]):
     def _after(self, seat: int, out: tuple[int, ...]) -> int:
         return next(s % 3 for s in range(seat + 1, seat + 4) if s % 3 not in out)
 
-    def drop(self, state: Pile, seat: int) -> Pile:
+    def remove_seat(self, state: Pile, seat: int) -> Pile:
         out = (*state.out, seat)
         left = [s for s in range(3) if s not in out]
         if len(left) == 1:
@@ -193,7 +193,7 @@ class Table:
     def finish_at_random(self) -> Table:
         """Play the first legal move until the end."""
         while self.match.standing.phase is Phase.PLAYING:
-            self.play(self.match.game.offer(self.match.standing.playing.state)[0][0])
+            self.play(self.match.game.legal_moves_for_turn(self.match.standing.playing.state)[0][0])
         return self
 
     @property

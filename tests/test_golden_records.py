@@ -89,7 +89,7 @@ def test_the_digests_of_a_golden_record_follow_from_its_lines_and_states_alone(n
 def after(game: Game[Any, Any], state: Any, event: dict[str, Any], key: bytes) -> Any:
     """The state after an event of a record."""
     if "out" in event:
-        return game.drop(state, event["seat"]) if game.seats > 2 else state
+        return game.remove_seat(state, event["seat"]) if game.seats > 2 else state
     if event["seat"] < 0:
         return state
     return game.apply(state, game.decode_move(event["move"]), Dice(key, event["ply"]))[0]

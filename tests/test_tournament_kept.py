@@ -17,8 +17,11 @@ WORDS = ["random", "perfect", faulty("pausingonce"), "--game", "nim", "--rounds"
 def kept(folder: Path, tournament: str) -> tuple[dict[str, str], dict[str, str]]:
     """When the matches of a tournament ended that are rated, and those that wait for it."""
     with closing(Store.open(folder / "arena.db")) as store:
-        rated, held = store.tournament_results(tournament), [one.result for one in store.held(tournament)]
-    return {one.match: one.finished for one in rated}, {one.match: one.finished for one in held}
+        rated, pending_matches = (
+            store.tournament_results(tournament),
+            [one.result for one in store.pending_matches(tournament)],
+        )
+    return {one.match: one.finished for one in rated}, {one.match: one.finished for one in pending_matches}
 
 
 def test_matches_that_were_over_before_their_turn_outlive_a_kill_and_are_rated_in_it(tmp_path: Path) -> None:
@@ -30,9 +33,9 @@ def test_matches_that_were_over_before_their_turn_outlive_a_kill_and_are_rated_i
     name = undisturbed["tournament"]
     kept(cut, name)  # which makes the database
     with started("arena", "tournament", *words, "--data", str(cut), ARENA_MEMORY=str(memory)) as process:
-        rated, held = found_in(cut, lambda: found if sum(map(len, found := kept(cut, name))) == 11 else None)
+        rated, pending_matches = found_in(cut, lambda: found if sum(map(len, found := kept(cut, name))) == 11 else None)
         process.kill()
-    assert len(held) >= 8
+    assert len(pending_matches) >= 8
     file = tmp_path / "again.json"
     done = run("arena", "tournament", *words, "--data", str(cut), "--json", str(file), ARENA_MEMORY=str(memory))
     assert done.stderr.splitlines()[0] == "arena: 11 of 12 matches were played before"
@@ -40,6 +43,6 @@ def test_matches_that_were_over_before_their_turn_outlive_a_kill_and_are_rated_i
     assert digests(again) == digests(undisturbed)
     assert ratings(cut) == ratings(whole)
     ended = {match["match"]: match["finished"] for match in again["matches"]}
-    assert {match: ended[match] for match in rated | held} == rated | held
+    assert {match: ended[match] for match in rated | pending_matches} == rated | pending_matches
     assert kept(cut, name)[1] == {}
     assert call("arena", "db", "check", "--data", str(cut)).code == 0

@@ -22,7 +22,7 @@ def turn(
     """`state` as a bot gets it. `received` in the far future keeps a slow machine from cutting the thought short."""
     seat = rules.to_move(state)
     assert seat is not None
-    legal, options = rules.offer(state)
+    legal, options = rules.legal_moves_for_turn(state)
     return Turn(
         match=match,
         seat=seat,

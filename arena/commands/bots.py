@@ -28,7 +28,7 @@ def rotate_bot(where: str, data: Path, name: str) -> None:
     hashed = hash_token(token)
 
     def here(store: Store) -> Dismissed:
-        store.rotate(name, hashed)
+        store.rotate_token(name, hashed)
         return Dismissed()
 
     found = by_server_or_here(where, data, Rotate(name=name, token_hash=hashed), Dismissed, here)

@@ -19,7 +19,7 @@ from arena.commands.standings_tables import (
     standing_table,
 )
 from arena.commands.text_tables import columns, counted
-from arena.ratings.bot_results import MatchSample, head_to_heads, rows
+from arena.ratings.bot_results import MatchSample, head_to_heads, score_table
 from arena.ratings.standings import head_to_head, uncontested_losses
 from arena.tournament.plan import Plan, place_of
 from referee.result import Result
@@ -51,7 +51,7 @@ class Report:
         self._value = value
         starts = {one.place: one.start for one in plan.schedule(results)} if plan.paired else {}
         met = [MatchSample(one, self._luck.get(one.match), starts.get(place_of(one))) for one in results]
-        self._rows = rows(plan.names, met)
+        self._rows = score_table(plan.names, met)
         self._cross = head_to_head(plan.names, results)
         self._duels = head_to_heads(plan.names, met) if plan.rules.seats == 2 else {}
 

@@ -48,8 +48,8 @@ def operations(arena: Arena) -> Iterator[Handler]:
         why = "the operator revoked {bot}: it may not come in any more"
         return Dismissed(bots=arena.dismiss(request.names, why, "revoked"))
 
-    async def rotate(request: Rotate, tell: Tell) -> Dismissed:
-        await ask(store.rotate, request.name, request.token_hash)
+    async def rotate_token(request: Rotate, tell: Tell) -> Dismissed:
+        await ask(store.rotate_token, request.name, request.token_hash)
         why = "the operator gave {bot} a new token: bring that one"
         return Dismissed(bots=arena.dismiss([request.name], why, "its token was replaced"))
 
@@ -58,5 +58,5 @@ def operations(arena: Arena) -> Iterator[Handler]:
         await arena.approvals_changed(request.names)
 
     yield Handler(Revoke, revoke)
-    yield Handler(Rotate, rotate)
+    yield Handler(Rotate, rotate_token)
     yield Handler(Approve, approve)

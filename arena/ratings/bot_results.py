@@ -64,7 +64,7 @@ class HeadToHead(Struct, frozen=True, kw_only=True):
     worth: float | None
 
 
-def rows(names: Sequence[str], met: Sequence[MatchSample]) -> list[Row]:
+def score_table(names: Sequence[str], met: Sequence[MatchSample]) -> list[Row]:
     """The bots by their share of points, best first; those that these do not tell apart share a rank. Void matches do
     not count.
     """

@@ -47,7 +47,7 @@ from referee.rules import rules_of
 if TYPE_CHECKING:
     from arena.feed.feed import Feed
 
-FULL_WAIT = 2.0
+ANNOUNCE_WAIT_DELAY = 2.0
 """After so many seconds seats are told that their match is not stored yet."""
 
 log = logging.getLogger("arena")
@@ -240,7 +240,7 @@ class Arena(HostHandler):
         """Everyone is told the end with the ratings, when they are on disk; if that takes long, the seats hear why."""
         if self.assigned.hand_over(match):
             return
-        late = asyncio.get_running_loop().call_later(FULL_WAIT, match.announce_wait)
+        late = asyncio.get_running_loop().call_later(ANNOUNCE_WAIT_DELAY, match.announce_wait)
         try:
             ratings = await self.store.finish(StorableMatch(match.result, match.record))
         except Fault:

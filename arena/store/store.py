@@ -143,7 +143,7 @@ class Store:
         with self._writing() as connection:
             return finish.finish(connection, batch)
 
-    def hold(self, batch: Sequence[PendingResult]) -> None:
+    def save_pending(self, batch: Sequence[PendingResult]) -> None:
         """Keep matches of tournaments whose turn to be rated has not come, in one transaction, each once.
 
         `finish` has them wait no more.
@@ -151,7 +151,7 @@ class Store:
         with self._writing() as connection:
             pending_results.save(connection, batch)
 
-    def held(self, tournament: str) -> list[PendingResult]:
+    def pending_matches(self, tournament: str) -> list[PendingResult]:
         """The matches of a tournament that wait to be rated, by their place in the schedule."""
         with self._reading() as connection:
             return pending_results.load_for_tournament(connection, tournament)
@@ -200,7 +200,7 @@ class Store:
         with self._writing() as connection:
             registry.add(connection, hashes)
 
-    def rotate(self, name: str, token_hash: str) -> None:
+    def rotate_token(self, name: str, token_hash: str) -> None:
         """Give a bot a new token; the old one is worth nothing from now on. Raises `UsageFault` for an unknown name."""
         with self._writing() as connection:
             registry.change(connection, [name], token_hash=token_hash, revoked=False)

@@ -35,13 +35,13 @@ def store_all(store: Store, reports: Sequence[MatchReport]) -> None:
 
 def hold_all(store: Store, reports: Sequence[MatchReport]) -> None:
     """Store matches whose turn to be rated has not come, as above."""
-    _once_it_can(lambda: store.hold([report.awaiting() for report in reports]))
+    _once_it_can(lambda: store.save_pending([report.awaiting() for report in reports]))
     _note(store, reports)
 
 
 def held_by(store: Store, tournament: str) -> list[MatchReport]:
     """What was stored so of a tournament and is not rated yet, by place."""
-    return [MatchReport(one.closed, one.luck, one.failures) for one in store.held(tournament)]
+    return [MatchReport(one.closed, one.luck, one.failures) for one in store.pending_matches(tournament)]
 
 
 def _note(store: Store, reports: Sequence[MatchReport]) -> None:

@@ -119,7 +119,7 @@ def _stored(data: Path) -> dict[str, str]:
     with closing(Store.open(data / "arena.db")) as store:
         found = {one.match: one.finished for one in store.matches()}
         for folder in (data / "tournaments").glob("*"):
-            found |= {one.result.match: one.result.finished for one in store.held(folder.name)}
+            found |= {one.result.match: one.result.finished for one in store.pending_matches(folder.name)}
     return found
 
 

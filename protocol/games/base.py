@@ -86,7 +86,7 @@ class Rules(ABC, Generic[S, M]):
         """Why the finished game is over: `win`, `draw`, `ply_limit` or `round_limit`."""
         return DRAW if len(set(self.ranks(state))) == 1 else WIN
 
-    def drop(self, state: S, seat: int) -> S:
+    def remove_seat(self, state: S, seat: int) -> S:
         """The state after `seat` left a match that goes on without it; only asked with more than two seats."""
         raise ValueError(f"{self.name} does not go on without seat {seat}")
 
@@ -158,7 +158,7 @@ class Game(Rules[S, M], WireForm[S, M], TextForm[S, M]):
     draw_probability: ClassVar[float]
     """How often equal players draw; fixed for the game's rating pools."""
 
-    def offer(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    def legal_moves_for_turn(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         """What a `turn` carries: moves that can be sent as they are and, where they are not all, `options`."""
         return [self.encode_move(move) for move in self.legal_moves(state)], None
 

@@ -195,7 +195,7 @@ class Nim(Game[Position, Take]):
     def decode_move(self, wire: Any) -> Take:
         return Take(*read_move_fields(wire, '{"heap": 0, "take": 1}', "heap", "take"))
 
-    def offer(self, state: Position) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    def legal_moves_for_turn(self, state: Position) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         listed = [
             {"heap": heap, "take": take}
             for heap, size in enumerate(state.heaps)

@@ -43,26 +43,26 @@ def finished(one: PendingResult) -> StorableMatch:
 
 
 def test_a_match_waits_as_it_was_handed_in_until_it_is_rated(store: Store) -> None:
-    store.hold([over(2), over(1)])
-    assert store.held("t1") == [over(1), over(2)]
-    assert store.held("t2") == store.matches() == []
+    store.save_pending([over(2), over(1)])
+    assert store.pending_matches("t1") == [over(1), over(2)]
+    assert store.pending_matches("t2") == store.matches() == []
     store.finish([finished(over(0)), finished(over(1))])
-    assert store.held("t1") == [over(2)]
+    assert store.pending_matches("t1") == [over(2)]
     assert [one.place for one in store.tournament_results("t1")] == [0, 1]
     assert store.bot_failures("t1") == {name: {1: "ended with exit code 3"} for name in ("t1-00000", "t1-00001")}
 
 
 def test_a_match_is_kept_once_and_not_once_it_is_rated(store: Store) -> None:
     store.finish([finished(over(0))])
-    store.hold([over(0), over(1)])
-    store.hold([replace(over(1), failures={})])
-    assert store.held("t1") == [over(1)]
+    store.save_pending([over(0), over(1)])
+    store.save_pending([replace(over(1), failures={})])
+    assert store.pending_matches("t1") == [over(1)]
 
 
 def test_what_waits_of_a_finished_tournament_was_not_needed(store: Store) -> None:
-    store.hold([over(5)])
+    store.save_pending([over(5)])
     store.finish_tournament("t1")
-    assert store.held("t1") == []
+    assert store.pending_matches("t1") == []
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_waits_of_a_finished_tournament_was_not_needed(store: Store) -> Non
 )
 def test_a_match_that_waits_is_checked_like_others(store: Store, damage: str, complaint: str) -> None:
     store.finish([finished(over(0))])
-    store.hold([over(1)])
+    store.save_pending([over(1)])
     folder = str(store.file.parent)
     assert call("arena", "db", "check", "--data", folder).code == 0
     with closing(sqlite3.connect(store.file)) as damaged:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from arena.ratings.bot_results import MatchSample, rows
+from arena.ratings.bot_results import MatchSample, score_table
 from arena.ratings.standings import TableRow, head_to_head
 from arena.store.cursors import encode_cursor
 from arena.store.finish import StorableMatch
@@ -281,7 +281,7 @@ def test_a_tournament_is_told_as_its_report_tells_it(store: Store, reader: Reade
     assert (told.seed, told.arguments, told.played, told.planned) == (seed, arguments, 7, 24)
     met = [MatchSample(one, None, (one.place or 0) // 2) for one in results]
     told_of = TableRow.__struct_fields__
-    reported = [[getattr(row, name) for name in told_of] for row in rows(names, met)]
+    reported = [[getattr(row, name) for name in told_of] for row in score_table(names, met)]
     assert [[getattr(row, name) for name in told_of] for row in told.table] == reported
     assert told.head_to_head == head_to_head(names, results)
     store.finish_tournament(name)

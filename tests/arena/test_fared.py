@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from arena.ratings.bot_results import MatchSample, head_to_heads, rows
+from arena.ratings.bot_results import MatchSample, head_to_heads, score_table
 from arena.ratings.standings import interval
 from measuring.elo import elo_of
 from referee.result import Result, SeatResult
@@ -39,14 +39,14 @@ def paired(
 
 
 def test_the_interval_is_over_starts_and_narrower_than_wilsons_where_the_seat_decides_much() -> None:
-    (row, _) = rows(["a", "b"], list(paired(100)))
+    (row, _) = score_table(["a", "b"], list(paired(100)))
     low, high = interval(row.score, row.played)
     assert row.low < row.score < row.high
     assert row.high - row.low < 0.8 * (high - low)
 
 
 def test_luck_is_what_seat_0_had_and_its_opponent_had_not() -> None:
-    one, other = sorted(rows(["a", "b"], list(paired(50, edge=0.05))), key=lambda row: row.bot)
+    one, other = sorted(score_table(["a", "b"], list(paired(50, edge=0.05))), key=lambda row: row.bot)
     assert one.adjusted is not None
     assert other.adjusted is not None
     assert 0.53 < one.adjusted.low < one.adjusted.score < one.adjusted.high < 0.57
@@ -58,7 +58,7 @@ def test_luck_is_what_seat_0_had_and_its_opponent_had_not() -> None:
 def test_what_opponents_differ_by_is_in_no_interval() -> None:
     with_c = (one._replace(start=50 + (one.start or 0)) for one in paired(50, "a", "c", -0.08, 0))
     against = [*paired(50, "a", "b", 0.08, 0), *with_c]
-    apart = {row.bot: row for row in rows("abc", against)}["a"]
+    apart = {row.bot: row for row in score_table("abc", against)}["a"]
     assert apart.adjusted is not None
     assert apart.adjusted.high - apart.adjusted.low < 0.02
 
@@ -66,7 +66,7 @@ def test_what_opponents_differ_by_is_in_no_interval() -> None:
 def test_void_matches_count_nowhere() -> None:
     void = met("a", "b", 0.5, None, 0, reason="void")
     played = list(paired(10))
-    assert rows("ab", [*played, void]) == rows("ab", played)
+    assert score_table("ab", [*played, void]) == score_table("ab", played)
     assert head_to_heads("ab", [*played, void]) == head_to_heads("ab", played)
     assert head_to_heads("ab", [void]) == {"a": {}, "b": {}}
 
@@ -86,7 +86,7 @@ def test_two_bots_beside_each_other_have_score_elo_and_the_likelihood_to_be_bett
 def test_of_more_than_two_seats_the_mean_place_and_the_share_of_first_places_are_told() -> None:
     ranks = [(1, 2, 3), (1, 3, 2), (1, 1, 3), (1, 1, 1)]
     played = [MatchSample(result("m", "abc", these), None, start) for start, these in enumerate(ranks)]
-    one, _, third = sorted(rows("abc", played), key=lambda row: row.bot)
+    one, _, third = sorted(score_table("abc", played), key=lambda row: row.bot)
     assert one.place is not None
     assert (one.place.place, 1 + 2 * (1 - one.score)) == (pytest.approx(1.375), pytest.approx(1.375))
     assert one.place.low == pytest.approx(1 + 2 * (1 - one.high))
@@ -99,13 +99,13 @@ def test_of_more_than_two_seats_the_mean_place_and_the_share_of_first_places_are
 
 
 def test_of_matches_of_two_no_places_are_told() -> None:
-    assert {(row.place, row.first) for row in rows("ab", list(paired(10)))} == {(None, None)}
+    assert {(row.place, row.first) for row in score_table("ab", list(paired(10)))} == {(None, None)}
 
 
 def test_without_the_luck_of_a_match_nothing_is_less_luck() -> None:
     played = [*paired(10), *paired(1, "c", "b")]
     some = [played[0]._replace(luck=None), *played[1:]]
-    without = {row.bot: row.adjusted for row in rows("abc", some)}
+    without = {row.bot: row.adjusted for row in score_table("abc", some)}
     assert (without["a"], without["b"]) == (None, None)
     assert without["c"] is None  # of one start
     assert head_to_heads("abc", some)["a"]["b"].adjusted is None

@@ -40,7 +40,7 @@ def duel(seed: int, config: dict[str, Any] = DUEL) -> Table:
     """A match of random moves."""
     table, chance = Table("risk-duel", config).begin(), random.Random(seed)
     while table.match.standing.phase is Phase.PLAYING:
-        table.play(chance.choice(table.match.game.offer(table.match.standing.course.state)[0]))
+        table.play(chance.choice(table.match.game.legal_moves_for_turn(table.match.standing.course.state)[0]))
     return table
 
 
@@ -84,7 +84,7 @@ def test_grundys_game_is_graded_too() -> None:
 def test_deals_strikes_and_a_seat_that_leaves_are_no_moves() -> None:
     table = Table("nim", {"heaps": [3, 3], "start": "p-position"}).begin()
     table.play(take(0, 99))
-    table.play(table.match.game.offer(table.match.standing.course.state)[0][0])
+    table.play(table.match.game.legal_moves_for_turn(table.match.standing.course.state)[0][0])
     table.send(Resigned(1))
     assert [(move.ply, move.seat) for move in graded(table.record())] == [(1, 0)]
 

@@ -247,7 +247,7 @@ async def test_no_turn_is_made_for_nobody(tmp_path: Path, monkeypatch: pytest.Mo
     room.runner.stop()
 
 
-@pytest.mark.parametrize("fails", ["apply", "offer", "encode_state", "to_move", "ranks", "drop"])
+@pytest.mark.parametrize("fails", ["apply", "legal_moves_for_turn", "encode_state", "to_move", "ranks", "remove_seat"])
 async def test_rules_that_fail_void_the_match_and_are_logged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fails: str
 ) -> None:
@@ -259,7 +259,7 @@ async def test_rules_that_fail_void_the_match_and_are_logged(
         raise RuntimeError("a bug in the rules")
 
     monkeypatch.setattr(Dibs, fails, fail)
-    if fails == "drop":
+    if fails == "remove_seat":
         room.runner.receive(Resigned(2))
     else:
         for _ in range(6):

@@ -288,7 +288,7 @@ def test_a_revoked_bot_has_no_token_until_it_gets_a_new_one(store: Store) -> Non
     assert (revoked.revoked, revoked.token_hash) == (True, None)
     with pytest.raises(NameInUse):
         store.add_bot("ann", "b" * 64)
-    store.rotate("ann", "c" * 64)
+    store.rotate_token("ann", "c" * 64)
     back = store.bot("ann")
     assert back is not None
     assert (back.revoked, back.token_hash) == (False, "c" * 64)
@@ -308,7 +308,7 @@ def test_a_bot_that_only_played_in_tournaments_may_be_registered_and_keeps_its_r
 @pytest.mark.parametrize("change", ["rotate", "revoke"])
 def test_an_unknown_bot_cannot_be_changed(store: Store, change: str) -> None:
     with pytest.raises(UsageFault, match="there is no bot called ann"):
-        store.rotate("ann", "a" * 64) if change == "rotate" else store.revoke("ann")
+        store.rotate_token("ann", "a" * 64) if change == "rotate" else store.revoke("ann")
 
 
 def test_a_reader_sees_the_last_batch_while_another_thread_writes(store: Store) -> None:

@@ -58,7 +58,7 @@ class Script:
             state=RULES.encode_state(state),
             events=[],
             clock=[60000, 60000],
-            legal=RULES.offer(state)[0],
+            legal=RULES.legal_moves_for_turn(state)[0],
             digest="0" * 64,
         )
 

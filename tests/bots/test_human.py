@@ -19,7 +19,7 @@ from protocol.messages import End, Event, Player
 def turn_of(game: str, state: dict[str, Any], **fields: Any) -> Turn:
     rules = load(game)
     position = rules.decode_state(state)
-    legal, options = rules.offer(position)
+    legal, options = rules.legal_moves_for_turn(position)
     given: dict[str, Any] = {"legal": legal, "options": options, "events": [], **fields}
     return Turn(
         match="m-1",

@@ -33,7 +33,7 @@ def turn(rules: Game[Any, Any], state: Position, seed: str) -> Turn:
         seat=state.seat,
         ply=state.at,
         state=rules.encode_state(state),
-        legal=rules.offer(state)[0],
+        legal=rules.legal_moves_for_turn(state)[0],
         options=None,
         events=[],
         players=[],

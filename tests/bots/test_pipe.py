@@ -36,7 +36,7 @@ def turn(ply: int = 0, clock: int = 60_000, events: Sequence[Event] = ()) -> Tur
         seat=0,
         ply=ply,
         state=RULES.encode_state(position),
-        legal=RULES.offer(position)[0],
+        legal=RULES.legal_moves_for_turn(position)[0],
         options=None,
         events=events,
         players=[],

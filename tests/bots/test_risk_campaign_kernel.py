@@ -51,7 +51,7 @@ def positions(rules: Campaign, rng: random.Random, count: int, *, moves: int) ->
             if rules.to_move(state) is None:
                 break
         if rng.random() < 0.3 and len(state.out) < rules.seats - 2:
-            state = rules.drop(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
+            state = rules.remove_seat(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
         if rules.to_move(state) is not None:
             count -= 1
             yield state

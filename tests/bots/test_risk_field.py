@@ -64,7 +64,9 @@ def test_a_field_stays_what_a_new_one_of_the_rules_position_would_be(config: dic
         field = flat.field_of(rules, state, rng.randrange(2**31))
         for _ in range(150):
             if rng.random() < 0.01 and len(state.out) < rules.seats - 2:
-                state = rules.drop(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
+                state = rules.remove_seat(
+                    state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out])
+                )
                 field = flat.field_of(rules, state, rng.randrange(2**31))
                 if rules.to_move(state) is None:  # the last of the last round
                     break

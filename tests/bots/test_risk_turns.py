@@ -49,7 +49,7 @@ def positions(seed: int, count: int, maps: tuple[str, ...] = MAPS, **more: Any) 
                 break
             state = after
         if rng.random() < 0.3 and len(state.out) < rules.seats - 2:
-            state = rules.drop(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
+            state = rules.remove_seat(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
         if rules.to_move(state) is not None:
             count -= 1
             yield rules, state
@@ -144,9 +144,9 @@ def test_the_flat_arrays_evaluate_as_the_readable_functions_do() -> None:
 
 def test_a_seat_that_is_out_has_no_outlook_and_one_alone_has_all() -> None:
     rules = Campaign({"map": "south-america", "players": 3})
-    state = rules.drop(rules.initial(Dice(bytes(32), 0))[0], 1)
+    state = rules.remove_seat(rules.initial(Dice(bytes(32), 0))[0], 1)
     assert outlook(rules, state, 1) == -WITHIN
-    assert outlook(rules, rules.drop(state, 2), 0) == WITHIN
+    assert outlook(rules, rules.remove_seat(state, 2), 0) == WITHIN
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

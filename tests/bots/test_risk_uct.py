@@ -41,7 +41,9 @@ def test_moves_are_legal_wherever_a_game_gets_to_and_whoever_drops_out(config: d
         state = rules.initial(Dice(rng.randbytes(32), 0))[0]
         for _ in range(40):
             if rng.random() < 0.02 and len(state.out) < rules.seats - 2:
-                state = rules.drop(state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out]))
+                state = rules.remove_seat(
+                    state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out])
+                )
             if rules.to_move(state) is None:
                 break
             found = uct.search(state, below=rng.randrange, limit=Limit(nodes=rng.choice((1, 10, 200))))

@@ -135,7 +135,7 @@ async def test_in_the_duel_a_person_invades_reinforces_and_attacks(table: Table)
 
     async def show(owner: list[int], troops: list[int]) -> None:
         state = {"owner": owner, "troops": troops, "to_move": 0, "ply": 8}
-        legal, _ = game.offer(game.decode_state(state))
+        legal, _ = game.legal_moves_for_turn(game.decode_state(state))
         await table.show(state, legal=legal, seat=0)
 
     await show([0, 1, -1, 1], [3, 3, 0, 3])
@@ -165,7 +165,7 @@ async def test_in_the_campaign_a_person_places_attacks_and_ends_the_turn(table: 
 
     async def show(**phase: Any) -> None:
         state = {"owner": [0, 1, 0, 1], "troops": [4, 1, 1, 1], "round": 1, "out": [], "to_move": 0, "ply": 3} | phase
-        legal, options = game.offer(game.decode_state(state))
+        legal, options = game.legal_moves_for_turn(game.decode_state(state))
         await table.show(state, legal=legal, options=options, seat=0)
 
     await show(phase="draft", units=2, attacks_left=3)
@@ -212,7 +212,7 @@ async def test_a_board_that_can_be_played_on_keeps_nobody_out(table: Table) -> N
     owner = [territory % 6 for territory in range(42)]
     state = {"owner": owner, "troops": [60] * 42, "phase": "attack", "units": 0, "attacks_left": 3, "round": 1}
     state |= {"out": [], "to_move": 0, "ply": 3}
-    legal, options = game.offer(game.decode_state(state))
+    legal, options = game.legal_moves_for_turn(game.decode_state(state))
     await table.show(state, legal=legal, options=options, seat=0)
     await table.press("Alaska is yours")
     assert await barriers(table.page) == ""

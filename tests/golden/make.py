@@ -102,7 +102,7 @@ def make(name: str, golden: Golden) -> bytes:
             return Resigned(golden.leaver)
         if course.ply == golden.late and not course.out:
             return Expired()
-        return Played(course.to_move, course.ply, chooser.choice(match.game.offer(course.state)[0]))
+        return Played(course.to_move, course.ply, chooser.choice(match.game.legal_moves_for_turn(course.state)[0]))
 
     return referee(header, seed, nonces, choose)
 

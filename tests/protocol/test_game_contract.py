@@ -121,7 +121,7 @@ def check_state(game: Game[Any, Any], state: Any) -> None:
 
 
 def check_offer(game: Game[Any, Any], state: Any) -> None:
-    legal, options = game.offer(state)
+    legal, options = game.legal_moves_for_turn(state)
     moves = game.legal_moves(state)
     assert legal, "a turn never comes without a move that can be sent"
     assert [game.decode_move(wire) for wire in legal] == list(moves[: len(legal)])
@@ -319,7 +319,7 @@ def test_rolling_where_the_rules_have_no_chance_is_a_mistake_of_the_rules() -> N
 def test_a_game_of_two_does_not_go_on_without_a_seat() -> None:
     game = load("nim")
     with pytest.raises(ValueError, match="does not go on without seat 1"):
-        game.drop(game.initial(NO_DICE)[0], 1)
+        game.remove_seat(game.initial(NO_DICE)[0], 1)
 
 
 @every_preset

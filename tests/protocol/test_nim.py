@@ -141,11 +141,11 @@ def test_a_config_is_normalised() -> None:
 
 def test_what_cannot_be_listed_is_described() -> None:
     large = Nim({"heaps": [500, 13]})
-    legal, options = large.offer(after(large))
+    legal, options = large.legal_moves_for_turn(after(large))
     assert len(legal) == 512
     assert options == {"heaps": [500, 13], "take": None}
     small = Nim({"heaps": [500, 12]})
-    assert small.offer(after(small))[1] is None
+    assert small.legal_moves_for_turn(after(small))[1] is None
 
 
 def test_a_large_heap_is_drawn_in_part() -> None:

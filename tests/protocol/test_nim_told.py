@@ -24,14 +24,14 @@ def test_what_is_offered_is_what_is_legal() -> None:
     for config in ({"heaps": [2, 0, 3]}, {"heaps": [2, 0, 3], "take": [1, 3]}):
         game = Nim(config)
         state = begun(game)
-        legal, options = game.offer(state)
+        legal, options = game.legal_moves_for_turn(state)
         assert legal == [game.encode_move(move) for move in game.legal_moves(state)]
         assert options is None
 
 
 def test_allowed_removals_are_told_where_their_moves_cannot_all_be_listed() -> None:
     game = Nim({"heaps": [20] * 64, "take": list(range(1, 17))})
-    legal, options = game.offer(begun(game))
+    legal, options = game.legal_moves_for_turn(begun(game))
     assert legal == [game.encode_move(move) for move in game.legal_moves(begun(game))[:512]]
     assert options == {"heaps": [20] * 64, "take": list(range(1, 17))}
 

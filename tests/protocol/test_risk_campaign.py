@@ -225,7 +225,7 @@ def test_the_last_seat_wins_at_once_even_with_its_last_attack() -> None:
 def test_a_seat_that_drops_out_leaves_its_troops_as_defenders_that_never_act() -> None:
     game = row(players=3)
     state = position((0, 0, 1, 1, 2, 2), (9, 9, 1, 1, 2, 2))
-    dropped = game.drop(state, 1)
+    dropped = game.remove_seat(state, 1)
     assert dropped == state._replace(out=(1,))
     assert play(game, dropped, End()).seat == 2
     taken = play(game, dropped, Attack(2, 1, 8), Attack(3, 2, 6))
@@ -235,7 +235,7 @@ def test_a_seat_that_drops_out_leaves_its_troops_as_defenders_that_never_act() -
 def test_a_seat_that_drops_out_in_its_turn_passes_it_on() -> None:
     game = row(players=3)
     state = position((0, 0, 1, 1, 2, 2), (2,) * 6, seat=2, attacks_left=1)
-    after = game.drop(state, 2)
+    after = game.remove_seat(state, 2)
     assert (after.out, after.seat, after.phase, after.units, after.attacks_left, after.round, after.at) == (
         (2,), 0, "draft", 2, 3, 2, state.at,
     )  # fmt: skip
@@ -243,14 +243,14 @@ def test_a_seat_that_drops_out_in_its_turn_passes_it_on() -> None:
 
 def test_the_last_active_seat_wins_whatever_it_holds() -> None:
     game = row(players=3)
-    state = game.drop(game.drop(position((0, 1, 1, 1, 2, 2), (1,) * 6, seat=1), 1), 2)
+    state = game.remove_seat(game.remove_seat(position((0, 1, 1, 1, 2, 2), (1,) * 6, seat=1), 1), 2)
     assert (game.to_move(state), game.ranks(state), game.reason(state)) == (None, (1, 3, 2), "win")
     assert game.decode_state(game.encode_state(state)) == state
 
 
 def test_a_seat_that_is_out_already_can_vanish_without_a_trace() -> None:
     state = position((0, 0, 0, 0, 2, 2), (2,) * 6, out=(1,))
-    assert row(players=3).drop(state, 1) == state
+    assert row(players=3).remove_seat(state, 1) == state
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_at_the_round_limit_active_seats_rank_by_territories_then_units(
 def test_the_offer_holds_one_draft_and_says_what_others_there_are() -> None:
     game = row()
     state = SPLIT._replace(phase="draft", units=3)
-    legal, options = game.offer(state)
+    legal, options = game.legal_moves_for_turn(state)
     assert legal == [{"do": "draft", "units": [[2, 3]]}]
     assert options == {"do": "draft", "units": 3, "territories": [0, 1, 2]}
     assert play(game, state, game.decode_move(legal[0])).phase == "attack"
@@ -285,7 +285,7 @@ def test_the_offer_holds_one_draft_and_says_what_others_there_are() -> None:
 
 def test_the_offer_holds_every_attack_with_the_most_units_and_the_end() -> None:
     state = position((0, 0, 1, 0, 1, 1), (1, 4, 3, 2, 1, 4))
-    legal, options = row().offer(state)
+    legal, options = row().legal_moves_for_turn(state)
     assert legal == [
         {"do": "attack", "from": 1, "to": 2, "units": 3},
         {"do": "attack", "from": 3, "to": 2, "units": 1},
@@ -428,14 +428,15 @@ def test_the_board_says_whose_turn_it_is_and_how_far_the_game_has_come() -> None
     game = row(players=3, max_rounds=9)
     state = position((0, 0, 1, 1, 2, 2), (2,) * 6, round=4)
     last = [
-        game.board(s).splitlines()[-1] for s in (state, state._replace(phase="draft", units=5), game.drop(state, 2))
+        game.board(s).splitlines()[-1]
+        for s in (state, state._replace(phase="draft", units=5), game.remove_seat(state, 2))
     ]
     assert last == [
         "round 4 of 9: seat 0 attacks, 3 left",
         "round 4 of 9: seat 0 drafts 5",
         "round 4 of 9: seat 0 attacks, 3 left; out: 2",
     ]
-    over = game.drop(game.drop(state, 2), 1)
+    over = game.remove_seat(game.remove_seat(state, 2), 1)
     assert game.board(over).splitlines()[-1] == "round 4 of 9: over; out: 2, 1"
 
 

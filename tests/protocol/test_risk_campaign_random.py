@@ -68,7 +68,7 @@ def play(game: Campaign, chooser: random.Random) -> str:
     while (seat := game.to_move(state)) is not None:
         before = state
         if chooser.random() < leaving:
-            state = game.drop(state, chooser.randrange(game.seats))
+            state = game.remove_seat(state, chooser.randrange(game.seats))
             check_drop(before, state)
         else:
             move = game.sample(state, chooser.randrange)

@@ -91,13 +91,13 @@ def test_the_duels_examples_leave_what_the_document_says() -> None:
 def test_the_campaigns_examples_leave_what_the_document_says() -> None:
     game, state = risk("risk-campaign")
     section = SECTIONS["risk-campaign"]
-    legal, options = game.offer(state)
+    legal, options = game.legal_moves_for_turn(state)
     assert f"`{json.dumps(options)}`" in section
     draft = game.decode_move(shown("risk-campaign", "Draft"))
     assert draft != game.decode_move(legal[0]), "there are others than the one listed"
     drafted, _ = game.apply(state, draft, Dice(b"", 1))
     assert f"leaves the troops `{list(drafted.troops)}`" in section
-    _, options = game.offer(drafted)
+    _, options = game.legal_moves_for_turn(drafted)
     assert f"`{json.dumps(options['attacks'][0])}`" in section
     (owner, troops), lost = leaves(game, drafted, shown("risk-campaign", "Attack"))
     assert f"the owners `{owner}` and the troops `{troops}`" in section

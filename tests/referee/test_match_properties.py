@@ -125,7 +125,7 @@ def check_resumed(table: Table, cut: int) -> None:
         assert isinstance(turn, Turn)
         mine = [at for at, event in enumerate(again.match.standing.events) if event.seat == to_move and event.move]
         assert turn.events == again.match.standing.events[mine[-1] if mine else 0 :]
-        assert turn.legal == again.match.game.offer(again.match.standing.course.state)[0]
+        assert turn.legal == again.match.game.legal_moves_for_turn(again.match.standing.course.state)[0]
         again.finish_at_random()
     check(again)
 

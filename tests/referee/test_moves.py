@@ -12,7 +12,7 @@ from referee_table import Table
 def test_moves_are_those_of_seats_with_the_states_around_them() -> None:
     table = Table("nim", {"heaps": [3, 3], "start": "p-position"}).begin()
     table.play({"heap": 0, "take": 99})
-    sent = table.match.game.offer(dealt := table.match.standing.playing.state)[0][0]
+    sent = table.match.game.legal_moves_for_turn(dealt := table.match.standing.playing.state)[0][0]
     table.play(sent)
     after = table.match.standing.playing.state
     table.send(Resigned(1))

@@ -34,7 +34,7 @@ def packed() -> bytes:
 
 
 def legal(table: Table) -> dict[str, Any]:
-    return table.match.game.offer(table.match.standing.course.state)[0][0]
+    return table.match.game.legal_moves_for_turn(table.match.standing.course.state)[0][0]
 
 
 def with_dice() -> bytes:

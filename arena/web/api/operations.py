@@ -103,10 +103,10 @@ def leaderboard(asked: ApiRequest[BoardQuery]) -> Leaderboard:
     """The leaderboard of a pool, as `arena leaderboard --json` has it, with ranks and the last ratings."""
     game, preset = asked.path["game"], asked.path["preset"]
     pool, reader = f"{game}/{preset}", asked.site.reader
-    render_page = reader.board(pool, **msgspec.structs.asdict(asked.query))
-    if not render_page.total and pool not in (rated := reader.pools()):
+    page = reader.board(pool, **msgspec.structs.asdict(asked.query))
+    if not page.total and pool not in (rated := reader.pools()):
         raise NotFound(lookups.no_leaderboard_message(game, preset, rated))
-    return Leaderboard(game=game, pool=pool, **msgspec.structs.asdict(render_page))
+    return Leaderboard(game=game, pool=pool, **msgspec.structs.asdict(page))
 
 
 def bots(asked: ApiRequest[BotsQuery]) -> Page[BotRow]:
@@ -129,9 +129,9 @@ def _of_bot(asked: ApiRequest[OfPool], ask: Callable[[str, str], list[R]]) -> Ro
 
 def _page_of_bot(asked: ApiRequest[PagedOfPool], ask: Callable[..., Page[R]]) -> Page[R]:
     """The same, a page of it."""
-    render_page = ask(asked.path["bot"], asked.query.pool, after=asked.query.after, limit=asked.query.limit)
-    _check_known(asked, render_page.rows)
-    return render_page
+    page = ask(asked.path["bot"], asked.query.pool, after=asked.query.after, limit=asked.query.limit)
+    _check_known(asked, page.rows)
+    return page
 
 
 def _check_known(asked: ApiRequest[Any], rows: Sequence[object]) -> None:
@@ -191,15 +191,15 @@ def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
     if query.game is not None:
         game_class(query.game)
     wanted = Search(**{name: getattr(query, name) for name in Search.__struct_fields__})
-    render_page = reader.search(wanted, after=query.after, limit=query.limit)
-    if not render_page.rows:
+    page = reader.search(wanted, after=query.after, limit=query.limit)
+    if not page.rows:
         _check_pool(asked)
         for name in (query.bot, query.opponent):
             if name is not None and (wrong := lookups.unknown_bot_message(reader, name)):
                 raise UsageFault(wrong)
         if query.tournament is not None and (wrong := lookups.unknown_tournament_message(reader, query.tournament)):
             raise UsageFault(wrong)
-    return render_page
+    return page
 
 
 def tournaments(asked: ApiRequest[Paged]) -> Page[TournamentRow]:

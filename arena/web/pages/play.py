@@ -33,11 +33,11 @@ class GameOffered(Struct, frozen=True, kw_only=True):
 
 def play(request: Request) -> Response:
     """The page; what is chosen on it is in the address, for the browser to read."""
-    return render_page(request, "play.html", playable_games=playable_games())
+    return render_page(request, "play.html", offered=offered())
 
 
 @functools.cache
-def playable_games() -> list[GameOffered]:
+def offered() -> list[GameOffered]:
     """All games, with all that can be chosen without writing a config."""
     return [
         GameOffered(game=game, presets=[_preset(game, name) for name in game_class(game).presets]) for game in NAMES

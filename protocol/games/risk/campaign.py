@@ -222,7 +222,7 @@ class Campaign(Game[Position, Move]):
             seat=seat,
         )
 
-    def drop(self, state: Position, seat: int) -> Position:
+    def remove_seat(self, state: Position, seat: int) -> Position:
         """The seat is out; its troops stay and defend themselves."""
         if seat in state.out:
             return state
@@ -274,8 +274,8 @@ class Campaign(Game[Position, Move]):
     def decode_move(self, wire: Any) -> Move:
         return moves.decode(wire)
 
-    def offer(self, state: Position) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        legal, _ = super().offer(state)
+    def legal_moves_for_turn(self, state: Position) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        legal, _ = super().legal_moves_for_turn(state)
         if state.phase == "draft":
             own = [at for at, held in enumerate(state.owner) if held == state.seat]
             return legal, {"do": "draft", "units": state.units, "territories": own}

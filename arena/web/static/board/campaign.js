@@ -1,7 +1,7 @@
 /** The campaign: a person places units, attacks with some of an army, ends the turn. */
 
 import { el, put, say } from "../dom.js";
-import { counted } from "../words.js";
+import { counted } from "../format.js";
 import { RiskBoard } from "./risk.js";
 
 export class CampaignBoard extends RiskBoard {

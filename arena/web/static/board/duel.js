@@ -2,7 +2,7 @@
 
 import { isBorder } from "../check/rules/moves.js";
 import { el, put, say } from "../dom.js";
-import { either } from "../words.js";
+import { either } from "../format.js";
 import { RiskBoard } from "./risk.js";
 
 export class DuelBoard extends RiskBoard {

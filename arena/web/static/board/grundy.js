@@ -1,8 +1,8 @@
 /** Grundy's game: heaps as rows of counters. Pressing a counter parts its row after it. */
 
 import { el, put, say } from "../dom.js";
-import { Board } from "./frame.js";
-import { Roving } from "./roving.js";
+import { Board } from "./board.js";
+import { Roving } from "./roving-tabindex.js";
 
 export class GrundyBoard extends Board {
   constructor(match) {

@@ -1,4 +1,4 @@
-/** The boards by the name of their game. What a board can do: `Board` in frame.js. */
+/** The boards by the name of their game. What a board can do: `Board` in board.js. */
 
 import { GrundyBoard } from "./grundy.js";
 import { NimBoard } from "./nim.js";
@@ -26,7 +26,7 @@ export function knows(game) {
  * The board of a match.
  * @param {string} game
  * @param {{config: object, seats: {bot: string}[]}} match as in `start` or the header of a record
- * @returns {import("./frame.js").Board}
+ * @returns {import("./board.js").Board}
  */
 export function makeBoard(game, match) {
   if (!knows(game)) throw new Error(`there is no board for the game ${game}`);

@@ -1,9 +1,9 @@
 /** A map of Risk as a picture: land in the colours of its owners, armies, the attack of the last move. */
 
 import { el, put, say, svg } from "../dom.js";
-import { MOST_PIECES, pieceRows, shapeOf } from "./armies.js";
+import { MOST_PIECES, pieceRows, shapeOf } from "./army-symbols.js";
 import { layOut } from "./geometry.js";
-import { Roving } from "./roving.js";
+import { Roving } from "./roving-tabindex.js";
 
 const SPACIOUS = 96; // pixels for a territory, across, from which on names and pieces have room
 const ROOMY = 58; // from which on short names have

@@ -1,9 +1,9 @@
 /** Nim: heaps of counters, the last at the top. Pressing a counter takes it and those above it. */
 
 import { el, put, say } from "../dom.js";
-import { either, sentence } from "../words.js";
-import { Board } from "./frame.js";
-import { Roving } from "./roving.js";
+import { either, sentence } from "../format.js";
+import { Board } from "./board.js";
+import { Roving } from "./roving-tabindex.js";
 
 const LOW = 12; // counters of a heap that stand on one another; larger heaps are several wide
 

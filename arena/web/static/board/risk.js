@@ -2,10 +2,10 @@
 
 import { holding } from "../check/rules/moves.js";
 import { el, put, say } from "../dom.js";
-import { counted } from "../words.js";
-import { pieceSign, seatSign } from "./armies.js";
+import { counted } from "../format.js";
+import { pieceSign, seatSign } from "./army-symbols.js";
 import { diceRow } from "./battle.js";
-import { Board } from "./frame.js";
+import { Board } from "./board.js";
 import { RiskMap } from "./map.js";
 
 export class RiskBoard extends Board {

@@ -2,8 +2,8 @@
 
 import { threeIn } from "../check/rules/tictactoe.js";
 import { put, svg } from "../dom.js";
-import { Board } from "./frame.js";
-import { Roving } from "./roving.js";
+import { Board } from "./board.js";
+import { Roving } from "./roving-tabindex.js";
 
 const MARKS = ["M26 26 74 74M74 26 26 74", "M50 22a28 28 0 1 1-.1 0z"];
 const PLACES = ["top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom", "bottom right"];

@@ -2,9 +2,9 @@
 // What Python has as `arena replay verify`, but for ratings.
 
 import { canonical } from "./canonical.js";
-import { Course } from "./course.js";
+import { Course } from "./replay.js";
 import { fromHex, hmac, join, sha256, toHex, utf8 } from "./hash.js";
-import { short, step } from "./telling.js";
+import { short, step } from "./step-text.js";
 
 const UNSEEN =
   "Times, what bots say of their thinking, and ratings are not looked at here: `arena replay verify` computes ratings.";

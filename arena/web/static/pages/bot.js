@@ -1,9 +1,9 @@
 /** Whether the bot of this page is here, what it plays now, and whether one may play against it. */
 
-import { showConnection } from "../connection.js";
+import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
-import { theWire } from "../wire.js";
-import { doing, follow } from "./presence.js";
+import { theWire } from "../arena-socket.js";
+import { doing, follow } from "./online-bots.js";
 
 const SHOWN = 5;
 

@@ -2,7 +2,7 @@
 
 import { complain, el } from "../dom.js";
 import { isTaken, newToken, wrongWith } from "../identity.js";
-import { arenaAddress, Wire } from "../wire.js";
+import { arenaAddress, Wire } from "../arena-socket.js";
 
 const COPIED = 2000; // ms for which a button says so
 

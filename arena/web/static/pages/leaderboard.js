@@ -1,9 +1,9 @@
 /** The leaderboard, live: new ratings as matches end, and who is here. */
 
-import { showConnection } from "../connection.js";
+import { showConnection } from "../connection-banner.js";
 import { el } from "../dom.js";
-import { theWire } from "../wire.js";
-import { doing, follow, onReturn } from "./presence.js";
+import { theWire } from "../arena-socket.js";
+import { doing, follow, onReturn } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 
 const wire = theWire();

@@ -1,9 +1,9 @@
 /** The matches under way above those that are over, both kept up to date. */
 
-import { showConnection } from "../connection.js";
+import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
-import { theWire } from "../wire.js";
-import { follow, onReturn } from "./presence.js";
+import { theWire } from "../arena-socket.js";
+import { follow, onReturn } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 
 const SHOWN = 6; // before one asks for all: what is below would move with every start and end

@@ -1,8 +1,8 @@
 /** Who plays, and both clocks as they run. */
 
-import { seatSign } from "../board/armies.js";
+import { seatSign } from "../board/army-symbols.js";
 import { el, put, say } from "../dom.js";
-import { clockText } from "../words.js";
+import { clockText } from "../format.js";
 
 const SHORT = 20000; // ms: a clock that has less is marked
 const WARN = [60000, 30000, 10000]; // ms at which a person is told

@@ -1,14 +1,14 @@
 /** The play page: a person's name, what to play, the search for opponents, the match. */
 
 import { toHex } from "../check/hash.js";
-import { showConnection } from "../connection.js";
+import { showConnection } from "../connection-banner.js";
 import { say } from "../dom.js";
 import { goBy, goByNone, identity, isTaken } from "../identity.js";
-import { theWire } from "../wire.js";
-import { listed, sentence } from "../words.js";
-import { Offer } from "./offer.js";
+import { theWire } from "../arena-socket.js";
+import { listed, sentence } from "../format.js";
+import { Offer } from "./seek-form.js";
 import { hindrance } from "./opponents.js";
-import { Table } from "./table.js";
+import { Table } from "./match.js";
 
 const LIST_EVERY = 3000; // ms
 const NONCE_BYTES = 16;
@@ -16,7 +16,7 @@ const NONCE_BYTES = 16;
 const wire = theWire();
 if (wire !== null) play(wire);
 
-/** @param {import("../wire.js").Wire} wire */
+/** @param {import("../arena-socket.js").Wire} wire */
 function play(wire) {
   const usual = document.title;
   const part = (id) => document.querySelector(`#${id}`);

@@ -1,8 +1,8 @@
 /** Who is here, and whom of them a person wants to meet. */
 
 import { el, put, say } from "../dom.js";
-import { CLIENT } from "../wire.js";
-import { listed } from "../words.js";
+import { CLIENT } from "../arena-socket.js";
+import { listed } from "../format.js";
 
 const AT_ONCE = "plays at once";
 

@@ -1,8 +1,8 @@
 /** The clocks of all seats; of a live match, that of the seat to move runs. */
 
-import { seatSign } from "../board/armies.js";
+import { seatSign } from "../board/army-symbols.js";
 import { el, put, say } from "../dom.js";
-import { clockText, reasonInWords } from "../words.js";
+import { clockText, reasonInWords } from "../format.js";
 
 const TICK = 100; // ms
 

@@ -2,7 +2,7 @@
 
 import { el } from "../dom.js";
 import { MatchDocument } from "./document.js";
-import { follow } from "./following.js";
+import { follow } from "./follow-match.js";
 import { Viewer } from "./viewer.js";
 
 const root = document.getElementById("viewer");

@@ -1,9 +1,9 @@
 /** The list of what happened, ply by ply. Only the rows in sight are there, so that thousands stay smooth. */
 
-import { seatSign } from "../board/armies.js";
-import { inWords } from "../board/words.js";
+import { seatSign } from "../board/army-symbols.js";
+import { inWords } from "../board/move-text.js";
 import { el, put } from "../dom.js";
-import { durationText, shortValue, signed } from "../words.js";
+import { durationText, shortValue, signed } from "../format.js";
 
 const AROUND = 12; // rows kept above and below those in sight
 const USUAL_HEIGHT = 36; // px of a row, until one was measured

@@ -1,8 +1,8 @@
 /** What bots said of their positions and how long they thought, by ply, with a cursor. */
 
-import { seatSign } from "../board/armies.js";
+import { seatSign } from "../board/army-symbols.js";
 import { el, put, say, svg } from "../dom.js";
-import { durationText, shortValue } from "../words.js";
+import { durationText, shortValue } from "../format.js";
 
 const HEIGHT = 100;
 

@@ -2,7 +2,7 @@
 
 import { check } from "../check/check.js";
 import { el, put, say } from "../dom.js";
-import { counted } from "../words.js";
+import { counted } from "../format.js";
 
 const AT_ONCE = 12; // ms of work between two pictures
 

@@ -2,10 +2,10 @@
 
 import { knows, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
-import { listed, signed } from "../words.js";
+import { listed, signed } from "../format.js";
 import { Clocks } from "./clocks.js";
 import { Moves } from "./moves.js";
-import { Now } from "./now.js";
+import { Now } from "./ply-details.js";
 import { Plots } from "./plots.js";
 import { Timeline } from "./timeline.js";
 import { Verification } from "./verification.js";

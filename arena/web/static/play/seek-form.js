@@ -3,7 +3,7 @@
 import { complain, el, put, say } from "../dom.js";
 import { wrongWith } from "../identity.js";
 import { Opponents, asks } from "./opponents.js";
-import { configInWords } from "./words.js";
+import { configInWords } from "./match-text.js";
 
 /**
  * @typedef {object} GameOffered

@@ -1,13 +1,13 @@
 /** A match in which a person plays: the board, both clocks, what happened, what may be done. */
 
 import { makeBoard } from "../board/index.js";
-import { inWords, notation } from "../board/words.js";
+import { inWords, notation } from "../board/move-text.js";
 import { el, put, say } from "../dom.js";
-import { reasonInWords, sentence } from "../words.js";
+import { reasonInWords, sentence } from "../format.js";
 import { Clocks } from "./clocks.js";
-import { makeEnding } from "./ending.js";
-import { Pace } from "./pace.js";
-import { clockInWords, result } from "./words.js";
+import { makeEnding } from "./match-end.js";
+import { Pace } from "./frame-queue.js";
+import { clockInWords, result } from "./match-text.js";
 
 const MOST_LISTED = 60; // legal moves as buttons
 const MOST_LOGGED = 300;

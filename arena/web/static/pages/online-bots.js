@@ -4,7 +4,7 @@ const OFTEN = 5000; // ms between two questions; the arena answers all pages wit
 
 /**
  * Ask the arena who is here, on every welcome and from time to time.
- * @param {import("../wire.js").Wire} wire
+ * @param {import("../arena-socket.js").Wire} wire
  * @param {(listing: {bots: any[], matches: any[]}) => void} told
  * @param {() => void} lost  what was told may not be so any more: the arena does not answer
  */
@@ -21,7 +21,7 @@ export function follow(wire, told, lost) {
 
 /**
  * Call when the connection is there, but for the first attempt: what happened before was not told.
- * @param {import("../wire.js").Wire} wire
+ * @param {import("../arena-socket.js").Wire} wire
  * @param {() => void} then
  */
 export function onReturn(wire, then) {

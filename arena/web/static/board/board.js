@@ -1,8 +1,8 @@
 /** What all boards share: the element, its words for those who do not see it, how a person's choice leaves it. */
 
 import { el, put, say } from "../dom.js";
-import { seatSign } from "./armies.js";
-import { inWords } from "./words.js";
+import { seatSign } from "./army-symbols.js";
+import { inWords } from "./move-text.js";
 
 /**
  * @typedef {object} View how a state is shown

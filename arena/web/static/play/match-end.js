@@ -1,7 +1,7 @@
 /** What a person sees of a match that is over: how it ended, for whom and why, and what may come next. */
 
 import { el } from "../dom.js";
-import { inShort, ordinal } from "./words.js";
+import { inShort, ordinal } from "./match-text.js";
 
 /**
  * @param {{headline: string, why: string}} result

@@ -1,7 +1,7 @@
 /** All that is known of the ply that is shown: thinking, value, note, refused moves, the grade, what was verified. */
 
 import { el } from "../dom.js";
-import { clockText, durationText, signed, valueText } from "../words.js";
+import { clockText, durationText, signed, valueText } from "../format.js";
 import { stepItem } from "./verification.js";
 
 export class Now {

@@ -1,6 +1,6 @@
 /** What a person is told of a match: how it ended and why, time, a config. Pure. */
 
-import { reasonInWords, sentence } from "../words.js";
+import { reasonInWords, sentence } from "../format.js";
 
 const THEIRS = {
   resigned: (bot) => `${bot} resigned`,

@@ -1,8 +1,8 @@
 /** Says in the page's banner how the connection to the arena stands, once it is not as it should be. */
 
-import { sentence } from "./words.js";
+import { sentence } from "./format.js";
 
-/** @param {import("./wire.js").Wire} wire */
+/** @param {import("./arena-socket.js").Wire} wire */
 export function showConnection(wire) {
   const banner = document.querySelector("#connection");
   wire.on("state", ({ name, reason }) => {

@@ -4,7 +4,7 @@ import { canonical } from "./canonical.js";
 import { Dice, tellTrace } from "./dice.js";
 import { join, sha256, toHex, utf8 } from "./hash.js";
 import { Illegal, RULES } from "./rules/index.js";
-import { difference, same, short, shown, step } from "./telling.js";
+import { difference, same, short, shown, step } from "./step-text.js";
 
 const MAX_STRIKES = 3;
 const LEAVING = ["resigned", "timeout", "illegal", "disconnected", "no_show"];

@@ -1,9 +1,9 @@
 /** A match under way, over the wire: its document grows with every turn. At its end the stored one takes its place. */
 
-import { showConnection } from "../connection.js";
+import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
-import { theWire } from "../wire.js";
-import { listed, reasonInWords } from "../words.js";
+import { theWire } from "../arena-socket.js";
+import { listed, reasonInWords } from "../format.js";
 import { LiveDocument } from "./live.js";
 import { Viewer } from "./viewer.js";
 
