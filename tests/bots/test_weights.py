@@ -18,6 +18,7 @@ from protocol.games import load
 from turns import turn
 
 FOLDER = Path(bots.tuning.weights.__file__).parent
+TUNINGS = Path(__file__).parents[2] / "docs" / "tunings"
 
 
 @pytest.mark.parametrize("text", ["1,2.5,.5,0", "1/2.5/.5/0"])
@@ -98,8 +99,11 @@ SHIPPED = [(game, name) for game in WEIGHED for name in NAMES if name != "equal"
 
 
 @pytest.mark.parametrize(("game", "name"), SHIPPED)
-def test_weights_that_come_with_the_package_are_a_finished_tuning(game: str, name: str) -> None:
-    tuning = read(str(FOLDER / game / f"{name}.toml"))
+def test_weights_that_come_with_the_package_are_the_end_of_a_finished_tuning(game: str, name: str) -> None:
+    log = TUNINGS / game / f"{name}.toml"
+    shipped = (FOLDER / game / f"{name}.toml").read_text()
+    assert log.read_text().partition("\n[[generations]]")[0] + "\n" == shipped + "\n"
+    tuning = read(str(log))
     assert (tuning.setup.game, tuning.preset, tuning.running) == (game, name, None)
     assert tuning.best is not None
     assert read_weights("ga", name)[game] == tuning.best[0]
@@ -107,7 +111,7 @@ def test_weights_that_come_with_the_package_are_a_finished_tuning(game: str, nam
 
 def test_ga_plays_the_adjusted_weights_of_each_game_unless_told_otherwise() -> None:
     assert Ga("mine").weights["features"] == read_weights("ga", "adjusted")
-    tuning = read(str(FOLDER / "risk-campaign" / "outlook" / "adjusted.toml"))
+    tuning = read(str(TUNINGS / "risk-campaign" / "outlook" / "adjusted.toml"))
     assert (tuning.preset, tuning.running) == ("outlook", None)
     assert tuning.best is not None
     assert Ga("mine").weights["outlook"] == {"risk-campaign": tuning.best[0]}
