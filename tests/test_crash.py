@@ -51,7 +51,12 @@ def outcomes(content: dict[str, Any], bot: str) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize(
     ("kind", "reasons"),
-    [("slow", {"timeout"}), ("mute", {"timeout"}), ("illegal", {"illegal"}), ("garbage", {"timeout", "disconnected"})],
+    [
+        pytest.param("slow", {"timeout"}, marks=pytest.mark.ci),
+        pytest.param("mute", {"timeout"}, marks=pytest.mark.ci),
+        ("illegal", {"illegal"}),
+        pytest.param("garbage", {"timeout", "disconnected"}, marks=pytest.mark.ci),
+    ],
 )
 def test_a_bot_at_fault_loses_each_match_and_the_tournament_goes_on(
     tmp_path: Path, kind: str, reasons: set[str]
@@ -65,6 +70,7 @@ def test_a_bot_at_fault_loses_each_match_and_the_tournament_goes_on(
     assert re.search(rf"^1  {kind} +2 +0 +0 +2 .* 2$", table, re.MULTILINE)
 
 
+@pytest.mark.ci
 def test_the_others_play_their_matches_beside_a_bot_at_fault(tmp_path: Path) -> None:
     words = ["random", "perfect", faulty("mute"), *FAST]
     code, content, _, err = tournament(tmp_path / "data", *words)
@@ -115,6 +121,7 @@ def test_a_bot_that_dies_before_it_is_ready_plays_the_match_when_it_is_back(tmp_
     assert err.count("RuntimeError: not ready for this") == 1
 
 
+@pytest.mark.ci
 def test_a_bot_that_dies_in_every_match_stops_the_tournament_which_can_go_on(tmp_path: Path) -> None:
     broken = tmp_path / "mine.py"
     broken.write_text(
@@ -302,7 +309,7 @@ def looked_up(data: Path, *words: str) -> Any:
     return json.loads(done.out)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
 async def test_a_match_goes_on_when_its_server_is_started_again(
     tmp_path: Path, players: Players, number: signal.Signals
 ) -> None:

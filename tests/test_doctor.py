@@ -14,6 +14,7 @@ from examined import QUICK, examined, examined_whole, faults
 MINE = REPOSITORY / "docs" / "examples" / "mine.py"
 
 
+@pytest.mark.ci
 def test_the_client_library_passes_the_whole_course(tmp_path: Path) -> None:
     codes, cases = examined_whole(tmp_path, sys.executable, "-m", "bots", "run", "random")
     assert (faults(cases), set(codes)) == ({}, {0})
@@ -30,12 +31,14 @@ def test_a_match_of_three_is_played_too(tmp_path: Path) -> None:
     assert (faults(cases), code) == ({}, 0)
 
 
+@pytest.mark.ci
 def test_a_bot_that_waits_for_matches_is_given_some(tmp_path: Path) -> None:
     code, cases = examined(tmp_path, sys.executable, str(FAULTY), "steady", only=("match", "next"))
     assert (faults(cases), code) == ({}, 0)
     assert cases["next"]["did"].startswith("seeks nothing")
 
 
+@pytest.mark.ci
 def test_a_bot_that_forgets_who_it_is_is_found_out(tmp_path: Path) -> None:
     only = ("match", "unknown", "rejected", "cut-turn", "cut-other", "restart", "superseded")
     code, cases = examined(tmp_path, sys.executable, str(FAULTY), "forgetful", only=only)

@@ -6,6 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from arena.store.store import Store
 from referee import record_reader
 from tournaments import digests, tournament
@@ -50,6 +52,7 @@ def test_two_versions_under_one_name_meet_the_same_deals_dice_and_nonces(tmp_pat
     assert list(digests(first).values()) != list(digests(second).values())[:2]
 
 
+@pytest.mark.ci
 def test_in_one_folder_they_meet_the_same_starts_under_other_ids(tmp_path: Path) -> None:
     words = [*DEALT, "--paired"]
     first = tournament(tmp_path / "data", "random", version(tmp_path, "old", 0), *words)
@@ -60,6 +63,7 @@ def test_in_one_folder_they_meet_the_same_starts_under_other_ids(tmp_path: Path)
     assert [match["config"] for match in first["matches"]] == [match["config"] for match in second["matches"]]
 
 
+@pytest.mark.ci
 def test_another_name_or_seed_is_another_tournament(tmp_path: Path) -> None:
     words = [version(tmp_path, "old", 0), *DEALT]
     one = tournament(tmp_path / "one", "random", *words)

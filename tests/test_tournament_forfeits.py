@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from commands import call, faulty, run
 from tournaments import tournament
 
@@ -47,6 +49,7 @@ def test_bots_that_fail_forfeit_and_the_rest_play_on_and_table_and_file_say_why(
     assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
 
 
+@pytest.mark.ci
 def test_a_bot_that_crashes_in_ever_other_ways_is_told_of_only_so_often(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import os, sys\n"
@@ -80,6 +83,7 @@ def test_of_two_bots_the_other_one_wins_by_forfeit_only_where_that_is_asked_for(
     assert fates(content, "random") == {(1, "win")}
 
 
+@pytest.mark.ci
 def test_a_program_that_is_not_there_forfeits_too(tmp_path: Path) -> None:
     script = tmp_path / "mine"
     script.write_text("#!/no/such/interpreter\n")

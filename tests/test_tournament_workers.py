@@ -63,7 +63,7 @@ def address() -> Iterator[str]:
         yield found
 
 
-@pytest.mark.parametrize("where", ["--jobs", "--dask"])
+@pytest.mark.parametrize("where", ["--jobs", pytest.param("--dask", marks=pytest.mark.ci)])
 def test_a_worker_that_is_killed_costs_no_match_and_changes_none(
     tmp_path: Path, undisturbed: Undisturbed, where: str, request: pytest.FixtureRequest
 ) -> None:
@@ -92,6 +92,7 @@ def test_a_worker_of_another_version_is_refused_in_one_line_and_its_words_say_wh
     )
 
 
+@pytest.mark.ci
 def test_ctrl_c_ends_the_bots_of_a_cluster_too(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     os.mkfifo(fifo := tmp_path / "halted")
@@ -112,6 +113,7 @@ def test_ctrl_c_ends_the_bots_of_a_cluster_too(tmp_path: Path) -> None:
         assert worker.poll() is None
 
 
+@pytest.mark.ci
 def test_what_bots_of_a_cluster_write_is_in_their_logs_here(tmp_path: Path, address: str) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     words = ["random", f"mine={sys.executable} {tmp_path / 'mine.py'}", "--game", "nim", "--rounds", "2"]
@@ -125,6 +127,7 @@ def test_what_bots_of_a_cluster_write_is_in_their_logs_here(tmp_path: Path, addr
 # In process
 
 
+@pytest.mark.ci
 def test_in_process_the_same_is_played_whatever_the_number_of_workers(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     words = ["random", "calm=greedy", f"mine=python {tmp_path / 'mine.py'}", "--game", "risk-duel"]

@@ -117,6 +117,7 @@ def test_the_same_seed_gives_the_same_test_whoever_plays_it(
     assert StorableMatch(tmp_path / "again", *DUEL, *how).essence == duel.essence
 
 
+@pytest.mark.ci
 def test_a_worker_that_is_killed_changes_neither_matches_nor_verdict(tmp_path: Path) -> None:
     words = ["random", killer(tmp_path), "--game", "nim", "--pairs", "6", "--seed", "3"]
     struck = tmp_path / "struck"
@@ -154,6 +155,7 @@ def test_a_test_that_is_told_to_stop_says_how_far_it_is(tmp_path: Path, number: 
     assert re.fullmatch(r"arena: stopped after (0 pairs|1 pair, score .*); the same command goes on", said)
 
 
+@pytest.mark.ci
 def test_a_test_that_was_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
     cut = Interrupted(tmp_path, "test", HELD_UP)
     assert cut.kill() == 4  # two, each with its keeper

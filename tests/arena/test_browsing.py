@@ -105,7 +105,7 @@ def walked(ask: Any) -> list[Any]:
     return rows
 
 
-@settings(deadline=None, max_examples=15, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(deadline=None, max_examples=8, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(played(), st.lists(searches(), min_size=30, max_size=30))
 def test_every_answer_is_what_a_look_at_every_match_finds(results: list[Result], asked: list[Search]) -> None:
     with tempfile.TemporaryDirectory() as folder, closing(Store.open(Path(folder) / "arena.db")) as store:

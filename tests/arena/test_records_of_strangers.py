@@ -18,7 +18,7 @@ from referee import record_reader
 from referee.record import MOST_BYTES, write_line
 from referee_table import A_MOVE, Table
 
-SIZE = 8 * 1024 * 1024
+SIZE = 3 * 1024 * 1024
 
 
 def refusal(data: bytes) -> str:

@@ -19,6 +19,8 @@ from referee.replay import Moved, moves, replay
 
 SOLVED = {"map": "south-america", "max_troops": 6}
 CAMPAIGN = {"map": "south-america", "max_rounds": 20}
+FEW = 3
+"""Moves that are estimated."""
 
 
 def match_of(game: str, config: dict[str, Any], seed: int, *bots: str) -> tuple[Game[Any, Any], list[Moved]]:
@@ -51,10 +53,11 @@ def test_estimates_follow_the_truth_of_a_solved_game_and_tell_a_weak_bot_from_a_
 def test_the_same_seed_gives_the_same_estimates_whatever_was_estimated_before(game: str, config: Any) -> None:
     rules, moved = match_of(game, config, 1, "random", "greedy")
     once, again = UctAppraiser(rules, LEAST, "s"), UctAppraiser(rules, LEAST, "s")
-    first = [once.judge(move.before, move.move, move.event.ply) for move in moved[:6]]
-    assert again.judge(moved[5].before, moved[5].move, moved[5].event.ply) == first[5]
+    first = [once.judge(move.before, move.move, move.event.ply) for move in moved[:FEW]]
+    last = moved[FEW - 1]
+    assert again.judge(last.before, last.move, last.event.ply) == first[-1]
     other = UctAppraiser(rules, LEAST, "t")
-    assert [other.judge(move.before, move.move, move.event.ply) for move in moved[:6]] != first
+    assert [other.judge(move.before, move.move, move.event.ply) for move in moved[:FEW]] != first
 
 
 def test_who_ends_a_turn_that_would_win_a_campaign_gives_something_away() -> None:

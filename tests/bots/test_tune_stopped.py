@@ -165,12 +165,14 @@ def scheduler() -> Iterator[LocalCluster]:
         yield cluster
 
 
+@pytest.mark.ci
 def test_a_dask_cluster_makes_the_same_bytes(whole: bytes, scheduler: LocalCluster, tmp_path: Path) -> None:
     done = run(*COMMAND, "--dask", scheduler.scheduler_address, "--out", str(tmp_path / "w.toml"), **PLAIN)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "w.toml").read_bytes() == whole
 
 
+@pytest.mark.ci
 def test_without_its_scheduler_a_tuning_ends_and_goes_on_without_one(
     whole: bytes, scheduler: LocalCluster, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visiti
         await expect(page.locator("#wrong-own")).to_contain_text("That is no JSON object")
 
 
+@pytest.mark.ci
 async def test_a_person_plays_a_campaign_of_four_to_its_end(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
         rivals = [await stack.enter_async_context(player(house.url, name)) for name in ("bob", "cid", "dan")]

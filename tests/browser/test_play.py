@@ -118,7 +118,9 @@ async def click_list(page: Page, turn: Map) -> None:
     await moves.get_by_role("button").first.click()
 
 
-@pytest.mark.parametrize("choose", [click_nim, key_nim], ids=["mouse", "keyboard"])
+@pytest.mark.parametrize(
+    "choose", [pytest.param(click_nim, marks=pytest.mark.ci, id="mouse"), pytest.param(key_nim, id="keyboard")]
+)
 async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, rival: Player, choose: Choose) -> None:
     async with visiting(house.page) as visit:
         page, start = await begin(visit, rival, "nim", "&preset=classic")

@@ -79,6 +79,7 @@ async def test_a_match_is_the_same_on_the_way_back(
         assert there == back[::-1]
 
 
+@pytest.mark.ci
 async def test_a_campaign_of_six_is_the_same_on_the_way_back(
     visiting: Visits, library: str, kept: dict[str, str]
 ) -> None:
