@@ -79,7 +79,7 @@ def test_a_worker_of_another_version_is_refused_in_one_line_and_its_words_say_wh
     pytest.importorskip("distributed")
     for package in ("arena", "bots", "machine", "measuring", "protocol", "referee"):
         shutil.copytree(REPOSITORY / package, tmp_path / "other" / package)
-    job = tmp_path / "other" / "arena" / "tournament" / "terms.py"
+    job = tmp_path / "other" / "arena" / "tournament" / "job.py"
     job.write_text(job.read_text().replace("in_process:", "inside:"))
     words = ["random", "perfect", "--game", "nim", "--data", str(tmp_path / "data")]
     with cluster(1, PYTHONPATH=str(tmp_path / "other"), PYTHONSAFEPATH="1") as address:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from machine.atomic_write import in_place_of
-from machine.exact.duel_rows import symmetries, turned
 from machine.exact.duel_shape import Shape
+from machine.exact.duel_symmetries import symmetries, turned
 from protocol.errors import UsageFault
 from protocol.games.risk.duel import ARMY
 

@@ -238,11 +238,11 @@ def test_a_deal_draws_its_heaps_in_order_from_one_stream_until_they_fit() -> Non
     ],
 )
 def test_where_lost_positions_are_too_rare_to_draw_the_least_is_dealt(
-    config: dict[str, Any], config_of_deal: tuple[int, ...]
+    config: dict[str, Any], dealt: tuple[int, ...]
 ) -> None:
     game = Nim({**config, "start": "p-position"})
-    assert game.initial(Dice(KEY, 0))[0].heaps == config_of_deal
-    assert impartial.outcome_class(config_of_deal, game.take, misere=False) == "P"
+    assert game.initial(Dice(KEY, 0))[0].heaps == dealt
+    assert impartial.outcome_class(dealt, game.take, misere=False) == "P"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_of_the_time_that_is_left_it_takes_a_twentieth() -> None:
     assert rest(0.7, 0.0, -1.0) == 0.0
 
 
-@pytest.mark.parametrize("pace", [-1.0, 61.0, float("nan")])
+@pytest.mark.parametrize("min_move_time", [-1.0, 61.0, float("nan")])
 def test_a_pace_that_is_none_is_said(min_move_time: float) -> None:
     with pytest.raises(UsageFault, match=r"^min_move_time is \S+: 0 to 60 seconds"):
         settle(Given(min_move_time=min_move_time))
