@@ -561,7 +561,7 @@ def test_a_record_that_is_not_there_is_refused_in_one_line() -> None:
 @pytest.mark.parametrize(
     ("to", "code", "says"),
     [
-        ("diary.json", 2, "diary.json is there already, and nothing is written over: choose another name"),
+        ("diary.json", 2, "diary.json already exists; not overwritten: choose another name"),
         ("match.pdf", 2, "--to match.pdf: its name ends in one of .jsonl, .jsonl.gz, .json"),
         ("nowhere/match.json", 1, "nowhere/match.json can't be written: No such file or directory"),
     ],

@@ -91,7 +91,7 @@ def test_below_the_table_stands_who_lost_without_being_beaten_and_where_its_word
     assert code == 0, err
     log = tmp_path / "data" / "tournaments" / content["tournament"] / "mine.log"
     assert table.splitlines()[-2:] == [
-        "mine: 5 matches lost without being beaten (resigned 3, illegal 2); its words:",
+        "mine: 5 matches lost by forfeit or resignation (resigned 3, illegal 2); log:",
         f"  {log}",
     ]
     assert "no_such_thing" in log.read_text()
@@ -108,7 +108,7 @@ def test_a_bot_that_dies_in_a_match_loses_it_at_once_and_plays_the_next(tmp_path
     assert fates[0] == (2, "disconnected")
     assert {reason for _, reason in fates[1:]} == {"win"}
     log = tmp_path / "data" / "tournaments" / content["tournament"] / "crashingonce.log"
-    assert f"crashingonce ended with exit code 1; its last words, in {log}:\n" in err
+    assert f"crashingonce ended with exit code 1; last output, in {log}:\n" in err
     assert re.search(r"^  RuntimeError: no idea at ply \d$", err, re.MULTILINE)
     assert "RuntimeError: no idea at ply" in log.read_text()
 
@@ -132,7 +132,7 @@ def test_a_bot_that_dies_in_every_match_stops_the_tournament_which_can_go_on(tmp
     assert (code, content, table) == (1, {}, "")
     notes, _, error = err.partition("\narena: ")
     assert notes.count("mine ended with exit code 1; its last words") == 2
-    assert error.startswith("mine ended with exit code 1; its last words, in ")
+    assert error.startswith("mine ended with exit code 1; last output, in ")
     assert re.fullmatch(r"  RuntimeError: no idea at ply \d", error.splitlines()[-1])
     broken.write_text(broken.read_text().replace("crashing", "steady"))
     code, content, _, err = tournament(tmp_path / "data", *words, rounds=5)
@@ -143,7 +143,7 @@ def test_a_bot_that_dies_in_every_match_stops_the_tournament_which_can_go_on(tmp
 def test_a_bot_that_dies_at_once_stops_the_tournament_with_its_last_lines(tmp_path: Path) -> None:
     code, content, table, err = tournament(tmp_path / "data", "random", faulty("stillborn"))
     assert (code, content, table) == (1, {}, "")
-    assert err.count("stillborn ended with exit code 1; its last words, in ") == 1
+    assert err.count("stillborn ended with exit code 1; last output, in ") == 1
     assert err.endswith("\n  RuntimeError: no brain found\n")
 
 
@@ -208,7 +208,7 @@ def test_a_bot_that_never_says_hello_stops_the_tournament_with_its_last_lines(tm
     assert (results, noted) == ([], [])
     log = tmp_path / "silent.log"
     assert str(stopped) == (
-        f"silent said no hello within 4 s and was ended; its last words, in {log}:\n  thinking about it"
+        f"silent did not connect within 4 s and was killed; last output, in {log}:\n  thinking about it"
     )
 
 
@@ -221,7 +221,7 @@ def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
     fates = [seat.reason for result in results for seat in result.seats if seat.bot == "vanishingonce"]
     assert fates == ["disconnected", "win", "win"]
     assert len(noted) == 1
-    assert noted[0].startswith("vanishingonce stayed away for 4 s and was ended; its last words, in ")
+    assert noted[0].startswith("vanishingonce stayed away for 4 s and was killed; last output, in ")
 
 
 # A server that is killed, or told to stop

@@ -62,13 +62,13 @@ def test_what_came_of_a_case_is_told_within_80_columns(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
     assert lines[1] == f"what it says goes to {tmp_path / 'log'}"
-    assert lines[3].startswith("must    fields and messages it does not know (unknown, ")
+    assert lines[3].startswith("failed  fields and messages it does not know (unknown, ")
     assert lines[4:] == [
         "        did:    ended: its process ended with exit code 1",
         "        should: ignore them",
         "        see:    docs/protocol.md#connection",
         "",
-        "0 of 1 well, 0 should be better, 1 must be mended",
+        "0 of 1 passed, 0 warnings, 1 failed",
     ]
     assert all(len(line) <= 80 for line in lines[3:])
 
@@ -91,7 +91,7 @@ def test_a_program_that_never_connects_is_told_once_with_its_last_words(tmp_path
     log = tmp_path / "log"
     done = call("arena", "doctor", "--log", str(log), "--", sys.executable, "nowhere.py")
     first, last = done.err.splitlines()
-    assert first == f"arena: the bot ended with exit code 2 before it was welcomed; its last words, in {log}:"
+    assert first == f"arena: the bot ended with exit code 2 before it was welcomed; last output, in {log}:"
     assert "can't open file" in last
 
 

@@ -162,7 +162,7 @@ def test_a_bot_that_dies_in_its_sandbox_plays_on_in_another_until_it_died_too_of
     words = ["random", f"once={sys.executable} {folder / FAULTY.name} crashing", "--game", "nim", "--rounds", "5"]
     done = run("arena", "tournament", *words, "--data", str(tmp_path / "data"), "--sandbox", "bwrap", "--jobs", "1")
     assert done.returncode == 1
-    assert done.stderr.count("once ended with exit code 1; its last words, in ") == 3
+    assert done.stderr.count("once ended with exit code 1; last output, in ") == 3
     assert re.fullmatch(r"  RuntimeError: no idea at ply \d", done.stderr.splitlines()[-1])
 
 

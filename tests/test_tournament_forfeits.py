@@ -36,14 +36,14 @@ def test_bots_that_fail_forfeit_and_the_rest_play_on_and_table_and_file_say_why(
     assert fates(content, "random") <= {(1, "win"), (2, "win")}
     assert set(content["failures"]) == {"crashing", "stillborn", "silent"}
     assert content["failures"]["stillborn"] == {"ended with exit code 1: RuntimeError: no brain found": 4}
-    assert content["failures"]["silent"] == {"said no hello within 3 s and was ended": 4}
+    assert content["failures"]["silent"] == {"did not connect within 3 s and was killed": 4}
     log = tmp_path / "data" / "tournaments" / content["tournament"] / "stillborn.log"
     assert done.stdout.split("\n\n")[-2].splitlines() == [
-        "stillborn: 3 matches lost without being beaten (no_show 3); its words:",
+        "stillborn: 3 matches lost by forfeit or resignation (no_show 3); log:",
         "  ended with exit code 1: RuntimeError: no brain found (4 matches)",
         f"  {log}",
     ]
-    assert "crashing: 2 matches lost without being beaten (disconnected 2); its words:\n" in done.stdout
+    assert "crashing: 2 matches lost by forfeit or resignation (disconnected 2); log:\n" in done.stdout
     assert re.search(r"^  ended with exit code 1: RuntimeError: no idea at ply \d \(\d match", done.stdout, re.M)
     assert done.stderr.count("stillborn forfeits its matches here from now on") == 1
     assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
@@ -75,7 +75,7 @@ def test_a_strict_tournament_stops_with_the_first_bot_that_fails(tmp_path: Path)
         "arena", "tournament", "random", "perfect", faulty("stillborn"), *NIM, "--strict", "--data", str(tmp_path)
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert "\narena: stillborn ended with exit code 1; its last words, in " in f"\n{done.stderr}"
+    assert "\narena: stillborn ended with exit code 1; last output, in " in f"\n{done.stderr}"
 
 
 def test_of_two_bots_the_other_one_wins_by_forfeit_only_where_that_is_asked_for(tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ def test_a_bot_that_forfeits_is_called_broken_and_its_words_are_named(tmp_path: 
         tmp_path / "data", faulty("illegal"), "random", "--game", "nim", "--pairs", "2", "--jobs", "2"
     )
     lines = illegal.shown.splitlines()
-    told = lines.index("illegal: 4 matches lost without being beaten (illegal 4); its words:")
+    told = lines.index("illegal: 4 matches lost by forfeit or resignation (illegal 4); log:")
     assert lines[told + 1 : lines.index("", told)] == [
         f"  {log}" for log in sorted((tmp_path / "data").rglob("illegal.log"))
     ]

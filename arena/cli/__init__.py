@@ -104,7 +104,7 @@ def doctor(
     log: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the bot's output goes.")] = None,
     to_json: Json = False,
 ) -> None:
-    """Show how a bot bears what happens on a network; exit code 1 if it does not."""
+    """Show how a bot copes with network faults; exit code 1 if it does not."""
     from arena.commands import doctor as doctors
 
     doctors.examine(command, game, only or (), log, to_json=to_json)

@@ -62,7 +62,7 @@ def bot_add(
 
 @bot_app.command("list")
 def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
-    """The bots known, whether they have a token, and who is on line."""
+    """The bots known, whether they have a token, and who is online."""
     from arena.commands.bots import list_bots
     from arena.commands.config import data_folder
 

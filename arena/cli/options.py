@@ -11,7 +11,9 @@ Data = Annotated[Path | None, typer.Option(help="The data folder [ARENA_DATA; ./
 Database = Annotated[str | None, typer.Option(metavar="URL", help="The database [ARENA_DB; DATA/arena.db].")]
 
 ToPlay = Annotated[str | None, typer.Option("--game", help="The game to play  [required]")]
-Sets = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Of the game or the bots.")]
+Sets = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set an option of the game or of a bot.")
+]
 Seconds = Annotated[str, typer.Option("--clock", help="Seconds and increment.")]
 Seed = Annotated[str | None, typer.Option(help="The same seed gives the same matches.")]
 Jobs = Annotated[int | None, typer.Option(help="Workers, each with a match at a time.")]

@@ -42,7 +42,7 @@ def run_tournament(
     strict: Annotated[
         bool | None, typer.Option("--strict/--no-strict", help="Stop when a bot fails for good [of two bots only].")
     ] = None,
-    connect_timeout: Annotated[float, typer.Option(metavar="SECONDS", help="In which a bot has to connect.")] = 180.0,
+    connect_timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Connect timeout of a bot.")] = 180.0,
     at: Annotated[
         str | None, typer.Option(metavar="URL|FOLDER", help="Among the bots of a running server, by their names.")
     ] = None,
@@ -79,7 +79,7 @@ def run_test(
     bots: Annotated[list[str], typer.Argument(metavar="A B", help=BOTS)],
     game: ToPlay = None,
     sets: Sets = None,
-    h0: Annotated[float | None, typer.Option(help="What A has more than B if it is no better [0].")] = None,
+    h0: Annotated[float | None, typer.Option(help="Null hypothesis: A's advantage [0].")] = None,
     h1: Annotated[float | None, typer.Option(help="What it has more if it is [0.02]: a score above one half.")] = None,
     unit: Annotated[str, typer.Option(help="Of both: score, elo or nelo.")] = "score",
     alpha: Annotated[float, typer.Option(help="How often to be wrong where A is no better.")] = 0.05,

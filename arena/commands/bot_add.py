@@ -30,7 +30,7 @@ def add_bots(where: str, names: Sequence[str], source: Path | None, tokens_to: P
     if source is not None and tokens_to is None:
         raise UsageFault("--from needs --tokens-to FILE: where the tokens go, which are shown once")
     if tokens_to is not None and tokens_to.exists():
-        raise UsageFault(f"{tokens_to} is there already, and nothing is written over: choose another name")
+        raise UsageFault(f"{tokens_to} already exists; not overwritten: choose another name")
     roll = (
         NameList([NAME], [{NAME: name} for name in names], [0] * len(names))
         if source is None
@@ -104,7 +104,7 @@ def _tell(roll: NameList, tokens: Mapping[str, str], tokens_to: Path | None) -> 
     brings = "as ARENA_TOKEN or --token"
     if tokens_to is not None:
         who = counted(len(tokens), "bot", "bots")
-        print(f"{who} registered; their tokens are in {tokens_to}: each brings its own {brings}")
+        print(f"{who} registered; their tokens are in {tokens_to}: each bot supplies its own {brings}")
         return
     if len(tokens) == 1:
         print(*tokens.values())

@@ -34,7 +34,7 @@ def rotate_bot(where: str, data: Path, name: str) -> None:
     found = by_server_or_here(where, data, Rotate(name=name, token_hash=hashed), Dismissed, here)
     _give(name, token)
     if found.bots:
-        print(f"arena: {name} was on line with its old token: that connection was ended", file=sys.stderr)
+        print(f"arena: {name} was online with its old token: that connection was ended", file=sys.stderr)
 
 
 def _give(name: str, token: str) -> None:
@@ -67,7 +67,7 @@ def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool
 
 
 def list_bots(where: str, data: Path, *, to_json: bool) -> None:
-    """Print who is known, who may come in, and who is on line or when last seen."""
+    """Print who is known, who may come in, and who is online or when last seen."""
     with closing(Store.open(where, create=False)) as store:
         bots = store.bots()
         online = _online(data, store.file)
@@ -82,7 +82,7 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
                 _token(bot),
                 shown(bot.created),
                 "yes" if bot.approved else "",
-                "on line" if folded(bot.name) in online else shown(bot.seen or ""),
+                "online" if folded(bot.name) in online else shown(bot.seen or ""),
             )
             for bot in bots
         ]
@@ -97,7 +97,7 @@ def _online(data: Path, database: Path) -> dict[str, Connected]:
     except NoServer:
         return {}
     except ArenaFault as fault:
-        print(f"arena: who is on line is not known: {fault}", file=sys.stderr)
+        print(f"arena: who is online is not known: {fault}", file=sys.stderr)
         return {}
     return {folded(bot.bot): bot for bot in found.bots}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from arena.commands.text_tables import WIDTH
-from arena.doctor.cases import COURSE, MUST, OK, SHOULD, Case
+from arena.doctor.cases import COURSE, FAILED, PASSED, WARNING, Case
 from arena.doctor.suite import Examined
 from arena.doctor.suite import examine as examine_bot
 from arena.processes.bot_commands import startable
@@ -26,7 +26,7 @@ _INDENT = 8
 def examine(command: Sequence[str], game: str | None, only: Sequence[str], log: Path | None, *, to_json: bool) -> None:
     """Examine the bot that `command` starts, and print what came of each case.
 
-    Raises `SystemExit` (1) if there is something that must be mended, `Fault` where nothing can be examined.
+    Raises `SystemExit` (1) if a case failed, `Fault` where nothing can be examined.
     """
     game = game or NAMES[0]
     game_class(game)
@@ -41,7 +41,7 @@ def examine(command: Sequence[str], game: str | None, only: Sequence[str], log: 
         print(json.dumps(shown, indent=2))
     else:
         print(_summary(examined))
-    if any(one.finding.verdict == MUST for one in examined):
+    if any(one.finding.verdict == FAILED for one in examined):
         raise SystemExit(1)
 
 
@@ -76,7 +76,7 @@ def _told(one: Examined) -> str:
     lines = [f"{finding.verdict:<{_INDENT}}{case.done} ({case.name}, {one.seconds:.1f} s)"]
     lines += _wrapped("did", printable(finding.did))
     lines += _wrapped("should", case.should)
-    if finding.verdict != OK:
+    if finding.verdict != PASSED:
         lines += _wrapped("see", f"{_DOCUMENT}#{case.see}")
     return "\n".join(lines)
 
@@ -89,8 +89,8 @@ def _wrapped(word: str, text: str) -> list[str]:
 
 def _summary(examined: Sequence[Examined]) -> str:
     verdicts = [one.finding.verdict for one in examined]
-    count = {verdict: verdicts.count(verdict) for verdict in (OK, SHOULD, MUST)}
-    return f"\n{count[OK]} of {len(examined)} well, {count[SHOULD]} should be better, {count[MUST]} must be mended"
+    count = {verdict: verdicts.count(verdict) for verdict in (PASSED, WARNING, FAILED)}
+    return f"\n{count[PASSED]} of {len(examined)} passed, {count[WARNING]} warnings, {count[FAILED]} failed"
 
 
 def _as_json(one: Examined) -> dict[str, object]:

@@ -32,7 +32,7 @@ def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -
             with folder_in_place_of(to) as folder:
                 counts = _write(folder, form, reader.export(search, records=plies), plies=plies)
         except FileExistsError:
-            raise UsageFault(f"{to} is there already, and nothing is written over: choose another name") from None
+            raise UsageFault(f"{to} already exists; not overwritten: choose another name") from None
         except OSError as exc:
             raise ArenaFault(f"{to} can't be written: {exc.strerror or exc}") from exc
     print(f"{to}: {', '.join(counted(count, *words) for words, count in counts.items())}, as {form}")

@@ -131,7 +131,7 @@ def export(target: str, to: Path, database: str) -> None:
         with to.open("xb") as file:
             file.write(data)
     except FileExistsError:
-        raise UsageFault(f"{to} is there already, and nothing is written over: choose another name") from None
+        raise UsageFault(f"{to} already exists; not overwritten: choose another name") from None
     except OSError as exc:
         raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
 

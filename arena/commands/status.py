@@ -67,9 +67,9 @@ def told(present: ServerStatus, most: int, width: int) -> list[str]:
     here = counted(present.connected, "bot", "bots")
     matches = counted(present.under_way, "match", "matches")
     finished = f"matches finished: {present.last_minute} in the last minute, {present.last_hour} in the last hour"
-    lines = [f"{here} on line, {matches} under way", finished]
+    lines = [f"{here} online, {matches} under way", finished]
     if present.held is not None:
-        lines += [printable(f"play is held: {present.held}")]
+        lines += [printable(f"new matches paused: {present.held}")]
     if present.bots:
         lines += ["", *_bots(present.bots[:most], now, width), *_more(present.connected, most)]
     if present.matches:
@@ -81,7 +81,7 @@ def told(present: ServerStatus, most: int, width: int) -> list[str]:
 
 def _bots(bots: Sequence[BotStatus], now: datetime, width: int) -> list[str]:
     rows = [(bot.bot, bot.version, _age(now, bot.since), bot.address, bot.playing, _sought(bot) or "-") for bot in bots]
-    headers = ("bot", "version", "on line", "address", "plays", "seeks")
+    headers = ("bot", "version", "online", "address", "plays", "seeks")
     used = [at for at in range(len(headers)) if headers[at] != "address" or width >= WIDE]
     cut = [[row[at] for at in used] for row in rows]
     return table([headers[at] for at in used], cut, elastic=len(used) - 1, left=(0, 1), width=width).split("\n")

@@ -131,7 +131,7 @@ def print_unbeaten(
     data: Path,
     failures: Mapping[str, Counter[str]] | None = None,
 ) -> None:
-    """Print which bots lost matches without being beaten, why, and where in the data folder their words are."""
+    """Print which bots lost matches by forfeit or resignation, why, and where in the data folder their logs are."""
     for bot, lost in uncontested_losses(plan.names, results).items():
         failed = (failures or {}).get(bot, Counter())
         if not lost and not failed:
@@ -139,8 +139,8 @@ def print_unbeaten(
         why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
         many = counted(lost.total(), "match", "matches")
         logs = plan.words(data, bot) if plan.logs(data).is_dir() else []  # none of bots that run elsewhere
-        its_words = "; its words:" if logs else ""
-        console.print(f"\n{bot}: {many} lost without being beaten{f' ({why})' if why else ''}{its_words}")
+        its_log = "; log:" if logs else ""
+        console.print(f"\n{bot}: {many} lost by forfeit or resignation{f' ({why})' if why else ''}{its_log}")
         told = failed.most_common(MOST_FAILURES)
         others = failed.total() - sum(times for _, times in told)
         for text, times in [*told, *([("in other ways", others)] if others else [])]:

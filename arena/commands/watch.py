@@ -77,7 +77,7 @@ async def _newest(spectator: Spectator, seen: str) -> str:
             return found
         if not said:
             here = counted(len(listing.bots) + listing.more_bots, "bot", "bots")
-            print(f"waiting for a match to begin; {here} on line", file=sys.stderr, flush=True)
+            print(f"waiting for a match to begin; {here} online", file=sys.stderr, flush=True)
             said = True
         await asyncio.sleep(LOOK_EVERY)
 

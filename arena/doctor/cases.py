@@ -12,7 +12,7 @@ from protocol.close_codes import SUPERSEDED, TOO_MANY
 from protocol.error_codes import ILLEGAL_MOVE
 from protocol.messages import MAX_STRIKES
 
-OK, SHOULD, MUST = "ok", "should", "must"
+PASSED, WARNING, FAILED = "passed", "warning", "failed"
 NOTICES_WITHIN = 30.0
 """Seconds in which a bot should notice that nothing comes through any more."""
 DOWN_FOR = 3.0
@@ -24,7 +24,7 @@ PROMPT_PONG = 5.0
 
 
 class Finding(NamedTuple):
-    """What came of a case: `verdict` says whether all is well, or what should or must be otherwise."""
+    """What came of a case: `verdict` is `passed`, `warning` where it should do better, or `failed`."""
 
     verdict: str
     did: str
@@ -63,7 +63,7 @@ async def _plain(exam: Checkup) -> Finding:
     rejected = exam.said("rejected", by=ARENA, since=mark)
     if rejected is not None:
         raise Failed(f"made a move that was rejected: {rejected.message['message']}")
-    return Finding(OK, f"was ready, and moved within {exam.slowest_move:.2f} s")
+    return Finding(PASSED, f"was ready, and moved within {exam.slowest_move:.2f} s")
 
 
 async def _next_match(exam: Checkup) -> Finding:
@@ -74,11 +74,11 @@ async def _next_match(exam: Checkup) -> Finding:
     await exam.expect("end", by=ARENA, since=mark, within=TOLD_WITHIN, instead="was not told the end", match=match)
     again = await exam.relay.until(lambda: exam.said("seek", since=mark) or exam.patient.ended, TOLD_WITHIN)
     if again is None and exam.seeks:
-        return Finding(SHOULD, f"sought nothing within {TOLD_WITHIN:g} s of the end, and did not leave")
+        return Finding(WARNING, f"sought nothing within {TOLD_WITHIN:g} s of the end, and did not leave")
     if isinstance(again, str):
-        return Finding(OK, f"left: its process {again}")
+        return Finding(PASSED, f"left: its process {again}")
     return Finding(
-        OK, "sought the next match" if exam.seeks else "seeks nothing: it waits for matches, as in a tournament"
+        PASSED, "sought the next match" if exam.seeks else "seeks nothing: it waits for matches, as in a tournament"
     )
 
 
@@ -91,7 +91,7 @@ async def _unknown(exam: Checkup) -> Finding:
     mark = exam.mark
     exam.relay.from_arena = add
     await exam.moves(await exam.match(), mark, 2)
-    return Finding(OK, "passed them over, and moved")
+    return Finding(PASSED, "passed them over, and moved")
 
 
 async def _twice(exam: Checkup) -> Finding:
@@ -104,8 +104,8 @@ async def _twice(exam: Checkup) -> Finding:
     await exam.moves(match, exam.relay.seen.index(move) + 1, 2)
     answers = [said.message["move"] for said in exam.all_said("move", since=mark, match=match, ply=ply)]
     if any(answer != answers[0] for answer in answers):
-        return Finding(SHOULD, "answered it with two different moves; the second counts as a bad message")
-    return Finding(OK, "answered it once" if len(answers) == 1 else "repeated its answer")
+        return Finding(WARNING, "answered it with two different moves; the second counts as a bad message")
+    return Finding(PASSED, "answered it once" if len(answers) == 1 else "repeated its answer")
 
 
 async def _late(exam: Checkup) -> Finding:
@@ -120,7 +120,7 @@ async def _delayed(exam: Checkup, delays: dict[str, float]) -> Finding:
     mark = exam.mark
     exam.relay.delays = delays
     await exam.moves(await exam.match(), mark)
-    return Finding(OK, "waited, was ready, and moved")
+    return Finding(PASSED, "waited, was ready, and moved")
 
 
 async def _cut_in_its_turn(exam: Checkup) -> Finding:
@@ -152,7 +152,7 @@ async def _comes_back_to_its_turn(exam: Checkup) -> Finding:
         raise Failed(f"did not move within {MOVE_WITHIN:g} s of its turn")
     back = await exam.comes_back(exam.relay.seen.index(closed))
     await exam.moves(match, back.mark)
-    return Finding(OK, f"came back after {back.after:.1f} s with the same hello, and moved")
+    return Finding(PASSED, f"came back after {back.after:.1f} s with the same hello, and moved")
 
 
 async def _cut_before_ready(exam: Checkup) -> Finding:
@@ -170,7 +170,7 @@ async def _cut_before_ready(exam: Checkup) -> Finding:
     back = await exam.comes_back(mark)
     await exam.ready(started[0]["match"], back.mark)
     await exam.moves(started[0]["match"], back.mark)
-    return Finding(OK, f"came back after {back.after:.1f} s, was ready, and moved")
+    return Finding(PASSED, f"came back after {back.after:.1f} s, was ready, and moved")
 
 
 async def _waiting(exam: Checkup) -> tuple[str, int]:
@@ -193,7 +193,7 @@ async def _cut_meanwhile(exam: Checkup) -> Finding:
     exam.cable.cut()
     back = await exam.comes_back(mark)
     await _goes_on(exam, match, mark)
-    return Finding(OK, f"came back after {back.after:.1f} s with the same hello, and moved in its turn")
+    return Finding(PASSED, f"came back after {back.after:.1f} s with the same hello, and moved in its turn")
 
 
 async def _half_open(exam: Checkup) -> Finding:
@@ -207,9 +207,9 @@ async def _half_open(exam: Checkup) -> Finding:
         exam.cable.cut()
         await exam.comes_back(mark)
         await _goes_on(exam, match, mark)
-        return Finding(SHOULD, f"did not notice it within {NOTICES_WITHIN:g} s, and came back when it was closed")
+        return Finding(WARNING, f"did not notice it within {NOTICES_WITHIN:g} s, and came back when it was closed")
     await _goes_on(exam, match, mark)
-    return Finding(OK, f"noticed it, came back after {back.after:.1f} s, and moved in its turn")
+    return Finding(PASSED, f"noticed it, came back after {back.after:.1f} s, and moved in its turn")
 
 
 async def _restart(exam: Checkup) -> Finding:
@@ -221,7 +221,7 @@ async def _restart(exam: Checkup) -> Finding:
     back = await exam.comes_back(mark)
     await exam.until_house_moves(match)
     await _goes_on(exam, match, mark)
-    return Finding(OK, f"came back {back.after:.1f} s after the restart, and played on")
+    return Finding(PASSED, f"came back {back.after:.1f} s after the restart, and played on")
 
 
 async def _hangs_up(exam: Checkup) -> Finding:
@@ -260,7 +260,7 @@ async def _with_patience(exam: Checkup, match: str, mark: int, attempts: int, se
     """Whether a bot waited between its attempts to connect, and comes back now that they lead somewhere."""
     back = await exam.comes_back(mark)
     await _goes_on(exam, match, mark)
-    verdict = SHOULD if attempts > MANY_ATTEMPTS * seconds else OK
+    verdict = WARNING if attempts > MANY_ATTEMPTS * seconds else PASSED
     return Finding(verdict, f"tried {attempts} times in {seconds:.0f} s, and came back {back.after:.1f} s after that")
 
 
@@ -293,10 +293,10 @@ async def _rejected(exam: Checkup) -> Finding:
 
     did = await exam.relay.until(answered, MOVE_WITHIN)
     if did == "resigned":
-        return Finding(SHOULD, "resigned the match, which it could have played on")
+        return Finding(WARNING, "resigned the match, which it could have played on")
     if did != "moved again":
         raise Failed(f"did not move again within {MOVE_WITHIN:g} s" if did is None else f"ended: its process {did}")
-    return Finding(OK, "moved again")
+    return Finding(PASSED, "moved again")
 
 
 async def _pings(exam: Checkup) -> Finding:
@@ -304,7 +304,7 @@ async def _pings(exam: Checkup) -> Finding:
     did = f"answered within {exam.relay.slowest_pong:.2f} s at the slowest"
     if exam.relay.slowest_pong >= GIVE_UP_PING:
         raise Failed(f"left a ping unanswered for {GIVE_UP_PING:g} s")
-    return Finding(OK if exam.relay.slowest_pong < PROMPT_PONG else SHOULD, did)
+    return Finding(PASSED if exam.relay.slowest_pong < PROMPT_PONG else WARNING, did)
 
 
 async def _superseded(exam: Checkup) -> Finding:
@@ -318,7 +318,7 @@ async def _superseded(exam: Checkup) -> Finding:
     did = await exam.relay.until(back, STAYS_AWAY_FOR)
     if did == "back":
         raise Failed("came back: two that both do so throw each other out for ever")
-    return Finding(OK, "stayed away" if did is None else f"stopped: its process {did}")
+    return Finding(PASSED, "stayed away" if did is None else f"stopped: its process {did}")
 
 
 LOST, ERRORS = "losing-and-regaining-the-connection", "errors-and-closing"

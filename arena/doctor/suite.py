@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.doctor.bot_under_test import BotUnderTest
-from arena.doctor.cases import MUST, Case, Finding
+from arena.doctor.cases import FAILED, Case, Finding
 from arena.doctor.checkup import Checkup, Failed
 from arena.doctor.tcp_proxy import TcpProxy
 from arena.doctor.test_server import TestServer
@@ -54,9 +54,9 @@ async def _examine(exam: Checkup, case: Case) -> Finding:
         finding = await case.examine(exam)
         await exam.settle()
     except Failed as fault:
-        finding = Finding(MUST, str(fault))
+        finding = Finding(FAILED, str(fault))
         with contextlib.suppress(Failed):
             await exam.settle()
-    if finding.verdict == MUST and exam.patient.ended is None:
+    if finding.verdict == FAILED and exam.patient.ended is None:
         await exam.renew()
     return finding

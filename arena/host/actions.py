@@ -44,7 +44,7 @@ def _ready(lobby: Lobby, session: Session, message: Ready) -> None:
         if session.told_end_of(message.match):
             return
         if lobby.runner(message.match) is not None:
-            raise Unavailable(f"ready: you have no seat in {message.match!r}: the start of who watches needs no answer")
+            raise Unavailable(f"ready: you have no seat in {message.match!r}: spectators do not send ready")
         require_bot(session)
         raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")
     runner, seat = place

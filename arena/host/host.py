@@ -47,7 +47,7 @@ class Health:
         if reason is not None:
             if not self._troubles:
                 self._since = time.monotonic()
-                log.error("play is held and tried again every second: %s", reason)
+                log.error("new matches paused; retrying every second: %s", reason)
             self._troubles[where] = reason
         elif self._troubles.pop(where, None) is not None and not self._troubles:
             log.warning("play goes on after %.1f s", time.monotonic() - self._since)

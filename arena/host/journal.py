@@ -99,7 +99,7 @@ class Journal:
 
     def _count(self) -> None:
         if self._most is not None and self._open >= self._most:
-            raise JournalFault(f"{self._open} matches are under way, which is the most with so few open files")
+            raise JournalFault(f"{self._open} matches are under way: limit of open files reached")
 
     def _opened(self, match: str, flags: int) -> MatchJournal:
         opened = MatchJournal(self._path(match), flags, sync=self._sync, closed=self._closed)

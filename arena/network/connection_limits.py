@@ -68,7 +68,7 @@ class ConnectionLimits:
     def seat(self, place: ConnectionSlot, address: str) -> str | None:
         """As `ConnectionSlot.seat`."""
         if self._seated[address] >= self._bounds.per_address:
-            return f"{address} has {self._bounds.per_address} connections here already, which is the most"
+            return f"{address} has {self._bounds.per_address} connections: connection limit reached"
         if self._seated.total() >= self._bounds.connections:
             return "the arena is full"
         if place in self._waiting:

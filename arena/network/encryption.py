@@ -102,4 +102,4 @@ class Encryption:
         return context
 
     def _no_password(self) -> str:
-        raise CertificateFault(f"{self._key} is locked with a password: nobody is here to type it")
+        raise CertificateFault(f"{self._key} is encrypted: encrypted keys are not supported")

@@ -161,7 +161,7 @@ class BotProcess:
         """These lines, and where the rest is."""
         if hidden := hidden_in("\n".join(lines)):
             lines = [*lines, hidden]
-        return "\n  ".join([f"its last words, in {self.log}:", *(lines or ["(nothing)"])])
+        return "\n  ".join([f"last output, in {self.log}:", *(lines or ["(nothing)"])])
 
     def end(self, why: str) -> bool:
         """End a run that leads nowhere, as a crash; `why` follows the bot's name. Whether there was one to end."""

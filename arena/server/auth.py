@@ -93,7 +93,7 @@ class Authenticator:
             raise NameTaken(f"the name {hello.bot} is taken: bring its token, or choose another name")
         if not _fits(hello.token, known):
             self._failures.fail(address, self._clock())
-            raise AuthFailed(f"that is not the token of {hello.bot}")
+            raise AuthFailed(f"wrong token for {hello.bot}")
         return known.name, None
 
     def came(self, bot: str) -> None:
@@ -121,7 +121,7 @@ class Authenticator:
             raise RegistrationClosed(f"{bot} is not registered, and registration is closed: ask the operator")
         wait = self._registrations.take(address, self._clock())
         if wait:
-            raise TooOften(f"{address} has registered names enough for now: come back in {math.ceil(wait)} s")
+            raise TooOften(f"too many registrations from {address}: come back in {math.ceil(wait)} s")
         made = token or new_token()
         days = self._registration.free_after_days
         unused_since = utc(days_ago=days) if days else None

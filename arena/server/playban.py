@@ -1,4 +1,4 @@
-"""Who comes to the matches that it sought: who does not has to pause, and who never did plays one match at a time."""
+"""Who comes to matches it sought: who misses one is suspended, who never came plays one match at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORGOTTEN = 3600.0
 
 def paused(seconds: float) -> str:
     """What a bot is told that may not seek for so many seconds."""
-    return f"seek: a match was missed by this bot, or one of its address that is new: seek again in {ceil(seconds)} s"
+    return f"seek: this bot, or a new one from your address, missed a match: seek again in {ceil(seconds)} s"
 
 
 class GrowingBans:

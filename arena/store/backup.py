@@ -25,7 +25,7 @@ def back_up(source: Path, to: Path) -> int:
     try:
         with locked(to), in_place_of(to) as part:
             if to.exists():
-                raise UsageFault(f"{to} is there already, and nothing is written over: choose another name")
+                raise UsageFault(f"{to} already exists; not overwritten: choose another name")
             part.unlink(missing_ok=True)  # of a backup that was cut off
             part.touch(mode=FILE, exist_ok=False)
             matches = _copy(source, part)

@@ -245,8 +245,8 @@ class TournamentHost(HostHandler):
                 continue
             away = name not in self._started
             within = self._job.connect_timeout
-            why = f"stayed away for {min(AWAY_WITHIN, within):g} s" if away else f"said no hello within {within:g} s"
-            self._away[name] += self._bots[name].end(f"{why} and was ended")
+            why = f"stayed away for {min(AWAY_WITHIN, within):g} s" if away else f"did not connect within {within:g} s"
+            self._away[name] += self._bots[name].end(f"{why} and was killed")
             self._started[name] = now  # it is another run that is missing next
 
     async def authenticate(self, hello: Hello, address: str) -> Identity:

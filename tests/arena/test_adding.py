@@ -127,7 +127,7 @@ def test_what_is_wrong_in_a_file_is_a_line_each_and_nobody_is_registered(
         (["anna", "--from", "names.csv"], "name the bots, or a file of names with --from"),
         (["--from", "names.csv"], "--from needs --tokens-to FILE: where the tokens go, which are shown once"),
         (["--from", "/none/names.csv", "--tokens-to", "t"], "/none/names.csv can't be read: No such file or directory"),
-        (["anna", "--tokens-to", "/"], "/ is there already, and nothing is written over: choose another name"),
+        (["anna", "--tokens-to", "/"], "/ already exists; not overwritten: choose another name"),
     ],
 )
 def test_words_that_do_not_go_together_are_refused(add: Add, tmp_path: Path, words: list[str], says: str) -> None:

@@ -70,7 +70,7 @@ def test_what_is_there_is_not_written_over_and_nothing_half_is_left(tmp_path: Pa
     (tmp_path / "file").touch()
     (tmp_path / "copy.db.part").write_text("of a backup that was cut off")
     for to, code, says in (
-        ("there.db", 2, "there.db is there already, and nothing is written over: choose another name"),
+        ("there.db", 2, "there.db already exists; not overwritten: choose another name"),
         ("none/copy.db", 1, "none/copy.db can't be written: No such file or directory"),
         ("file/copy.db", 1, "file/copy.db can't be written: Not a directory"),
     ):

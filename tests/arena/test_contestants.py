@@ -133,7 +133,7 @@ async def test_a_program_that_ends_is_a_crash_told_with_its_last_lines(tmp_path:
     started = Started(tmp_path, "import os\nfor n in range(20): print(n, os.environ['WORD'])\nraise SystemExit(3)")
     await started.bot.start()
     head, *lines = (await started.crash()).splitlines()
-    assert head == f"mine ended with exit code 3; its last words, in {started.log}:"
+    assert head == f"mine ended with exit code 3; last output, in {started.log}:"
     assert lines == [f"  {n} hello" for n in range(12, 20)]
     assert started.bot.crashes == 1
 
@@ -183,7 +183,7 @@ async def test_a_run_that_is_ended_is_a_crash_with_the_reason_given(tmp_path: Pa
     started = Started(tmp_path, "import signal; signal.pause()")
     await started.bot.start()
     started.bot.end("was in the way")
-    assert (await started.crash()).startswith("mine was in the way; its last words, in ")
+    assert (await started.crash()).startswith("mine was in the way; last output, in ")
 
 
 async def test_a_bot_that_is_stopped_is_no_crash_and_does_not_start_again(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ async def test_a_rotated_bot_comes_back_to_its_match_with_its_new_token(serve: A
     assert told.bots == [name]
     assert (await first.expect("error"))["message"] == f"the operator gave {name} a new token: bring that one"
     assert await first.closed() == 4001
-    assert await refused(served, bot=name, token=f"{name:*>16}") == f"auth_failed: that is not the token of {name}"
+    assert await refused(served, bot=name, token=f"{name:*>16}") == f"auth_failed: wrong token for {name}"
     client = await served.connect()
     await client.send(type="hello", bot=name, token="n" * 16)
     assert (await client.expect("welcome"))["resumed"] == [start["match"]]
@@ -116,7 +116,7 @@ async def test_revoked_wrong_token_and_closed_registration_are_three_messages(se
     revoked = "auth_failed: ann was revoked by the operator, who alone can give it a new token"
     assert await refused(served, bot="ANN", token=f"{'ann':*>16}") == revoked
     assert await refused(served, bot="ann") == revoked
-    assert await refused(served, bot="bob", token="x" * 16) == "auth_failed: that is not the token of bob"
+    assert await refused(served, bot="bob", token="x" * 16) == "auth_failed: wrong token for bob"
     closed = "not_allowed: cid is not registered, and registration is closed: ask the operator"
     assert await refused(served, bot="cid", token="x" * 16) == closed
 
@@ -181,6 +181,6 @@ async def test_a_running_bot_that_is_revoked_or_rotated_stops_with_a_line_that_s
         database = ("--db", f"sqlite:///{tmp_path}/arena.db")  # named by itself, it is the server's all the same
         code, out, err = await run("arena", "bot", "rotate", "bob", *database, folder=tmp_path)
         assert (code, re.fullmatch(r"\S{43}\n", out) is not None) == (0, True)
-        assert err.splitlines()[1] == "arena: bob was on line with its old token: that connection was ended"
+        assert err.splitlines()[1] == "arena: bob was online with its old token: that connection was ended"
         code, _, err = await bots[1]
         assert (code, "the operator gave bob a new token: bring that one" in err) == (1, True)

@@ -176,7 +176,7 @@ def test_what_can_not_be_used_is_one_clear_line(tmp_path: Path, pair: Pair) -> N
         (pair.key, pair.key, f"{pair.key} holds no certificate in PEM"),
         (pair.certificate, pair.certificate, f"{pair.certificate} holds no private key in PEM"),
         (pair.certificate, other.key, "can't be used together: is it the key of that certificate?"),
-        (pair.certificate, locked, f"{locked} is locked with a password: nobody is here to type it"),
+        (pair.certificate, locked, f"{locked} is encrypted: encrypted keys are not supported"),
     ):
         with pytest.raises(CertificateFault, match=re.escape(says)):
             Encryption(certificate, key)

@@ -134,7 +134,7 @@ async def test_the_end_of_a_bot_is_told_although_its_log_was_deleted(tmp_path: P
     (keeper,) = set(children(os.getpid())) - before
     os.kill(keeper, signal.SIGKILL)
     said = await asyncio.wait_for(crashed, WITHIN)
-    assert said == f"mine was killed by signal 9; its last words, in {tmp_path}/log:\n  (nothing)"
+    assert said == f"mine was killed by signal 9; last output, in {tmp_path}/log:\n  (nothing)"
 
 
 async def test_a_bot_for_which_no_descriptor_is_left_is_one_that_cannot_be_started(

@@ -194,7 +194,7 @@ async def test_a_client_that_answers_all_it_watches_is_taught_and_not_shut_out(s
         await naive.send(type="watch", match=match)
         await naive.send(type="ready", match=match)
     said = {(await naive.expect("error"))["message"] for _ in range(26)}
-    assert said == {WATCHED, f"ready: you have no seat in '{match}': the start of who watches needs no answer"}
+    assert said == {WATCHED, f"ready: you have no seat in '{match}': spectators do not send ready"}
 
 
 async def test_a_watcher_of_everything_hears_starts_and_ends_only(serve: Any) -> None:

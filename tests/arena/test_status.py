@@ -56,7 +56,7 @@ def test_it_says_who_seeks_what_and_since_when_and_the_clocks_of_matches() -> No
     bots = [here("ann", ask(12.3), ask(7.0), ask(200.0, rated=False, opponents=["bob"]), ask(1.0, open=True))]
     failed = [Failure(at="2026-11-23T11:59:30Z", who="bob", text="timeout in m-1")]
     lines = told(present(connected=1, bots=bots, under_way=1, matches=[match(1)], failures=failed), 20, 200)
-    assert lines[0] == "1 bot on line, 1 match under way"
+    assert lines[0] == "1 bot online, 1 match under way"
     assert lines[1] == "matches finished: 3 in the last minute, 40 in the last hour"
     text = "\n".join(lines)
     assert "2× nim rated (classic) 12 s; nim unrated against bob (classic) 3 min; nim openly 1 s" in text
@@ -76,7 +76,7 @@ def test_three_hundred_bots_and_two_hundred_matches_stay_readable_in_eighty_colu
     assert max(map(len, lines)) <= 80
     assert len(lines) < 120
     assert [line for line in lines if line.startswith("…")] == ["… and 280 more", "… and 180 more"]
-    assert r"play is held: \x1b[2J" in lines
+    assert r"new matches paused: \x1b[2J" in lines
 
 
 @pytest.mark.parametrize("height", [8, 24, 60])
@@ -119,7 +119,7 @@ async def test_the_command_asks_the_server_of_the_data_folder(tmp_path: Path) ->
         await wire.recv()
         done = await asyncio.to_thread(run, "arena", "status", "--data", str(tmp_path))
         assert (done.returncode, done.stderr) == (0, "")
-        assert "1 bot on line, 0 matches under way" in done.stdout
+        assert "1 bot online, 0 matches under way" in done.stdout
         data = await asyncio.to_thread(run, "arena", "status", "--json", "--data", str(tmp_path))
         assert json.loads(data.stdout)["bots"][0]["version"] == "7"
 

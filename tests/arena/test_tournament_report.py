@@ -111,7 +111,7 @@ def test_of_a_program_that_failed_in_many_ways_the_most_frequent_are_told(capsys
     Report(entered, results, failures={match: {at[match]: why} for match, why in zip(at, whys, strict=True)}).show(
         Path("data")
     )
-    told = capsys.readouterr().out.partition("ga: 0 matches lost without being beaten\n")[2].splitlines()
+    told = capsys.readouterr().out.partition("ga: 0 matches lost by forfeit or resignation\n")[2].splitlines()
     assert told == [
         "  no memory (4 matches)",
         *(f"  way {n} (1 match)" for n in range(4)),

@@ -85,7 +85,7 @@ async def test_with_nothing_under_way_it_says_what_it_waits_for(
         first, second, _ = await served.begun(config={"heaps": [1]})
         await asyncio.wait_for(out.shown.wait(), WITHIN)
         await asyncio.gather(first.play(), second.play())
-    assert re.search(r"^waiting for a match to begin; \d bots? on line$", capsys.readouterr().err, re.MULTILINE)
+    assert re.search(r"^waiting for a match to begin; \d bots? online$", capsys.readouterr().err, re.MULTILINE)
     assert not watching.done()
     await served.arena.close()
     with pytest.raises(ArenaFault, match="was stopped, or starts anew"):

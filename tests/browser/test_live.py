@@ -19,10 +19,10 @@ GONE = "WebSocket connection to|net::ERR_CONNECTION_|net::ERR_EMPTY_RESPONSE"
 """What is said of an arena that was killed, or ended, also of the icon, for which a browser asks when it likes."""
 GIVE_UP = """async () => {
   const script = document.querySelector("script[src*='/static/']").src;
-  const { Wire, arenaAddress } = await import(script.replace(/([/]static[/][^/]+[/]).*/, "$1wire.js"));
-  const wire = new Wire(arenaAddress());
-  wire.start();
-  wire.stop();
+  const { ArenaSocket, arenaAddress } = await import(script.replace(/([/]static[/][^/]+[/]).*/, "$1arena-socket.js"));
+  const socket = new ArenaSocket(arenaAddress());
+  socket.start();
+  socket.stop();
 }"""
 
 

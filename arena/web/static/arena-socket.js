@@ -43,7 +43,7 @@ export function arenaAddress() {
 }
 
 /** One connection to an arena, opened again until it is stopped. */
-export class Wire {
+export class ArenaSocket {
   /** @type {WireState} */
   state = { name: "idle" };
   /** The last `welcome`, while the connection is open. */
@@ -237,12 +237,12 @@ let shared;
 
 /**
  * The page's one connection, not started yet; null where nothing is live.
- * @returns {Wire | null}
+ * @returns {ArenaSocket | null}
  */
-export function theWire() {
+export function openSocket() {
   if (shared === undefined) {
     const address = arenaAddress();
-    shared = address === null ? null : new Wire(address);
+    shared = address === null ? null : new ArenaSocket(address);
   }
   return shared;
 }

@@ -2,10 +2,10 @@
 
 import { sentence } from "./format.js";
 
-/** @param {import("./arena-socket.js").Wire} wire */
-export function showConnection(wire) {
+/** @param {import("./arena-socket.js").ArenaSocket} socket */
+export function showConnection(socket) {
   const banner = document.querySelector("#connection");
-  wire.on("state", ({ name, reason }) => {
+  socket.on("state", ({ name, reason }) => {
     if (name === "open") {
       banner.hidden = true;
     } else if (name === "waiting" || name === "stopped") {

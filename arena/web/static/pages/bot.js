@@ -2,12 +2,12 @@
 
 import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
-import { theWire } from "../arena-socket.js";
+import { openSocket } from "../arena-socket.js";
 import { doing, follow } from "./online-bots.js";
 
 const SHOWN = 5;
 
-const wire = theWire();
+const socket = openSocket();
 const name = document.querySelector("#bot").dataset.bot.toLowerCase();
 const now = document.querySelector("#now");
 const challenge = document.querySelector("#challenge");
@@ -31,12 +31,12 @@ function show(bot, matches) {
   );
 }
 
-if (wire !== null) {
-  showConnection(wire);
+if (socket !== null) {
+  showConnection(socket);
   const told = ({ bots, matches }) => {
     const mine = matches.filter((match) => match.seats.some((seat) => seat.toLowerCase() === name));
     show(bots.find((bot) => bot.bot.toLowerCase() === name), mine);
   };
-  follow(wire, told, () => (now.hidden = challenge.hidden = watch.hidden = true));
-  wire.start();
+  follow(socket, told, () => (now.hidden = challenge.hidden = watch.hidden = true));
+  socket.start();
 }

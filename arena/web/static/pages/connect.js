@@ -2,7 +2,7 @@
 
 import { complain, el } from "../dom.js";
 import { isTaken, newToken, wrongWith } from "../identity.js";
-import { arenaAddress, Wire } from "../arena-socket.js";
+import { arenaAddress, ArenaSocket } from "../arena-socket.js";
 
 const COPIED = 2000; // ms for which a button says so
 
@@ -79,16 +79,16 @@ function registering(bot) {
 function register(bot) {
   return new Promise((resolve) => {
     const token = newToken();
-    const wire = new Wire(arenaAddress());
+    const socket = new ArenaSocket(arenaAddress());
     const done = (answer) => {
-      wire.stop();
+      socket.stop();
       resolve(answer);
     };
-    wire.on("welcome", (welcome) => done({ bot: welcome.bot, token }));
-    wire.on("state", ({ name, reason, code }) => {
+    socket.on("welcome", (welcome) => done({ bot: welcome.bot, token }));
+    socket.on("state", ({ name, reason, code }) => {
       if (name === "stopped" || name === "waiting") done({ reason: refusal(bot, code, reason) });
     });
-    wire.start({ bot, token });
+    socket.start({ bot, token });
   });
 }
 

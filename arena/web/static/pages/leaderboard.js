@@ -2,11 +2,11 @@
 
 import { showConnection } from "../connection-banner.js";
 import { el } from "../dom.js";
-import { theWire } from "../arena-socket.js";
+import { openSocket } from "../arena-socket.js";
 import { doing, follow, onReturn } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 
-const wire = theWire();
+const socket = openSocket();
 let here = new Map();
 
 function mark(page) {
@@ -18,16 +18,16 @@ function mark(page) {
   }
 }
 
-if (wire !== null) {
+if (socket !== null) {
   const refresh = refresher(["board", "caption", "games"], mark);
-  showConnection(wire);
+  showConnection(socket);
   const told = ({ bots }) => {
     here = new Map(bots.map((bot) => [bot.bot.toLowerCase(), bot]));
     mark(document);
   };
-  follow(wire, told, () => told({ bots: [] }));
-  onReturn(wire, refresh);
-  wire.on("end", refresh);
-  wire.watch("*");
-  wire.start();
+  follow(socket, told, () => told({ bots: [] }));
+  onReturn(socket, refresh);
+  socket.on("end", refresh);
+  socket.watch("*");
+  socket.start();
 }

@@ -2,13 +2,13 @@
 
 import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
-import { theWire } from "../arena-socket.js";
+import { openSocket } from "../arena-socket.js";
 import { follow, onReturn } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 
 const SHOWN = 6; // before one asks for all: what is below would move with every start and end
 
-const wire = theWire();
+const socket = openSocket();
 const place = document.querySelector("#live-matches");
 const nothing = document.querySelector("#nothing-live");
 const more = document.querySelector("#more-live");
@@ -51,36 +51,36 @@ function draw() {
   say(more, all ? "Show fewer" : `Show all ${under.length}${left > 0 ? ` of ${under.length + left}` : ""}`);
 }
 
-if (wire !== null) {
+if (socket !== null) {
   const first = !new URLSearchParams(location.search).get("after");
   const refresh = refresher(["results", "found"]);
-  showConnection(wire);
+  showConnection(socket);
   const told = ({ matches, more_matches = 0 }) => {
     under = matches;
     left = more_matches;
     draw();
   };
-  follow(wire, told, () => {
+  follow(socket, told, () => {
     told({ matches: [] });
     say(nothing, "What is played now can't be seen: the arena does not answer.");
   });
-  wire.on("start", ({ match, game, preset, rated, seats }) => {
+  socket.on("start", ({ match, game, preset, rated, seats }) => {
     if (under.some((other) => other.match === match)) return;
     under = [{ match, game, preset, rated, seats: seats.map((seat) => seat.bot) }, ...under];
     draw();
   });
-  wire.on("end", ({ match }) => {
+  socket.on("end", ({ match }) => {
     under = under.filter((other) => other.match !== match);
     draw();
   });
   if (first) {
-    wire.on("end", refresh);
-    onReturn(wire, refresh);
+    socket.on("end", refresh);
+    onReturn(socket, refresh);
   }
   more.addEventListener("click", () => {
     all = !all;
     draw();
   });
-  wire.watch("*");
-  wire.start();
+  socket.watch("*");
+  socket.start();
 }

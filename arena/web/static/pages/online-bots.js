@@ -4,29 +4,29 @@ const OFTEN = 5000; // ms between two questions; the arena answers all pages wit
 
 /**
  * Ask the arena who is here, on every welcome and from time to time.
- * @param {import("../arena-socket.js").Wire} wire
+ * @param {import("../arena-socket.js").ArenaSocket} socket
  * @param {(listing: {bots: any[], matches: any[]}) => void} told
  * @param {() => void} lost  what was told may not be so any more: the arena does not answer
  */
-export function follow(wire, told, lost) {
+export function follow(socket, told, lost) {
   const ask = () => {
-    if (!document.hidden) wire.send({ type: "list" });
+    if (!document.hidden) socket.send({ type: "list" });
   };
-  wire.on("welcome", ask);
-  wire.on("listing", told);
-  wire.on("state", ({ name }) => (name === "waiting" || name === "stopped") && lost());
+  socket.on("welcome", ask);
+  socket.on("listing", told);
+  socket.on("state", ({ name }) => (name === "waiting" || name === "stopped") && lost());
   setInterval(ask, OFTEN * (1 + Math.random()));
   document.addEventListener("visibilitychange", ask);
 }
 
 /**
  * Call when the connection is there, but for the first attempt: what happened before was not told.
- * @param {import("../arena-socket.js").Wire} wire
+ * @param {import("../arena-socket.js").ArenaSocket} socket
  * @param {() => void} then
  */
-export function onReturn(wire, then) {
+export function onReturn(socket, then) {
   let attempts = 0;
-  wire.on("state", ({ name }) => {
+  socket.on("state", ({ name }) => {
     if (name === "connecting") attempts += 1;
     else if (name === "open" && attempts > 1) then();
   });

@@ -4,7 +4,7 @@ import { toHex } from "../check/hash.js";
 import { showConnection } from "../connection-banner.js";
 import { say } from "../dom.js";
 import { goBy, goByNone, identity, isTaken } from "../identity.js";
-import { theWire } from "../arena-socket.js";
+import { openSocket } from "../arena-socket.js";
 import { listed, sentence } from "../format.js";
 import { Offer } from "./seek-form.js";
 import { hindrance } from "./opponents.js";
@@ -13,11 +13,11 @@ import { Table } from "./match.js";
 const LIST_EVERY = 3000; // ms
 const NONCE_BYTES = 16;
 
-const wire = theWire();
-if (wire !== null) play(wire);
+const socket = openSocket();
+if (socket !== null) play(socket);
 
-/** @param {import("../arena-socket.js").Wire} wire */
-function play(wire) {
+/** @param {import("../arena-socket.js").ArenaSocket} socket */
+function play(socket) {
   const usual = document.title;
   const part = (id) => document.querySelector(`#${id}`);
   const offer = new Offer(part("offer"), JSON.parse(part("games").textContent));
@@ -29,7 +29,7 @@ function play(wire) {
   if (known !== null) offer.bot = known.bot;
 
   const ways = {
-    send: (message) => wire.send(message),
+    send: (message) => socket.send(message),
     entitle: (title) => (document.title = `${title} · Bot Arena`),
     leave: () => {
       table.close();
@@ -51,7 +51,7 @@ function play(wire) {
 
   /** Come in under the person's name, which may be another than the connection has. */
   function enter({ bot, token }) {
-    wire.start({ bot, token, follow: true });
+    socket.start({ bot, token, follow: true });
   }
 
   function search({ bot, what, opponents }) {
@@ -64,16 +64,16 @@ function play(wire) {
     show("search");
     part("give-up").focus();
     const me = goBy(bot);
-    if (wire.welcome?.bot?.toLowerCase() === bot.toLowerCase()) {
-      wire.send(seek);
-      wire.send({ type: "list" });
+    if (socket.welcome?.bot?.toLowerCase() === bot.toLowerCase()) {
+      socket.send(seek);
+      socket.send({ type: "list" });
     } else {
       enter(me);
     }
   }
 
   function giveUp(why = "") {
-    if (seek !== null) wire.send({ type: "unseek", id: seek.id });
+    if (seek !== null) socket.send({ type: "unseek", id: seek.id });
     seek = null;
     show("offer");
     say(part("failed"), why);
@@ -92,33 +92,33 @@ function play(wire) {
     }
     show("table");
     const nonce = toHex(crypto.getRandomValues(new Uint8Array(NONCE_BYTES)));
-    wire.send({ type: "ready", match: start.match, nonce });
+    socket.send({ type: "ready", match: start.match, nonce });
   }
 
   function ours(message) {
     return table !== null && message.match === table.match;
   }
 
-  wire.on("welcome", ({ bot, resumed }) => {
+  socket.on("welcome", ({ bot, resumed }) => {
     if (table !== null && !table.over && !resumed.includes(table.match)) table.missed();
-    if (bot !== undefined && seek !== null && resumed.length === 0) wire.send(seek);
+    if (bot !== undefined && seek !== null && resumed.length === 0) socket.send(seek);
     if (bot !== undefined) offer.bot = bot;
-    wire.send({ type: "list" });
+    socket.send({ type: "list" });
   });
-  wire.on("start", (message) => message.seat !== undefined && sit(message));
-  wire.on("turn", (message) => ours(message) && table.turn(message));
-  wire.on("rejected", (message) => ours(message) && table.rejected(message));
-  wire.on("end", (message) => ours(message) && table.end(message));
-  wire.on("error", ({ ref, message, fatal }) => {
+  socket.on("start", (message) => message.seat !== undefined && sit(message));
+  socket.on("turn", (message) => ours(message) && table.turn(message));
+  socket.on("rejected", (message) => ours(message) && table.rejected(message));
+  socket.on("end", (message) => ours(message) && table.end(message));
+  socket.on("error", ({ ref, message, fatal }) => {
     if (fatal) return; // the state that follows says it
     if (seek !== null && ref === seek.id) giveUp(sentence(message));
     else if (table !== null && ref === table.match) table.notice(message);
   });
-  wire.on("listing", (listing) => {
+  socket.on("listing", (listing) => {
     offer.here(listing);
-    if (seek !== null) say(part("absent"), hindrance(seek, wire.welcome.bot, listing));
+    if (seek !== null) say(part("absent"), hindrance(seek, socket.welcome.bot, listing));
   });
-  wire.on("state", ({ name, reason, code, closed }) => {
+  socket.on("state", ({ name, reason, code, closed }) => {
     const replaced = closed === 4003;
     const refused = name === "stopped" && closed === 4001;
     part("take-back").hidden = !replaced;
@@ -133,15 +133,15 @@ function play(wire) {
     seek = null;
     show("offer");
     offer.wrong("bot", isTaken(code) ? `${bot} is somebody else's name here: choose another.` : sentence(reason));
-    wire.start();
+    socket.start();
   }
 
-  showConnection(wire);
+  showConnection(socket);
   offer.onPlay = search;
   part("give-up").addEventListener("click", () => giveUp());
   part("take-back").addEventListener("click", () => enter(identity()));
-  setInterval(() => table === null && !document.hidden && wire.send({ type: "list" }), LIST_EVERY);
+  setInterval(() => table === null && !document.hidden && socket.send({ type: "list" }), LIST_EVERY);
   show("offer");
-  if (known === null) wire.start();
+  if (known === null) socket.start();
   else enter(known);
 }

@@ -5,14 +5,14 @@ import { reasonInWords, sentence } from "../format.js";
 const THEIRS = {
   resigned: (bot) => `${bot} resigned`,
   timeout: (bot) => `${bot} used up its time`,
-  disconnected: (bot) => `${bot} lost its connection, and its time ran out`,
+  disconnected: (bot) => `${bot} disconnected and did not return in time`,
   illegal: (bot) => `${bot} made its third illegal move`,
   no_show: (bot) => `${bot} did not come to the match`,
 };
 const YOURS = {
   resigned: "you resigned",
   timeout: "your time ran out",
-  disconnected: "you were away when your time ran out",
+  disconnected: "you were disconnected and did not return in time",
   illegal: "that was your third illegal move",
   no_show: "you were not ready in time",
 };

@@ -2,7 +2,7 @@
 
 import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
-import { theWire } from "../arena-socket.js";
+import { openSocket } from "../arena-socket.js";
 import { listed, reasonInWords } from "../format.js";
 import { LiveDocument } from "./live.js";
 import { Viewer } from "./viewer.js";
@@ -14,7 +14,7 @@ import { Viewer } from "./viewer.js";
  * @param {{botAddress: (bot: string) => string, stored: () => Promise<object | null>}} page `stored` asks for the stored match, or null
  */
 export function follow(root, id, { botAddress, stored }) {
-  const wire = theWire();
+  const socket = openSocket();
   const course = document.getElementById("course");
   let match = null;
 
@@ -46,14 +46,14 @@ export function follow(root, id, { botAddress, stored }) {
   }
 
   const ours = (then) => (message) => message.match === id && then(message);
-  wire.on("start", ours(begin));
-  wire.on("turn", ours((turn) => match?.turn(turn)));
-  wire.on("end", ours((end) => match && finish(end)));
-  wire.on("gone", ours(gone));
-  wire.on("state", ({ name }) => name === "waiting" && match?.cut());
-  showConnection(wire);
-  wire.watch(id);
-  wire.start();
+  socket.on("start", ours(begin));
+  socket.on("turn", ours((turn) => match?.turn(turn)));
+  socket.on("end", ours((end) => match && finish(end)));
+  socket.on("gone", ours(gone));
+  socket.on("state", ({ name }) => name === "waiting" && match?.cut());
+  showConnection(socket);
+  socket.watch(id);
+  socket.start();
 }
 
 function ending({ header, footer }) {
