@@ -22,7 +22,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from arena.store.backup import back_up
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots.playing.players import Players
 from machine.timestamps import utc
@@ -89,7 +89,7 @@ def make(folder: Path, sizes: list[int]) -> None:
         for number, closed in enumerate(played(sizes[-1]), 1):
             batch.append(StorableMatch(closed.result, closed.record))
             if len(batch) == BATCH or number in sizes:
-                store.finish(batch)
+                store.write(finish_matches, batch)
                 batch = []
             if number in sizes[:-1]:
                 (folder / str(number)).mkdir()

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.commands.tournament_options import TournamentOptions, read_options
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
+from arena.store.tournament_state import finish_tournament, open_tournament
 from bots import Bot, Choice
 from bots.reference.greedy import Greedy
 from bots.reference.perfect import Perfect
@@ -81,7 +82,7 @@ class Library:
             to_json=None,
         )
         entered = read_options(options)
-        plan = entered.plan(*self.store.open_tournament(entered.key, game))
+        plan = entered.plan(*self.store.write(open_tournament, entered.key, game))
         named = {entrant.name: entrant for entrant in entrants}
         schedule = plan.schedule([])
         for pairing in schedule[: len(schedule) - missing]:
@@ -89,7 +90,7 @@ class Library:
             match = f"{plan.id}-{pairing.place:05d}"
             self._play(plan.rules, seats, match, plan.rules.pool, tournament=plan.id, place=pairing.place)
         if not missing:
-            self.store.finish_tournament(plan.id)
+            self.store.write(finish_tournament, plan.id)
         return plan.id
 
     def _play(self, rules: Game[Any, Any], seats: Sequence[Entrant], match: str, pool: str | None, **fixed: Any) -> str:
@@ -108,7 +109,9 @@ class Library:
         )
         match_, lines, seconds = _referee(header, seed, seats, self._chance)
         result = match_.result(written(started + timedelta(seconds=seconds)))
-        self.store.finish([StorableMatch(result, lambda ratings: records.pack(lines, match_.footer(result, ratings)))])
+        self.store.write(
+            finish_matches, [StorableMatch(result, lambda ratings: records.pack(lines, match_.footer(result, ratings)))]
+        )
         return name
 
 

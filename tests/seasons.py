@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arena.ratings import rating_system
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from referee.result import Result, SeatResult
 
@@ -47,7 +47,9 @@ def result(
 
 def finish(store: Store, *results: Result) -> None:
     """Store and rate them, one after the other in one transaction."""
-    store.finish([StorableMatch(done, lambda ratings, done=done: done.match.encode()) for done in results])  # type: ignore[misc]
+    store.write(
+        finish_matches, [StorableMatch(done, lambda ratings, done=done: done.match.encode()) for done in results]
+    )  # type: ignore[misc]
 
 
 def season(store: Store, count: int = 30) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots.playing.matches import play_all
 from protocol.messages import Clock
@@ -20,5 +20,5 @@ def stored(file: Path) -> Store:
     for game, count in PLAYED:
         for played in play_all(["ann=random", "bob=random"], game, range(count), clock=CLOCK):
             closed = played.closed
-            store.finish([StorableMatch(closed.result, closed.record)])
+            store.write(finish_matches, [StorableMatch(closed.result, closed.record)])
     return store

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from arena.store.result_queries import record_of
 from arena.store.store import Store
 from commands import call, faulty, run
 from protocol.games.theory.impartial import outcome_class
@@ -36,7 +37,7 @@ FORMATS = {
 
 def record(folder: Path, match: str) -> records.Record:
     with closing(Store.open(folder / "arena.db", create=False)) as store:
-        body = store.record(match)
+        body = store.read(record_of, match)
     assert body is not None
     return record_reader.read(body, match)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from arena.store.result_queries import record_of
 from arena.store.store import Store
 from referee import record_reader
 from tournaments import digests, tournament
@@ -28,7 +29,9 @@ run(Mine("mine"))
 def first_states(folder: Path, content: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Of every match its seats, the seed of its dice, the nonces and how it was dealt."""
     with closing(Store.open(folder / "arena.db", create=False)) as store:
-        records = [record_reader.read(store.record(match["match"]) or b"", "it") for match in content["matches"]]
+        records = [
+            record_reader.read(store.read(record_of, match["match"]) or b"", "it") for match in content["matches"]
+        ]
     return [
         ([seat.bot for seat in header.seats], header.config, footer.seed, footer.nonces, next(iter(lines)).event)
         for header, lines, footer in ((record.header, list(record.plies), record.footer) for record in records)

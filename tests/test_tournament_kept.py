@@ -6,6 +6,8 @@ import json
 from contextlib import closing
 from pathlib import Path
 
+from arena.store.pending_results import pending_of_tournament
+from arena.store.result_queries import tournament_results
 from arena.store.store import Store
 from commands import call, faulty, passing, run, started
 from patience import found_in
@@ -18,8 +20,8 @@ def kept(folder: Path, tournament: str) -> tuple[dict[str, str], dict[str, str]]
     """When the matches of a tournament ended that are rated, and those that wait for it."""
     with closing(Store.open(folder / "arena.db")) as store:
         rated, pending_matches = (
-            store.tournament_results(tournament),
-            [one.result for one in store.pending_matches(tournament)],
+            store.read(tournament_results, tournament),
+            [one.result for one in store.read(pending_of_tournament, tournament)],
         )
     return {one.match: one.finished for one in rated}, {one.match: one.finished for one in pending_matches}
 

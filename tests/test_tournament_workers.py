@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from arena.store.database import StoreUnavailable
-from arena.store.incidents import Incident
-from arena.store.reader import Reader
-from arena.store.store import Store
+from arena.store.finish import finish_matches
+from arena.store.incidents import Incident, latest_incidents
+from arena.store.match_luck import luck_of_tournament
+from arena.store.result_queries import iter_results
+from arena.store.store import Reader, Store
 from arena.tournament import result_writer
 from arena.tournament.job import MatchReport
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
@@ -146,7 +149,7 @@ def test_in_process_the_same_is_played_whatever_the_number_of_workers(tmp_path: 
 def luck(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
     """What is kept of the luck in a tournament's matches."""
     with closing(Store.open(folder / "arena.db", create=False)) as store:
-        return dict(store.tournament_luck(content["tournament"]))
+        return dict(store.read(luck_of_tournament, content["tournament"]))
 
 
 @pytest.mark.parametrize(
@@ -179,21 +182,21 @@ def test_reports_wait_for_a_store_that_can_do_nothing_which_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(result_writer, "TRY_AGAIN", 0.0)
-    finish, failures = Store.finish, [StoreUnavailable("the database is locked")] * 2
+    failures = [StoreUnavailable("the database is locked")] * 2
 
-    def sometimes(self: Store, batch: Any) -> Any:
+    def sometimes(connection: Connection, batch: Any) -> Any:
         if failures:
             raise failures.pop()
-        return finish(self, batch)
+        return finish_matches(connection, batch)
 
-    monkeypatch.setattr(Store, "finish", sometimes)
+    monkeypatch.setattr(result_writer, "finish_matches", sometimes)
     closed = Closed(result("m1"), (), Footer(**FOOTER))
     incident = Incident(at="2026-01-01T00:00:00.000Z", code="1006", text="the connection broke off")
     with closing(Store.open(tmp_path / "arena.db")) as store:
         result_writer.store_all(store, [MatchReport(closed, incidents=(("ann", incident),))])
-        assert [match.match for match in store.matches()] == ["m1"]
+        assert [match.match for match in list(store.iterate(iter_results))] == ["m1"]
     with closing(Reader.open(tmp_path / "arena.db")) as reader:
-        assert reader.incidents("ann") == [incident]
+        assert reader.read(latest_incidents, "ann") == [incident]
     assert (
         capsys.readouterr().err == "arena: results can't be stored now, which is tried again: the database is locked\n"
     )

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
+from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
 from commands import ends, of_workers, passing, run, started
 from patience import WITHIN, found_in
@@ -57,7 +58,7 @@ def digests(content: dict[str, Any]) -> dict[str, str]:
 def ratings(folder: Path, pool: str = "nim/classic") -> list[tuple[str, float, float]]:
     """A leaderboard: bots with mu and sigma."""
     with closing(Store.open(folder / "arena.db", create=False)) as store:
-        return [(row.bot, row.mu, row.sigma) for row in store.leaderboard(pool)]
+        return [(row.bot, row.mu, row.sigma) for row in store.read(leaderboard_of, pool)]
 
 
 def killer(folder: Path) -> str:
@@ -82,7 +83,7 @@ class Interrupted:
     def stored(self) -> set[str]:
         """The matches that are."""
         with closing(Store.open(self.folder / "arena.db", create=False)) as store:
-            return {result.match for result in store.matches()}
+            return {result.match for result in list(store.iterate(iter_results))}
 
     def stopped_by(self, number: signal.Signals) -> str:
         """The last line that it says when it is told to stop, after which none of its two bots runs."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from arena.store.registry import NameInUse
+from arena.store.registry import NameInUse, add_bots, registered_bot
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from machine.atomic_write import in_place_of
@@ -22,7 +22,7 @@ def tokens(store: Store, file: Path, names: Sequence[str]) -> dict[str, str]:
     """
     saved = _read(file)
     made = {name: saved.get(folded(name)) or new_token() for name in names}
-    known = {name: store.bot(name) for name in names}
+    known = {name: store.read(registered_bot, name) for name in names}
     for name, bot in known.items():
         if bot is not None and bot.revoked:
             raise UsageFault(f"the house's bot {name} was revoked: leave it out, or give it another name")
@@ -32,7 +32,7 @@ def tokens(store: Store, file: Path, names: Sequence[str]) -> dict[str, str]:
     for name, bot in known.items():
         if bot is None:
             try:
-                store.add_bot(name, hash_token(made[name]))
+                store.write(add_bots, {name: hash_token(made[name])})
             except NameInUse as exc:
                 raise UsageFault(_taken(name)) from exc
     return made

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from arena.commands.name_list import NAME, NameList, read_roll
 from arena.commands.text_tables import counted
+from arena.store import registry
 from arena.store.database import DatabaseNotFound
 from arena.store.file_permissions import FILE
+from arena.store.registry import all_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from machine.atomic_write import in_place_of
@@ -43,7 +45,7 @@ def add_bots(where: str, names: Sequence[str], source: Path | None, tokens_to: P
         if tokens_to is not None:
             _register(store, hashes, tokens_to, _document(roll, tokens))
         else:
-            store.add_bots(hashes)
+            store.write(registry.add_bots, hashes)
     _tell(roll, tokens, tokens_to)
 
 
@@ -51,7 +53,7 @@ def _taken(where: str) -> set[str]:
     """The folded names that have, or had, a token."""
     try:
         with closing(Store.open(where, create=False, checkpoint=False)) as store:
-            return {folded(bot.name) for bot in store.bots() if bot.token_hash or bot.revoked}
+            return {folded(bot.name) for bot in store.read(all_bots) if bot.token_hash or bot.revoked}
     except DatabaseNotFound:
         return set()
 
@@ -93,7 +95,7 @@ def _register(store: Store, hashes: Mapping[str, str], file: Path, document: str
     except OSError as exc:
         raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc
     try:
-        store.add_bots(hashes)
+        store.write(registry.add_bots, hashes)
     except BaseException:
         file.unlink(missing_ok=True)
         raise

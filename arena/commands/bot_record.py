@@ -10,7 +10,9 @@ from msgspec import Struct
 
 from arena.commands.output import print_document
 from arena.commands.text_tables import columns, table
-from arena.store.reader import Reader
+from arena.store.leaderboards import profile_of, versions_page
+from arena.store.match_search import search_matches
+from arena.store.store import Reader
 from arena.store.view_models import Page, Profile, Search, UnratedStanding, VersionRow
 from measuring import score_format
 from measuring.pair_scores import SideScore
@@ -60,14 +62,14 @@ class BotRecord(Struct, frozen=True, kw_only=True):
 def show_bot(where: str, name: str, *, to_json: bool) -> None:
     """Print a bot's record. Raises `UsageFault` where there is none of this name."""
     with closing(Reader.open(where)) as reader:
-        profile = reader.profile(name)
+        profile = reader.read(profile_of, name)
         if profile is None:
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
         pools = [*(row.pool for row in profile.standings), *(row.pool for row in profile.unrated)]
         found = BotRecord(
             profile=profile,
-            versions=[_versions(pool, reader.by_version(name, pool, limit=VERSIONS)) for pool in pools],
-            latest=reader.search(Search(bot=name), limit=LATEST).rows,
+            versions=[_versions(pool, reader.read(versions_page, name, pool, limit=VERSIONS)) for pool in pools],
+            latest=reader.read(search_matches, Search(bot=name), limit=LATEST).rows,
         )
     if to_json:
         print_document(found)

@@ -13,6 +13,7 @@ from arena.commands.text_tables import columns, table
 from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
 from arena.operations.connections import Connected, Connections, Who
 from arena.operator.client import NoServer
+from arena.store import registry
 from arena.store.registry import RegisteredBot
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
@@ -28,7 +29,7 @@ def rotate_bot(where: str, data: Path, name: str) -> None:
     hashed = hash_token(token)
 
     def here(store: Store) -> Dismissed:
-        store.rotate_token(name, hashed)
+        store.write(registry.rotate_token, name, hashed)
         return Dismissed()
 
     found = by_server_or_here(where, data, Rotate(name=name, token_hash=hashed), Dismissed, here)
@@ -47,7 +48,7 @@ def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
     """Let bots in no more, and end the connections that they have."""
 
     def here(store: Store) -> Dismissed:
-        store.revoke(*names)
+        store.write(registry.revoke_bots, names)
         return Dismissed()
 
     found = by_server_or_here(where, data, Revoke(names=list(names)), Dismissed, here)
@@ -60,7 +61,7 @@ def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool
     """Have matches of these bots rated, or no more, where only those between approved bots are."""
 
     def here(store: Store) -> None:
-        store.approve(names, approved=approved)
+        store.write(registry.approve_bots, names, approved=approved)
 
     by_server_or_here(where, data, Approve(names=list(names), approved=approved), type(None), here)
     print(f"{', '.join(names)}: {'approved' if approved else 'not approved'}, from the next match on")
@@ -69,7 +70,7 @@ def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool
 def list_bots(where: str, data: Path, *, to_json: bool) -> None:
     """Print who is known, who may come in, and who is online or when last seen."""
     with closing(Store.open(where, create=False)) as store:
-        bots = store.bots()
+        bots = store.read(registry.all_bots)
         online = _online(data, store.file)
     if to_json:
         print_document([_listed(bot, online.get(folded(bot.name))) for bot in bots])

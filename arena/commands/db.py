@@ -15,8 +15,9 @@ from arena.commands.server_or_local import alone
 from arena.commands.text_tables import counted
 from arena.replay.consistency import differences
 from arena.replay.verify import verify
-from arena.store import database
+from arena.store import database, rating_rebuild
 from arena.store.backup import back_up
+from arena.store.integrity_check import check_database
 from arena.store.match_luck import MatchLuck
 from arena.store.store import Store
 from arena.store.store import upgrade as upgrade_file
@@ -47,7 +48,7 @@ def upgrade(where: str, data: Path) -> None:
 def rebuild_ratings(where: str, data: Path) -> None:
     """Compute all ratings again from the results."""
     with alone(where, data), closing(Store.open(where, create=False)) as store:
-        count = store.rebuild_ratings()
+        count = store.write(rating_rebuild.rebuild_ratings)
     print(f"ratings computed again from the results: {count} rows were different")
 
 
@@ -61,7 +62,7 @@ def check(where: str, *, quick: bool = False) -> None:
     """Report what does not add up. Raises `Unsound` if anything does not. A `quick` look referees no match again."""
     looking = partial(look, quick=quick)
     with closing(Store.open(where, create=False)) as store, _progress() as progress:
-        complaints = store.check(looking, progress)
+        complaints = list(store.iterate(check_database, looking, progress))
     for line in complaints:
         print(printable(line))
     if complaints:

@@ -11,8 +11,8 @@ from arena.commands.export_files import FORMATS, opened
 from arena.commands.match_filters import Selection, selected
 from arena.commands.text_tables import counted
 from arena.replay.ply_rows import rows
-from arena.store.export_rows import MATCHES, PLIES, SEATS, Batch
-from arena.store.reader import Reader
+from arena.store.export_rows import MATCHES, PLIES, SEATS, Batch, export_matches
+from arena.store.store import Reader
 from machine.atomic_write import folder_in_place_of
 from protocol.display import among
 from protocol.errors import ArenaFault, BadRecord, UsageFault
@@ -30,7 +30,7 @@ def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -
         search = selected(reader, chosen)
         try:
             with folder_in_place_of(to) as folder:
-                counts = _write(folder, form, reader.export(search, records=plies), plies=plies)
+                counts = _write(folder, form, reader.iterate(export_matches, search, records=plies), plies=plies)
         except FileExistsError:
             raise UsageFault(f"{to} already exists; not overwritten: choose another name") from None
         except OSError as exc:

@@ -20,6 +20,8 @@ from arena.replay import grading
 from arena.replay.grading import Graded, Grades
 from arena.replay.luck_report import format_signed, luck_by_move, luck_summary
 from arena.replay.position_costs import Costs, position_costs
+from arena.store.registry import is_known_bot
+from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
 from protocol.display import printable
 from protocol.errors import UsageFault
@@ -62,9 +64,11 @@ def grade_bot(
     if game is not None:
         game_class(game)
     with closing(Store.open(database, create=False)) as store:
-        if not store.is_known_bot(bot):
+        if not store.read(is_known_bot, bot):
             raise UsageFault(f"there is no bot called {bot}: `arena bot list` names them")
-        results = [result for result in store.iter_results(bot, game, limit=limit or LIMIT) if result.reason != VOID]
+        results = [
+            result for result in store.iterate(iter_results, bot, game, limit=limit or LIMIT) if result.reason != VOID
+        ]
         records = (_record(store, result.match) for result in results)
         tracked = _tracked(records, len(results), f"the matches of {bot}")
         report = position_costs(bot, tracked, SIMS if sims is None else sims)
@@ -75,7 +79,7 @@ def grade_bot(
 
 
 def _record(store: Store, match: str) -> Record:
-    body = store.record(match)
+    body = store.read(record_of, match)
     assert body is not None, "a result is stored with its record"
     return record_reader.read(body, match)
 

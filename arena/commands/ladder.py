@@ -11,7 +11,8 @@ from arena.commands.output import print_document
 from arena.commands.server_or_local import by_server_or_alone
 from arena.commands.text_tables import columns, counted, table
 from arena.operations.ladder import Annul, StartSeason
-from arena.store.annulment import Annulment
+from arena.store import seasons
+from arena.store.annulment import Annulment, annul_matches
 from arena.store.match_search import parse_time_bound
 from arena.store.store import Store
 from protocol.errors import UsageFault
@@ -19,20 +20,22 @@ from protocol.errors import UsageFault
 
 def start_season(where: str, data: Path, name: str) -> None:
     """Begin ratings anew; earlier ladders, records and tokens stay."""
-    by_server_or_alone(where, data, StartSeason(name=name), type(None), lambda store: store.start_season(name))
+    by_server_or_alone(
+        where, data, StartSeason(name=name), type(None), lambda store: store.write(seasons.start_season, name)
+    )
     print(f"season {name} has begun: ratings start anew; `arena leaderboard --season` shows those before")
 
 
 def list_seasons(where: str, *, to_json: bool) -> None:
     """Print the seasons, the one that goes on last."""
     with closing(Store.open(where, create=False)) as store:
-        seasons = store.seasons()
+        known = store.read(seasons.list_seasons)
     if to_json:
-        print_document(seasons)
+        print_document(known)
         return
     rows = [
         (season.season, (season.started or "")[:16].replace("T", " ") or "the beginning", season.matches)
-        for season in seasons
+        for season in known
     ]
     print(table(("season", "since", "matches"), rows, elastic=0, left=(1,), width=columns()))
 
@@ -54,7 +57,7 @@ def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: st
         data,
         request,
         Annulment,
-        lambda store: store.annul(request.ids, bot, request.since, undo=undo),
+        lambda store: store.write(annul_matches, request.ids, bot, request.since, undo=undo),
     )
     what = "counts again" if undo else "annulled"
     many = "count again" if undo else "annulled"

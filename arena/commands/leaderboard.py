@@ -8,7 +8,8 @@ from arena.commands.output import print_csv, print_document
 from arena.commands.text_tables import columns, table
 from arena.ratings.rating_system import game_of
 from arena.store.export_rows import LADDER
-from arena.store.result_queries import LeaderboardRow
+from arena.store.result_queries import LeaderboardRow, leaderboard_of, rated_pools
+from arena.store.seasons import season_leaderboards
 from arena.store.store import Store
 from protocol.errors import UsageFault
 from protocol.games import game_class
@@ -25,17 +26,17 @@ def leaderboard(where: str, game: str | None, season: str | None, *, to_json: bo
         game_class(game)
     with closing(Store.open(where, create=False)) as store:
         if season is None:
-            season_leaderboards = [(pool, store.leaderboard(pool)) for pool in store.pools(game)]
+            boards = [(pool, store.read(leaderboard_of, pool)) for pool in store.read(rated_pools, game)]
         else:
-            season_leaderboards = list(store.season_leaderboards(season, game).items())
+            boards = list(store.read(season_leaderboards, season, game).items())
     if to_json:
-        print_document([{"game": game_of(pool), "pool": pool, "rows": rows} for pool, rows in season_leaderboards])
+        print_document([{"game": game_of(pool), "pool": pool, "rows": rows} for pool, rows in boards])
     elif to_csv:
-        print_csv(LADDER, (_row(pool, at, row) for pool, rows in season_leaderboards for at, row in enumerate(rows, 1)))
-    elif not season_leaderboards:
+        print_csv(LADDER, (_row(pool, at, row) for pool, rows in boards for at, row in enumerate(rows, 1)))
+    elif not boards:
         print("no rated matches yet" if season is None else f"no rated matches in season {season}")
     else:
-        print("\n\n".join(_board(pool, rows) for pool, rows in season_leaderboards))
+        print("\n\n".join(_board(pool, rows) for pool, rows in boards))
 
 
 def _row(pool: str, place: int, row: LeaderboardRow) -> tuple[object, ...]:

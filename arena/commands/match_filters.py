@@ -6,8 +6,10 @@ from contextlib import closing
 
 from msgspec import Struct
 
-from arena.store.match_search import parse_time_bound
-from arena.store.reader import Reader
+from arena.store.match_search import iter_matches, parse_time_bound
+from arena.store.registry import is_known_bot
+from arena.store.store import Reader
+from arena.store.tournaments import has_tournament, tournaments_page
 from arena.store.view_models import DRAWN, LOST, WON, Search
 from protocol.display import among, shown
 from protocol.errors import UsageFault
@@ -54,9 +56,9 @@ def selected(reader: Reader, chosen: Selection) -> Search:
         raise UsageFault(f"--reason is {shown(search.reason)}: it is {among(REASONS)}")
     _check_times(search)
     for name in (search.bot, search.opponent):
-        if name is not None and not reader.has_bot(name):
+        if name is not None and not reader.read(is_known_bot, name):
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
-    if search.tournament is not None and not reader.has_tournament(search.tournament):
+    if search.tournament is not None and not reader.read(has_tournament, search.tournament):
         raise UsageFault(_no_tournament(reader, search.tournament))
     return search
 
@@ -66,7 +68,7 @@ def match_named(where: str, target: str) -> str:
     if target != LATEST:
         return target
     with closing(Reader.open(where)) as reader:
-        for newest in reader.iter_matches(Search(), limit=1):
+        for newest in iter_matches(reader, Search(), limit=1):
             return newest.match
     raise UsageFault(f"there is no match in {where} yet")
 
@@ -94,6 +96,6 @@ def _check_times(search: Search) -> None:
 
 
 def _no_tournament(reader: Reader, name: str) -> str:
-    known = [row.tournament for row in reader.tournaments(limit=8).rows]
+    known = [row.tournament for row in reader.read(tournaments_page, limit=8).rows]
     latest = f"the latest are {', '.join(known)}" if known else "there is none yet"
     return f"there is no tournament {shown(name)}: {latest}"

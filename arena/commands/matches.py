@@ -8,8 +8,9 @@ from contextlib import closing
 from arena.commands.match_filters import Selection, selected
 from arena.commands.output import print_csv, print_list
 from arena.commands.text_tables import columns, table
-from arena.store.export_rows import MATCHES
-from arena.store.reader import Reader
+from arena.store.export_rows import MATCHES, export_matches
+from arena.store.match_search import iter_matches
+from arena.store.store import Reader
 from arena.store.view_models import Search
 from protocol.errors import UsageFault
 from referee.result import Result
@@ -27,13 +28,13 @@ def matches(where: str, chosen: Selection, limit: int | None, *, to_json: bool, 
     with closing(Reader.open(where)) as reader:
         search = selected(reader, chosen)
         if to_json:
-            print_list(reader.iter_matches(search, limit))
+            print_list(iter_matches(reader, search, limit))
             return
         if to_csv:
-            rows = (row for batch in reader.export(search, newest_first=True) for row in batch.matches)
+            rows = (row for batch in reader.iterate(export_matches, search, newest_first=True) for row in batch.matches)
             print_csv(MATCHES, itertools.islice(rows, limit))
             return
-        found = list(reader.iter_matches(search, SHOWN if limit is None else limit))
+        found = list(iter_matches(reader, search, SHOWN if limit is None else limit))
     if found:
         headers = ("match", "game", "best first", "reason", "plies", "finished")
         print(table(headers, [_match(result) for result in found], elastic=2, left=(0, 1, 3), width=columns()))

@@ -21,6 +21,8 @@ from arena.replay import verify as verifying
 from arena.replay.document import Document
 from arena.replay.luck_report import luck_by_move, luck_summary, record_luck
 from arena.replay.transcript import TranscriptLine, describe_line
+from arena.store.annulment import annulled_pool
+from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
 from measuring.luck import Luck
 from protocol.display import printable, rating
@@ -49,7 +51,7 @@ def load(target: str, database: str) -> tuple[str, bytes]:
             raise ArenaFault(f"{target} can't be read: {exc.strerror}") from exc
     target = match_named(database, target)
     with closing(Store.open(database, create=False)) as store:
-        body = store.record(target)
+        body = store.read(record_of, target)
     if body is None:
         raise UsageFault(f"there is no match {target!r} in {database}: `arena matches` lists those there are")
     return target, body
@@ -64,7 +66,7 @@ def _annulled(name: str, database: str) -> str | None:
     if _is_file(name):
         return None
     with closing(Store.open(database, create=False)) as store:
-        return store.annulled(name)
+        return store.read(annulled_pool, name)
 
 
 def read(name: str, body: bytes) -> Record:
@@ -107,8 +109,8 @@ def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes]
             yield load(target, database)
         return
     with closing(Store.open(database, create=False)) as store:
-        for match in store.iter_results():
-            body = store.record(match.match)
+        for match in store.iterate(iter_results):
+            body = store.read(record_of, match.match)
             if body is None:
                 raise ArenaFault(f"match {match.match} has no record in {database}")
             yield match.match, body

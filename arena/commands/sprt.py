@@ -10,7 +10,10 @@ from arena.commands.sprt_report import Conclusion, Display, standing
 from arena.commands.text_tables import counted
 from arena.commands.tournament_run import TournamentRun, tournament_run
 from arena.sprt.evidence import Evidence, Sample
+from arena.store.match_luck import luck_of_tournament
+from arena.store.result_queries import tournament_results
 from arena.store.store import Store
+from arena.store.tournament_state import finish_tournament, latest_finished_seed
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
 
@@ -26,12 +29,12 @@ def run(options: SprtOptions) -> None:
         if played:
             games = counted(played, "game was", "games were")
             print(f"arena: {games} played before, and count: has a bot changed, take another --seed", file=sys.stderr)
-        elif options.seed is None and (seed := store.latest_finished_seed(entry.key)) is not None:
+        elif options.seed is None and (seed := store.read(latest_finished_seed, entry.key)) is not None:
             print(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", file=sys.stderr)
         if evidence.verdict is None and played < plan.count:
             _play(seated, evidence)
         if evidence.verdict is not None or question.hypotheses is None:
-            store.finish_tournament(plan.id)
+            store.write(finish_tournament, plan.id)
     end = Conclusion(plan, evidence)
     if options.to_json is not None:
         end.write(options.to_json, entry.arguments)
@@ -40,8 +43,8 @@ def run(options: SprtOptions) -> None:
 
 def _stored(store: Store, plan: Plan) -> Iterable[Sample]:
     """The matches that were played before, which are the first of the schedule."""
-    lucks = store.tournament_luck(plan.id)
-    for result in store.tournament_results(plan.id):
+    lucks = store.read(luck_of_tournament, plan.id)
+    for result in store.read(tournament_results, plan.id):
         luck = lucks.get(result.match)
         yield Sample(result, None if luck is None else luck.points)
 

@@ -14,6 +14,8 @@ from arena.commands.tournament_options import TournamentOptions, read_options
 from arena.commands.tournament_report import Report
 from arena.commands.tournament_run import TournamentRun, tournament_run
 from arena.ratings.tournament_pairing import Pairing
+from arena.store.result_queries import bot_failures, tournament_results
+from arena.store.tournament_state import finish_tournament
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.result_writer import luck_by_match
@@ -30,7 +32,7 @@ def run(options: TournamentOptions) -> None:
     with tournament_run(options, entry, value) as seated:
         results = _play(seated)
         measured_by, luck = luck_by_match(seated.store, seated.plan, results)
-        failures = seated.store.bot_failures(seated.plan.id)
+        failures = seated.store.read(bot_failures, seated.plan.id)
     report = Report(seated.plan, results, luck, measured_by, failures)
     if options.to_json is not None:
         report.write(options.to_json, entry.arguments)
@@ -39,7 +41,7 @@ def run(options: TournamentOptions) -> None:
 
 def _play(seated: TournamentRun) -> list[Result]:
     plan, store = seated.plan, seated.store
-    played = store.tournament_results(plan.id)
+    played = store.read(tournament_results, plan.id)
     before = len(played) + len(seated.held())
     if before:
         again = "" if before < plan.count else ": another --seed or --data plays new ones"
@@ -47,8 +49,8 @@ def _play(seated: TournamentRun) -> list[Result]:
         print(f"arena: {said}", file=sys.stderr)
     if len(played) < plan.count:
         _Course(seated, played).play()
-        store.finish_tournament(plan.id)
-    return store.tournament_results(plan.id)
+        store.write(finish_tournament, plan.id)
+    return store.read(tournament_results, plan.id)
 
 
 class _Course:
@@ -76,7 +78,7 @@ class _Course:
                         self._keep(reports)
         except KeyboardInterrupt:
             # What is stored counts: the signal may come between that and its being noted here.
-            stored = len(self._seated.store.tournament_results(plan.id)) + len(self._seated.held())
+            stored = len(self._seated.store.read(tournament_results, plan.id)) + len(self._seated.held())
             matches = counted(plan.count, "match", "matches")
             print(f"arena: stopped after {stored} of {matches}; the same command goes on", file=sys.stderr)
             raise

@@ -17,6 +17,7 @@ from arena.commands.tournament_options import Entry, TournamentOptions, environm
 from arena.processes.warmup_notice import warm_ups_told
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.store import Store
+from arena.store.tournament_state import open_tournament, tournament_randomness
 from arena.tournament.dispatch import play
 from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan
@@ -86,8 +87,8 @@ def tournament_run(options: TournamentOptions, entry: Entry, value: str | None) 
         held(options.data, options.db) as where,
         closing(Store.open(where)) as store,
     ):
-        tournament, seed = store.open_tournament(entry.key, options.seed, entry.chance)
-        plan = entry.plan(tournament, seed, *store.tournament_randomness(tournament))
+        tournament, seed = store.write(open_tournament, entry.key, options.seed, entry.chance)
+        plan = entry.plan(tournament, seed, *store.read(tournament_randomness, tournament))
         job = MatchJob(
             key=secrets.token_hex(8),
             plan=plan,

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Sequence
 
 from arena.network.binding import bound, port_of, url_of
-from arena.store.reader import Reader
+from arena.store.store import Reader
 from arena.web.http_connections import PageServer
 from arena.web.site import Site
 from machine import event_loop

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from arena.operator.requests import Handler, Request, Tell
+from arena.store import registry
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -41,20 +42,20 @@ class Dismissed(Struct, frozen=True, kw_only=True):
 
 def operations(arena: Arena) -> Iterator[Handler]:
     """What concerns bots."""
-    ask, store = arena.store.ask, arena.store.store
+    store = arena.store
 
     async def revoke(request: Revoke, tell: Tell) -> Dismissed:
-        await ask(store.revoke, *request.names)
+        await store.write(registry.revoke_bots, request.names)
         why = "the operator revoked {bot}: it may not come in any more"
         return Dismissed(bots=arena.dismiss(request.names, why, "revoked"))
 
     async def rotate_token(request: Rotate, tell: Tell) -> Dismissed:
-        await ask(store.rotate_token, request.name, request.token_hash)
+        await store.write(registry.rotate_token, request.name, request.token_hash)
         why = "the operator gave {bot} a new token: bring that one"
         return Dismissed(bots=arena.dismiss([request.name], why, "its token was replaced"))
 
     async def approve(request: Approve, tell: Tell) -> None:
-        await ask(store.approve, request.names, approved=request.approved)
+        await store.write(registry.approve_bots, request.names, approved=request.approved)
         await arena.approvals_changed(request.names)
 
     yield Handler(Revoke, revoke)

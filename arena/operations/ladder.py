@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from arena.operator.requests import Handler, Request, Tell
+from arena.store import annulment, result_queries, seasons
 from arena.store.annulment import Annulment
 
 if TYPE_CHECKING:
@@ -32,16 +33,16 @@ class StartSeason(Request, frozen=True, tag="start_season"):
 
 def operations(arena: Arena) -> Iterator[Handler]:
     """What concerns the ladder."""
-    ask, store = arena.store.ask, arena.store.store
+    store = arena.store
 
     async def annul(request: Annul, tell: Tell) -> Annulment:
-        done = await ask(store.annul, request.ids, request.bot, request.since, undo=request.undo)
+        done = await store.write(annulment.annul_matches, request.ids, request.bot, request.since, undo=request.undo)
         await arena.ratings_changed(done.pools)
         return done
 
     async def start_season(request: StartSeason, tell: Tell) -> None:
-        pools = await ask(store.pools)
-        await ask(store.start_season, request.name)
+        pools = await store.read(result_queries.rated_pools)
+        await store.write(seasons.start_season, request.name)
         await arena.ratings_changed(pools)
 
     yield Handler(Annul, annul)

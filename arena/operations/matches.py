@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from arena.operator.requests import Handler, Tell
+from arena.store.registry import registered_bot
 from arena.tournament.remote_messages import Play, PlayReply
 from protocol.dice import SEED_BYTES
 from protocol.display import shown
@@ -27,7 +28,7 @@ def operations(arena: Arena) -> Iterator[Handler]:
     async def play(request: Play, tell: Tell) -> PlayReply:
         rules, seed = load(request.game, request.config), _seed(request.seed)
         _check(request, rules.seats)
-        known = [await arena.store.ask(arena.store.store.bot, bot) for bot in request.bots]
+        known = [await arena.store.read(registered_bot, bot) for bot in request.bots]
         if None in known:
             name = request.bots[known.index(None)]
             raise UsageFault(f"there is no bot called {name} on this server: `arena bot list` names them")

@@ -32,7 +32,8 @@ from arena.server.seek_index import ActiveSeek, agreed
 from arena.server.unknown_names import UnknownNames
 from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch
-from arena.store.incidents import Incident
+from arena.store.incidents import Incident, note_incident
+from arena.store.result_queries import record_of
 from machine.timestamps import utc
 from protocol.close_codes import RESTARTING
 from protocol.dice import SEED_BYTES
@@ -227,14 +228,14 @@ class Arena(HostHandler):
 
     async def resumes(self, header: Header) -> bool:
         """Not one that is stored already, nor a tournament's, which has its own played again."""
-        if header.tournament is not None or await self.store.ask(self.store.store.record, header.match) is not None:
+        if header.tournament is not None or await self.store.read(record_of, header.match) is not None:
             return False
         for seat in header.seats:
             await self._ratings.look_up(seat.bot)
         return True
 
     async def note(self, bot: str, incident: Incident) -> None:
-        await self.store.ask(self.store.store.note, bot, incident)
+        await self.store.write(note_incident, bot, incident)
 
     async def finalize(self, match: FinishedMatch) -> None:
         """Everyone is told the end with the ratings, when they are on disk; if that takes long, the seats hear why."""

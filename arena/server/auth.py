@@ -13,7 +13,7 @@ from arena.host.refusals import AuthFailed, TooOften
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, Backoff, TokenBucket
 from arena.server.last_seen import LastSeen
 from arena.store.async_store import AsyncStore
-from arena.store.registry import NameInUse, RegisteredBot
+from arena.store.registry import NameInUse, RegisteredBot, register_bot, registered_bot
 from arena.store.tokens import hash_token, new_token
 from machine.timestamps import utc
 from protocol import error_codes
@@ -77,12 +77,12 @@ class Authenticator:
         wait = self._failures.wait(address, self._clock())
         if wait and hello.token is not None:
             raise TooOften(f"too many wrong tokens came from {address}: come back in {math.ceil(wait)} s")
-        known = await self._store.ask(self._store.store.bot, hello.bot)
+        known = await self._store.read(registered_bot, hello.bot)
         if known is None or (self._is_unused(known) and not _fits(hello.token, known)):
             registered = await self._register(hello.bot, hello.token, address)
             if registered is not None:
                 return registered
-            known = await self._store.ask(self._store.store.bot, hello.bot)
+            known = await self._store.read(registered_bot, hello.bot)
             if known is None:
                 text = f"the name {hello.bot} is known from tournaments: choose another name"
                 token = f"`arena bot add {hello.bot}` on the arena's machine gives its token"
@@ -126,7 +126,7 @@ class Authenticator:
         days = self._registration.free_after_days
         unused_since = utc(days_ago=days) if days else None
         try:
-            await self._store.ask(self._store.store.register, bot, hash_token(made), unused_since)
+            await self._store.write(register_bot, bot, hash_token(made), unused_since)
         except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
             return None
         self.registered(bot, address)

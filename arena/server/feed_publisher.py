@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from arena.host.runner import Runner
 from arena.store.async_store import AsyncStore
+from arena.store.result_queries import leaderboard_of, rated_pools
 from protocol.errors import Fault
 from protocol.messages import End, FromServer, Start, Turn
 
@@ -41,7 +42,7 @@ class FeedPublisher:
 
     async def publish_boards(self) -> None:
         """Publish the leaderboard of every pool with rated matches: a broker may have forgotten them."""
-        for pool in await self._store.ask(self._store.store.pools):
+        for pool in await self._store.read(rated_pools):
             await self._publish(pool)
 
     async def close(self) -> None:
@@ -69,7 +70,7 @@ class FeedPublisher:
 
     async def _publish(self, pool: str) -> None:
         try:
-            rows = await self._store.ask(self._store.store.leaderboard, pool)
+            rows = await self._store.read(leaderboard_of, pool)
         except Fault as fault:
             log.error("the leaderboard of %s can't be read, and is not published: %s", pool, fault)
             return

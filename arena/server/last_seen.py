@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from arena.store.async_store import AsyncStore
+from arena.store.registry import update_last_seen
 from machine.timestamps import utc
 from protocol.errors import ArenaFault
 from protocol.names import folded
@@ -86,7 +87,7 @@ class LastSeen:
             pass
         seen, self._seen = self._seen, {}
         try:
-            await self._store.ask(self._store.store.update_last_seen, seen)
+            await self._store.write(update_last_seen, seen)
         except ArenaFault as fault:
             log.warning("when bots were seen last can't be noted: %s", fault)
         except Exception:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from arena.ratings.rating_system import INITIAL
 from arena.server.rating_policy import RatingPolicy
 from arena.store.async_store import AsyncStore
+from arena.store.result_queries import encounter_counts, standings_of
 from protocol.messages import Player
 from protocol.names import folded
 from referee.record import Header
@@ -73,11 +74,11 @@ class RatingCache:
         """Read a bot's ratings. Raises `StoreError`."""
         name = folded(bot)
         self._looked_up.add(name)
-        for pool, standing in (await self._store.ask(self._store.store.standings, bot)).items():
+        for pool, standing in (await self._store.read(standings_of, bot)).items():
             self._put(bot, pool, standing.mu, standing.sigma)
         await self._policy.look_up(bot)
         if not self.met.known(name):
-            self.met.learn(name, await self._store.ask(self._store.store.met, bot))
+            self.met.learn(name, await self._store.read(encounter_counts, bot))
 
     async def renew(self) -> None:
         """Read again what is known of ratings and of the matches that were rated, as the operator changed that.
@@ -86,7 +87,7 @@ class RatingCache:
         """
         await self._policy.renew()
         for bot in list(self._looked_up):
-            standings = await self._store.ask(self._store.store.standings, bot)
+            standings = await self._store.read(standings_of, bot)
             for place in [place for place in self._known if place[0] == bot]:
                 del self._known[place]
             for pool, standing in standings.items():

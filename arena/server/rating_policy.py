@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Collection, Iterable
 
 from arena.store.async_store import AsyncStore
+from arena.store.registry import is_approved_bot
+from arena.store.result_queries import meetings
 from machine.timestamps import seconds_of
 from protocol.names import folded
 from referee.result import Result
@@ -42,9 +44,9 @@ class RatingPolicy:
 
     async def look_up(self, bot: str) -> None:
         """Read what concerns a bot. Raises `StoreError`."""
-        name, store = folded(bot), self._store.store
+        name = folded(bot)
         if self._approved_only:
-            (self._approved.add if await self._store.ask(store.approved, bot) else self._approved.discard)(name)
+            (self._approved.add if await self._store.read(is_approved_bot, bot) else self._approved.discard)(name)
         if self._per_pair and name not in self._looked_up:
             await self._read(name)
             self._looked_up.add(name)
@@ -84,7 +86,7 @@ class RatingPolicy:
         return all(map(self.bot, names)) and not any(self._full(pool, frozenset(pair)) for pair in pairs)
 
     async def _read(self, name: str) -> None:
-        for match, pool, other, finished in await self._store.ask(self._store.store.meetings, name):
+        for match, pool, other, finished in await self._store.read(meetings, name):
             self._note(match, pool, frozenset((name, other)), seconds_of(finished))
 
     def _note(self, match: str, pool: str, pair: frozenset[str], at: float) -> None:

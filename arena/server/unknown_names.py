@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable
 
 from arena.store.async_store import AsyncStore
+from arena.store.registry import is_known_bot
 from protocol.errors import ArenaFault
 
 MOST = 1000
@@ -43,11 +44,11 @@ class UnknownNames:
 
     async def _ask(self, name: str) -> None:
         try:
-            is_known_bot = await self._store.ask(self._store.store.is_known_bot, name)
+            known = await self._store.read(is_known_bot, name)
         except ArenaFault as fault:
             log.warning("whether %s was ever here can't be looked up: %s", name, fault)
             return
-        if not is_known_bot:
+        if not known:
             self._unknown[name] = None
             if len(self._unknown) > MOST:
                 del self._unknown[next(iter(self._unknown))]

@@ -30,8 +30,13 @@ class Annulment(Struct, frozen=True, kw_only=True):
     pools: list[str] = []
 
 
-def annul(
-    connection: Connection, ids: Sequence[str], bot: str | None, since: str | None, *, undo: bool = False
+def annul_matches(
+    connection: Connection,
+    ids: Sequence[str] = (),
+    bot: str | None = None,
+    since: str | None = None,
+    *,
+    undo: bool = False,
 ) -> Annulment:
     """Annul these matches and those of a bot (that ended `since` then), as far as they are rated; or `undo` that.
 
@@ -46,6 +51,11 @@ def annul(
     pools = sorted({row.pool or row.annulled for row in changed.values()})
     rating_rebuild.rerate_from(connection, min(changed), pools)
     return Annulment(matches=len(changed), pools=pools)
+
+
+def annulled_pool(connection: Connection, match: str) -> str | None:
+    """The pool in which a match was rated, until that was annulled; None for any other."""
+    return connection.execute(select(matches.c.annulled).where(matches.c.id == match)).scalar()
 
 
 def _named(connection: Connection, ids: Sequence[str]) -> list[Any]:

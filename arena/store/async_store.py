@@ -7,15 +7,19 @@ import bisect
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+
+from sqlalchemy import Connection
 
 from arena.store.database import StoreUnavailable
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from protocol.errors import Fault
 from referee.result import Ratings
 
 T = TypeVar("T")
+P = ParamSpec("P")
 MAX_BATCH = 16
 """Some 20 ms of the thread's time."""
 MAX_PENDING_QUERIES = 2
@@ -59,18 +63,18 @@ class AsyncStore:
         self._writing: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
 
-    async def ask(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Run a method of the store in its thread."""
+    async def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `Store.read`, in the store's thread."""
         async with self._asking:
-            return await self._run(query, *args, **kwargs)
+            return await self._run(partial(self._store.read, query, *args, **kwargs))
 
-    async def _run(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: query(*args, **kwargs))
+    async def write(self, change: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `Store.write`, in the store's thread."""
+        async with self._asking:
+            return await self._run(partial(self._store.write, change, *args, **kwargs))
 
-    @property
-    def store(self) -> Store:
-        """For `ask`: its methods are called in its thread only."""
-        return self._store
+    async def _run(self, ask: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
 
     def finish(self, finished: StorableMatch) -> asyncio.Future[Ratings | None]:
         """Store and rate a match, with whatever else is waiting.
@@ -111,7 +115,7 @@ class AsyncStore:
             batch = self._waiting[: 1 if suspects else MAX_BATCH]
             self._turn = batch[-1].turn
             try:
-                rated = await self._run(self._store.finish, [one.finished for one in batch])
+                rated = await self._run(partial(self._store.write, finish_matches, [one.finished for one in batch]))
             except Exception as exc:
                 if isinstance(exc, StoreUnavailable):
                     pause = await self._pause(exc, pause)

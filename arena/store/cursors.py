@@ -14,6 +14,8 @@ from protocol.errors import UsageFault
 T = TypeVar("T", bound=tuple[str | float, ...])
 R = TypeVar("R")
 MOST_CHARACTERS = 500
+MOST_ROWS = 500
+"""Of a page."""
 MOST_NUMBER = 2**63 - 1
 """Larger ones SQLite does not take."""
 
@@ -44,3 +46,9 @@ def decode_cursor(word: str, kind: type[T]) -> T:
         raise UsageFault(
             f"{shown!r} is no cursor of this list: take `next` from a page of it, or leave it out"
         ) from None
+
+
+def check_limit(limit: int) -> None:
+    """Raise `UsageFault` unless a page may have so many rows."""
+    if not 1 <= limit <= MOST_ROWS:
+        raise UsageFault(f"limit is {limit}: it is 1 to {MOST_ROWS}")

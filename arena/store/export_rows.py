@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
+
+from arena.store.match_search import match_numbers
+from arena.store.view_models import Search
 
 TEXT, INTEGER, REAL, BOOLEAN, TIME = "text", "whole", "real", "truth", "time"
 Columns = dict[str, str]
@@ -99,8 +102,16 @@ class Batch(NamedTuple):
     records: list[tuple[int, str, bytes]]
 
 
-def batches(connection: Connection, numbers: Sequence[int], *, records: bool) -> Iterator[Batch]:
-    """The matches with these numbers, in this order; without `records` theirs are left out."""
+def export_matches(
+    connection: Connection, search: Search, *, newest_first: bool = False, records: bool = False
+) -> Iterator[Batch]:
+    """The rows of all matches that fit, as they were at one moment, in the order in which they were stored.
+
+    `newest_first` turns that around; with `records` theirs come along.
+    """
+    numbers = match_numbers(connection, search)
+    if newest_first:
+        numbers = numbers[::-1]
     for at in range(0, len(numbers), BATCH_SIZE):
         some = numbers[at : at + BATCH_SIZE]
         held = f"({', '.join(map(str, some))})"

@@ -67,7 +67,7 @@ Tallies = MutableMapping[tuple[int, str], Tally]
 """By the bot's row and the pool."""
 
 
-def finish(connection: Connection, batch: Sequence[StorableMatch]) -> list[Ratings | None]:
+def finish_matches(connection: Connection, batch: Sequence[StorableMatch]) -> list[Ratings | None]:
     """Store a batch, or as much of its beginning as can be closed. A match that is stored already is left as it is.
 
     Returns the ratings of what is stored now. Raises what `close` raised if that was the first of the batch.

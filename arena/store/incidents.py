@@ -21,7 +21,7 @@ class Incident(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def note(connection: Connection, bot: str, incident: Incident) -> None:
+def note_incident(connection: Connection, bot: str, incident: Incident) -> None:
     """Keep an incident of a bot that is known, and no more than the last of it."""
     number = connection.execute(_owner(bot)).scalar_one_or_none()
     if number is None:
@@ -33,12 +33,12 @@ def note(connection: Connection, bot: str, incident: Incident) -> None:
     connection.execute(delete(incidents).where(of_bot, incidents.c.id.not_in(last)))
 
 
-def forget(connection: Connection, bot: str) -> None:
+def forget_incidents(connection: Connection, bot: str) -> None:
     """Keep nothing of a bot: its name is somebody else's now."""
     connection.execute(delete(incidents).where(incidents.c.bot == _owner(bot).scalar_subquery()))
 
 
-def latest(connection: Connection, bot: str) -> list[Incident]:
+def latest_incidents(connection: Connection, bot: str) -> list[Incident]:
     """Those of a bot that are kept, the newest first."""
     query = select(incidents).where(incidents.c.bot == _owner(bot).scalar_subquery()).order_by(incidents.c.id.desc())
     return [Incident(at=row.at, code=row.code, text=row.text) for row in connection.execute(query)]

@@ -41,7 +41,11 @@ class RecordCheck(Protocol):
         """A line each; a match that `waits` is not rated yet."""
 
 
-def find_problems(connection: Connection, look: RecordCheck, progress: Callable[[int, int], None]) -> Iterator[str]:
+def check_database(
+    connection: Connection,
+    look: RecordCheck = lambda result, ratings, luck, record, waits=False: (),
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Iterator[str]:
     """What is wrong, a line each. `look` compares, `progress` is told how many matches of how many were looked at."""
     for what, part in (
         ("the file", _file(connection)),

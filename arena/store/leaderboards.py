@@ -1,16 +1,22 @@
-"""Where bots stand and how they fared: the leaderboard in pages, and what there is to say of one bot."""
+"""Where bots stand and how they fared: the leaderboard in pages, and what there is to say of one bot.
+
+A bot is named in any case; where its `pool` is asked for, `GAME/unrated` are its matches in none. A page has 1 to
+`MOST_ROWS` rows; a limit, order or cursor that is none raises `UsageFault`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 
 from arena.ratings import rating_system
 from arena.store import seasons
-from arena.store.cursors import decode_cursor, make_page
+from arena.store.cursors import check_limit, decode_cursor, make_page
+from arena.store.registry import bot_number
 from arena.store.result_queries import standing_from_row
+from arena.store.schema import counts
 from arena.store.view_models import (
     OUTCOMES,
     SORTS,
@@ -123,14 +129,11 @@ FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outc
 """)
 
 
-def find_bot(connection: Connection, name: str) -> Any:
-    """The row of a bot, or None."""
-    found = connection.execute(text("SELECT * FROM bots WHERE key = :key"), {"key": folded(name)})
-    return found.one_or_none()
-
-
-def bots(connection: Connection, search: str | None, after: str | None, limit: int) -> Page[BotRow]:
-    """A page of the bots, by name. Raises `UsageFault` for a cursor that is none."""
+def bots_page(
+    connection: Connection, *, search: str | None = None, after: str | None = None, limit: int = 50
+) -> Page[BotRow]:
+    """A page of the bots that are known, by name; with `search`, of names that hold it. Raises `UsageFault`."""
+    check_limit(limit)
     key = "" if after is None else decode_cursor(after, tuple[str])[0]
     given = {"search": folded(search or ""), "key": key, "limit": limit + 1}
     rows = connection.execute(_BOTS, given).all()
@@ -140,18 +143,22 @@ def bots(connection: Connection, search: str | None, after: str | None, limit: i
     return make_page(shown, rows, lambda row: (row.key,))
 
 
-def board(
+def leaderboard_page(
     connection: Connection,
     pool: str,
-    sort: str,
-    search: str | None,
-    after: str | None,
-    limit: int,
     *,
-    descending: bool,
+    sort: str = "score",
+    descending: bool = True,
+    search: str | None = None,
+    after: str | None = None,
+    limit: int = 50,
     season: str | None = None,
 ) -> Page[BoardRow]:
-    """A page of a pool's leaderboard, this season's or that one's. Raises `UsageFault` for what there is none of."""
+    """A page of a pool's leaderboard in one of the orders `SORTS`, now or at the end of a season.
+
+    With `search`, of names that hold it. Raises `UsageFault` for what there is none of.
+    """
+    check_limit(limit)
     if sort not in SORTS:
         raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(SORTS)}")
     value, key = (None, None) if after is None else decode_cursor(after, tuple[str | float, str])
@@ -169,9 +176,19 @@ def board(
     return make_page(shown, rows, lambda row: (row.value, row.key))
 
 
-def profile(connection: Connection, name: str) -> Profile | None:
-    """What is known of a bot."""
-    bot = find_bot(connection, name)
+def pools_with_results(connection: Connection, game: str | None = None, season: str | None = None) -> list[str]:
+    """The pools with rated matches, or those of a game, ever or in a season. Raises `UsageFault`."""
+    if season is not None:
+        return seasons.season_pools(connection, season, game)
+    query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
+    found = [pool for pool in connection.execute(query).scalars() if not pool.endswith(f"/{UNRATED}")]
+    return [pool for pool in found if game in (None, rating_system.game_of(pool))]
+
+
+def profile_of(connection: Connection, name: str) -> Profile | None:
+    """What is known of a bot; None for one that was never registered and never played."""
+    found = connection.execute(text("SELECT * FROM bots WHERE key = :key"), {"key": folded(name)})
+    bot = found.one_or_none()
     if bot is None:
         return None
     played = {row.pool: row for row in connection.execute(_TALLIES, {"bot": bot.id})}
@@ -217,8 +234,9 @@ def _thinking(row: Any) -> float | None:
     return row.thought_ms / row.moves if row.moves else None
 
 
-def history(connection: Connection, bot: int, pool: str) -> list[HistoryPoint]:
-    """A bot's ratings in a pool: the first, the last, and every so-manieth between."""
+def rating_history(connection: Connection, name: str, pool: str) -> list[HistoryPoint]:
+    """A bot's ratings in a pool: the first, the last, and at most some 300 in all."""
+    bot = bot_number(connection, name)
     query = text("SELECT matches FROM ratings WHERE bot = :bot AND pool = :pool")
     total = connection.execute(query, {"bot": bot, "pool": pool}).scalar_one_or_none() or 0
     step = 1
@@ -232,8 +250,12 @@ def history(connection: Connection, bot: int, pool: str) -> list[HistoryPoint]:
     ]
 
 
-def opponents(connection: Connection, bot: int, pool: str, after: str | None, limit: int) -> Page[OpponentRow]:
-    """How a bot fared against others, those that it met most often first."""
+def opponents_page(
+    connection: Connection, name: str, pool: str, *, after: str | None = None, limit: int = 50
+) -> Page[OpponentRow]:
+    """How a bot fared against each other one, those that it met most often first."""
+    check_limit(limit)
+    bot = bot_number(connection, name)
     played, key = (None, None) if after is None else decode_cursor(after, tuple[int, str])
     given = {"bot": bot, "pool": pool, "start": after is None, "played": played, "key": key, "limit": limit + 1}
     rows = connection.execute(_OPPONENTS, given).all()
@@ -251,14 +273,18 @@ def opponents(connection: Connection, bot: int, pool: str, after: str | None, li
     return make_page(shown, rows, lambda row: (row.played, row.key))
 
 
-def by_seat(connection: Connection, bot: int, pool: str) -> list[SeatRow]:
+def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRow]:
     """How a bot fared in each seat."""
-    rows = connection.execute(_SEATS, {"bot": bot, "pool": pool})
+    rows = connection.execute(_SEATS, {"bot": bot_number(connection, name), "pool": pool})
     return [SeatRow(seat=row.seat, **_counts(row)) for row in rows]
 
 
-def by_version(connection: Connection, bot: int, pool: str, after: str | None, limit: int) -> Page[VersionRow]:
+def versions_page(
+    connection: Connection, name: str, pool: str, *, after: str | None = None, limit: int = 50
+) -> Page[VersionRow]:
     """How each version of a bot fared, the one that played last first."""
+    check_limit(limit)
+    bot = bot_number(connection, name)
     last = 0 if after is None else decode_cursor(after, tuple[int])[0]
     given = {"bot": bot, "pool": pool, "start": after is None, "last": last, "limit": limit + 1}
     rows = connection.execute(_VERSIONS, given).all()
@@ -268,9 +294,9 @@ def by_version(connection: Connection, bot: int, pool: str, after: str | None, l
     return make_page(shown, rows, lambda row: (row.last,))
 
 
-def endings(connection: Connection, bot: int, pool: str) -> list[Ending]:
-    """How a bot's matches ended for it, by outcome and reason."""
-    rows = connection.execute(_ENDINGS, {"bot": bot, "pool": pool, "latest": LATEST})
+def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:
+    """How a bot's matches ended for it, by outcome and reason, with the latest of each."""
+    rows = connection.execute(_ENDINGS, {"bot": bot_number(connection, name), "pool": pool, "latest": LATEST})
     found = [
         Ending(
             outcome=row.outcome,

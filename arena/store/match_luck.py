@@ -18,7 +18,7 @@ class MatchLuck(NamedTuple):
     points: float
 
 
-def save(connection: Connection, lucks: Mapping[str, MatchLuck]) -> None:
+def save_luck(connection: Connection, lucks: Mapping[str, MatchLuck]) -> None:
     """Note the luck of stored matches, by their ids, in place of what was noted; unknown ids are left out."""
     if lucks:
         connection.execute(
@@ -35,7 +35,7 @@ def luck_from_row(row: Any) -> MatchLuck | None:
     return MatchLuck(row.luck_by, row.luck) if noted else None
 
 
-def load_for_tournament(connection: Connection, tournament: str) -> dict[str, MatchLuck]:
+def luck_of_tournament(connection: Connection, tournament: str) -> dict[str, MatchLuck]:
     """The luck of a tournament's matches, by their ids, as far as it was noted."""
     query = select(matches.c.id, matches.c.luck, matches.c.luck_by).where(matches.c.tournament == tournament)
     noted = ((row.id, luck_from_row(row)) for row in connection.execute(query))

@@ -7,6 +7,7 @@ bounds the numbers by the hour, and is looked at in the hours at the edges.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -14,9 +15,10 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, select, text
 
 from arena.store import result_queries
-from arena.store.cursors import decode_cursor, encode_cursor
-from arena.store.leaderboards import find_bot
+from arena.store.cursors import MOST_ROWS, check_limit, decode_cursor, encode_cursor
+from arena.store.registry import bot_number
 from arena.store.schema import matches
+from arena.store.store import Reader
 from arena.store.view_models import OUTCOMES, Page, Search
 from machine.timestamps import written
 from protocol.errors import UsageFault
@@ -84,8 +86,11 @@ _TOURNAMENT = _Index(
 )
 
 
-def search(connection: Connection, wanted: Search, after: str | None, limit: int) -> Page[Result]:
+def search_matches(
+    connection: Connection, wanted: Search, *, after: str | None = None, limit: int = 50
+) -> Page[Result]:
     """A page of the matches that fit, the newest first. Raises `UsageFault` for a cursor, time or word that is none."""
+    check_limit(limit)
     wanted = _checked(wanted)
     before = _NEVER if after is None else decode_cursor(after, tuple[int])[0]
     given = _given(connection, wanted, before)
@@ -104,7 +109,21 @@ def search(connection: Connection, wanted: Search, after: str | None, limit: int
     return Page(rows=found, next=further, total=total)
 
 
-def numbers(connection: Connection, wanted: Search) -> list[int]:
+def iter_matches(reader: Reader, wanted: Search, limit: int | None = None) -> Iterator[Result]:
+    """All matches that fit, or the first `limit` of them, the newest first, a page at a time."""
+    after = None
+    left = limit
+    while left is None or left > 0:
+        rows = MOST_ROWS if left is None else min(left, MOST_ROWS)
+        page = reader.read(search_matches, wanted, after=after, limit=rows)
+        yield from page.rows
+        after = page.next
+        if after is None:
+            break
+        left = None if left is None else left - len(page.rows)
+
+
+def match_numbers(connection: Connection, wanted: Search) -> list[int]:
     """The numbers of all matches that fit, in the order in which they were stored. Raises `UsageFault` as `search`."""
     wanted = _checked(wanted)
     given = _given(connection, wanted, _NEVER)
@@ -152,10 +171,9 @@ def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any
     }
     for key in ("bot", "opponent"):
         if (name := getattr(wanted, key)) is not None:
-            bot = find_bot(connection, name)
-            if bot is None:
+            given[key] = bot_number(connection, name)
+            if given[key] is None:
                 return None
-            given[key] = bot.id
     return given
 
 

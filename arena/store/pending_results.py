@@ -34,8 +34,8 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(PendingResult).decode
 
 
-def save(connection: Connection, batch: Iterable[PendingResult]) -> None:
-    """Keep matches, each once: not those that are kept, and not those that are rated."""
+def save_pending(connection: Connection, batch: Iterable[PendingResult]) -> None:
+    """Keep matches, each once: not those that are kept, and not those that are rated; `finish_matches` drops them."""
     for one in batch:
         result = one.result
         if connection.execute(_known(result.match)).first() is None:
@@ -43,7 +43,7 @@ def save(connection: Connection, batch: Iterable[PendingResult]) -> None:
             connection.execute(insert(awaiting).values(row))
 
 
-def load_for_tournament(connection: Connection, tournament: str) -> list[PendingResult]:
+def pending_of_tournament(connection: Connection, tournament: str) -> list[PendingResult]:
     """Those of a tournament, by their place in the schedule."""
     query = select(awaiting.c.data).where(awaiting.c.tournament == tournament).order_by(awaiting.c.place)
     return [_decode(data) for data in connection.execute(query).scalars()]

@@ -16,7 +16,7 @@ from referee.result import SeatRating
 _NUMBERS = ("mu_before", "sigma_before", "mu_after", "sigma_after")
 
 
-def rebuild(connection: Connection) -> int:
+def rebuild_ratings(connection: Connection) -> int:
     """Replace all ratings by those that follow from the results. Returns how many rows were different."""
     tallies, wrong = _recompute(connection)
     stale = _count_differences(connection, tallies)

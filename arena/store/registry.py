@@ -9,6 +9,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, bindparam, exists, select, update
 from sqlalchemy.dialects.sqlite import insert
 
+from arena.store.incidents import forget_incidents
 from arena.store.schema import bots, seats
 from machine.timestamps import utc
 from protocol.errors import UsageFault
@@ -30,7 +31,7 @@ class RegisteredBot(Struct, frozen=True, kw_only=True):
     approved: bool = False
 
 
-def bot(connection: Connection, name: str) -> RegisteredBot | None:
+def registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
     """The bot registered under a name, in any case; None also for one that only played in tournaments."""
     row = connection.execute(select(bots).where(bots.c.key == folded(name))).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
@@ -38,24 +39,29 @@ def bot(connection: Connection, name: str) -> RegisteredBot | None:
     return _registered(row)
 
 
+def bot_number(connection: Connection, name: str) -> int | None:
+    """The row of a bot, in any case; None, which is in no row, where there is none of this name."""
+    return connection.execute(select(bots.c.id).where(bots.c.key == folded(name))).scalar()
+
+
 def all_bots(connection: Connection) -> list[RegisteredBot]:
     """All bots, by name, with those that only played in tournaments."""
     return [_registered(row) for row in connection.execute(select(bots).order_by(bots.c.key))]
 
 
-def is_known(connection: Connection, name: str) -> bool:
+def is_known_bot(connection: Connection, name: str) -> bool:
     """Whether a bot of this name, in any case, was ever registered or played."""
-    return connection.execute(select(bots.c.id).where(bots.c.key == folded(name))).first() is not None
+    return bot_number(connection, name) is not None
 
 
-def is_approved(connection: Connection, name: str) -> bool:
+def is_approved_bot(connection: Connection, name: str) -> bool:
     """Whether the operator approved a bot."""
     return bool(connection.execute(select(bots.c.approved).where(bots.c.key == folded(name))).scalar_one_or_none())
 
 
-def register(connection: Connection, name: str, token_hash: str, unused_since: str | None) -> None:
+def register_bot(connection: Connection, name: str, token_hash: str, unused_since: str | None = None) -> None:
     """Register a bot that came by itself; in place of one that did so too, never finished a match, and was not seen
-    since `unused_since`. Raises `NameInUse`.
+    since `unused_since`. Raises `NameInUse`, also for a name that only played in tournaments.
     """
     now = utc()
     row = {"name": name, "token_hash": token_hash, "created": now, "seen": now}
@@ -68,6 +74,7 @@ def register(connection: Connection, name: str, token_hash: str, unused_since: s
         statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=unused & ~played)
     if connection.execute(statement).rowcount != 1:
         raise NameInUse(f"a bot is called {name} already")
+    forget_incidents(connection, name)
 
 
 def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
@@ -76,7 +83,7 @@ def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
     connection.execute(statement, [{"bot": bot, "at": at} for bot, at in times.items()])
 
 
-def add(connection: Connection, hashes: Mapping[str, str]) -> None:
+def add_bots(connection: Connection, hashes: Mapping[str, str]) -> None:
     """Register bots by hand, approved, with their tokens' hashes; those known from tournaments keep their ratings.
 
     Raises `NameInUse` at the first that is taken.
@@ -93,8 +100,22 @@ def add(connection: Connection, hashes: Mapping[str, str]) -> None:
             raise NameInUse(f"a bot is called {name} already: choose another name, or `arena bot rotate {name}`")
 
 
-def change(connection: Connection, names: Iterable[str], **values: str | bool | None) -> None:
-    """Change what is known of bots. Raises `UsageFault` at the first unknown name."""
+def rotate_token(connection: Connection, name: str, token_hash: str) -> None:
+    """Give a bot a new token; the old one is worth nothing from now on. Raises `UsageFault` for an unknown name."""
+    _change(connection, [name], token_hash=token_hash, revoked=False)
+
+
+def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
+    """Let bots in no more, until `rotate_token`: all or none. Raises `UsageFault` for an unknown name."""
+    _change(connection, names, token_hash=None, revoked=True)
+
+
+def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool) -> None:
+    """Approve bots, or no more: all of these or none. Raises `UsageFault` for an unknown name."""
+    _change(connection, names, approved=approved)
+
+
+def _change(connection: Connection, names: Iterable[str], **values: str | bool | None) -> None:
     for name in names:
         if connection.execute(update(bots).where(bots.c.key == folded(name)).values(**values)).rowcount != 1:
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")

@@ -11,8 +11,10 @@ from msgspec import Struct
 from sqlalchemy import Connection, Select, func, select
 
 from arena.ratings import rating_system
+from arena.ratings.rating_system import Standing
 from arena.store.database import StoreError
-from arena.store.schema import bots, failures, matches, opponents, ratings, seats
+from arena.store.schema import bots, failures, matches, opponents, ratings, records, seats
+from machine.timestamps import utc
 from protocol.names import folded
 from referee.result import Ratings, Result, SeatRating, SeatResult
 
@@ -46,7 +48,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     version: str
 
 
-def leaderboard(connection: Connection, pool: str) -> list[LeaderboardRow]:
+def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
     """The rated bots of a pool, best first."""
     query = select(bots.c.name, ratings).join(bots, bots.c.id == ratings.c.bot).where(ratings.c.pool == pool)
     rows = [LeaderboardRow(bot=row.name, **standing_from_row(row)) for row in connection.execute(query)]
@@ -66,6 +68,48 @@ def standing_from_row(row: Any) -> dict[str, Any]:
         "few": row.matches < rating_system.PROVISIONAL_MATCHES,
         "version": row.version,
     }
+
+
+def standings_of(connection: Connection, bot: str) -> dict[str, Standing]:
+    """A bot's place in every pool in which it has played."""
+    query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == folded(bot))
+    return {row.pool: Standing(row.mu, row.sigma, row.matches, row.version) for row in connection.execute(query).all()}
+
+
+def rated_pools(connection: Connection, game: str | None = None) -> list[str]:
+    """The pools with rated matches of this season, or those of a game."""
+    found = connection.execute(select(ratings.c.pool).distinct().order_by(ratings.c.pool)).scalars()
+    return [pool for pool in found if game in (None, rating_system.game_of(pool))]
+
+
+def iter_results(
+    connection: Connection,
+    bot: str | None = None,
+    game: str | None = None,
+    tournament: str | None = None,
+    limit: int | None = None,
+) -> Iterator[Result]:
+    """The results that fit, newest first, as they are read: never all of them at once."""
+    numbers = chosen(bot, game, tournament, limit)
+    for _, result, _ in iter_results_with_seats(connection, numbers, newest_first=True):
+        yield result
+
+
+def result_of(connection: Connection, match: str) -> Result | None:
+    """A finished match; None if there is none of this id."""
+    number = select(matches.c.number).where(matches.c.id == match)
+    return next((result for _, result, _ in iter_results_with_seats(connection, number)), None)
+
+
+def record_of(connection: Connection, match: str) -> bytes | None:
+    """A match's record as it was closed, gzip; None if there is no such match."""
+    query = select(records.c.data).join(matches, matches.c.number == records.c.match)
+    return connection.execute(query.where(matches.c.id == match)).scalar_one_or_none()
+
+
+def tournament_results(connection: Connection, tournament: str) -> list[Result]:
+    """The results of a tournament so far, by their place in the schedule."""
+    return sorted(iter_results(connection, tournament=tournament), key=lambda result: result.place or 0)
 
 
 def chosen(bot: str | None, game: str | None, tournament: str | None, limit: int | None) -> Select[tuple[int]]:
@@ -101,8 +145,12 @@ def rated(
         yield number, result.pool, result, rows
 
 
-def meetings(connection: Connection, bot: str, since: str) -> list[tuple[str, str, str, str]]:
-    """The rated matches that the ladder let a bot play since then: match, pool, another bot's folded name, the end."""
+def meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]]:
+    """The rated matches of a bot in the last day, without tournaments: match, pool, another bot's folded name, the end.
+
+    A match of more than two seats is there for each of the others.
+    """
+    since = utc(days_ago=1)
     mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
     first = select(func.min(matches.c.number)).where(matches.c.finished >= since).scalar_subquery()
     query = (
@@ -117,7 +165,7 @@ def meetings(connection: Connection, bot: str, since: str) -> list[tuple[str, st
     return [(row.id, row.pool, row.key, row.finished) for row in connection.execute(query)]
 
 
-def met(connection: Connection, bot: str) -> list[tuple[str, str, int]]:
+def encounter_counts(connection: Connection, bot: str) -> list[tuple[str, str, int]]:
     """How often a bot met others: pool (or GAME/unrated), another bot's folded name, matches."""
     others, them = opponents, bots.alias()
     query = (
@@ -177,7 +225,7 @@ def iter_results_with_seats(
         yield at, _result(rows), rows
 
 
-def failures_of(connection: Connection, tournament: str) -> dict[str, dict[int, str]]:
+def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int, str]]:
     """Why the programs of bots failed in the matches of a tournament, by match and seat."""
     query = select(matches.c.id, failures.c.seat, failures.c.text).join(failures, failures.c.match == matches.c.number)
     found: dict[str, dict[int, str]] = {}

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from sqlalchemy import Connection, func, insert, select, text
 
+from arena.ratings.rating_system import game_of
 from arena.store.result_queries import LeaderboardRow, standing_from_row
 from arena.store.schema import matches, seasons
 from machine.timestamps import utc
@@ -48,7 +49,7 @@ def season_starts(connection: Connection) -> list[int]:
     return list(connection.execute(select(seasons.c.first).order_by(seasons.c.id)).scalars())
 
 
-def start(connection: Connection, name: str) -> None:
+def start_season(connection: Connection, name: str) -> None:
     """Begin ratings anew. Raises `UsageFault` for a name that is none, or that a season has."""
     if not is_bot_name(name):
         raise UsageFault(f"{name!r} is no name for a season: {NAME_FORM}")
@@ -84,15 +85,24 @@ def match_range_of(connection: Connection, name: str) -> MatchRange:
     return MatchRange(firsts[at], firsts[at + 1] - 1)
 
 
-def pools(connection: Connection, span: MatchRange) -> list[str]:
-    """The pools with rated matches among these."""
-    return list(connection.execute(_POOLS, span._asdict()).scalars())
+def season_pools(connection: Connection, season: str, game: str | None = None) -> list[str]:
+    """The pools with rated matches in a season, or those of a game. Raises `UsageFault`."""
+    found = connection.execute(_POOLS, match_range_of(connection, season)._asdict()).scalars()
+    return [pool for pool in found if game in (None, game_of(pool))]
 
 
-def leaderboard(connection: Connection, pool: str, span: MatchRange) -> list[LeaderboardRow]:
-    """Where the bots of a pool stood after these matches, best first."""
-    rows = connection.execute(_BOARD, {"pool": pool, **span._asdict()})
-    return sorted(
-        (LeaderboardRow(bot=row.name, **standing_from_row(row)) for row in rows),
-        key=lambda row: (-row.score, folded(row.bot)),
-    )
+def season_leaderboards(
+    connection: Connection, season: str, game: str | None = None
+) -> dict[str, list[LeaderboardRow]]:
+    """Where bots stood at the end of a season, best first, by pool. Raises `UsageFault`."""
+    span = match_range_of(connection, season)._asdict()
+    return {
+        pool: sorted(
+            (
+                LeaderboardRow(bot=row.name, **standing_from_row(row))
+                for row in connection.execute(_BOARD, {"pool": pool, **span})
+            ),
+            key=lambda row: (-row.score, folded(row.bot)),
+        )
+        for pool in season_pools(connection, season, game)
+    }

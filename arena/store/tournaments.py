@@ -14,7 +14,7 @@ from arena.ratings import tournament_pairing
 from arena.ratings.bot_results import standing
 from arena.ratings.significant_ranks import ScoredMatch
 from arena.ratings.standings import Score, TableRow, rows_of
-from arena.store.cursors import decode_cursor, make_page
+from arena.store.cursors import check_limit, decode_cursor, make_page
 from arena.store.database import StoreError
 from arena.store.view_models import DRAWN, LOST, VOIDED, WON, Page, TournamentRow, TournamentTable
 from protocol.bot_launch import bot_name_in
@@ -48,8 +48,9 @@ WHERE tournament = :id GROUP BY opponents.bot, opponents.opponent
 """)
 
 
-def tournaments(connection: Connection, after: str | None, limit: int) -> Page[TournamentRow]:
+def tournaments_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[TournamentRow]:
     """A page of them, those that began last first."""
+    check_limit(limit)
     started, name = ("", "") if after is None else decode_cursor(after, tuple[str, str])
     given = {"start": after is None, "started": started, "id": name, "limit": limit + 1}
     rows = connection.execute(_NEXT, given).all()
@@ -57,11 +58,16 @@ def tournaments(connection: Connection, after: str | None, limit: int) -> Page[T
     return make_page(shown, rows, lambda row: (row.started, row.id))
 
 
+def has_tournament(connection: Connection, name: str) -> bool:
+    """Whether there is a tournament of this id."""
+    return connection.execute(text("SELECT 1 FROM tournaments WHERE id = :id"), {"id": name}).first() is not None
+
+
 Standings = dict[str, tuple[list[TableRow], list[TableRow]]]
 """Tables by tournament, as counted and as told, so that matches are looked at again only where some were added."""
 
 
-def tournament(connection: Connection, name: str, known: Standings) -> TournamentTable | None:
+def tournament_table(connection: Connection, name: str, known: Standings) -> TournamentTable | None:
     """A tournament with its table, of all that take part; None if there is none of this id."""
     row = connection.execute(_ONE, {"id": name, "limit": 1}).one_or_none()
     if row is None:

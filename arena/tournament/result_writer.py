@@ -9,7 +9,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from arena.store.database import StoreUnavailable
-from arena.store.match_luck import MatchLuck
+from arena.store.finish import finish_matches
+from arena.store.incidents import note_incident
+from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
+from arena.store.pending_results import pending_of_tournament, save_pending
+from arena.store.result_queries import record_of
 from arena.store.store import Store
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
@@ -29,24 +33,24 @@ def store_all(store: Store, reports: Sequence[MatchReport]) -> None:
 
     While the store can do nothing that is said, once, and tried again. Raises `StoreError` for what it never takes.
     """
-    _once_it_can(lambda: store.finish([report.finished() for report in reports]))
+    _once_it_can(lambda: store.write(finish_matches, [report.finished() for report in reports]))
     _note(store, reports)
 
 
 def hold_all(store: Store, reports: Sequence[MatchReport]) -> None:
     """Store matches whose turn to be rated has not come, as above."""
-    _once_it_can(lambda: store.save_pending([report.awaiting() for report in reports]))
+    _once_it_can(lambda: store.write(save_pending, [report.awaiting() for report in reports]))
     _note(store, reports)
 
 
 def held_by(store: Store, tournament: str) -> list[MatchReport]:
     """What was stored so of a tournament and is not rated yet, by place."""
-    return [MatchReport(one.closed, one.luck, one.failures) for one in store.pending_matches(tournament)]
+    return [MatchReport(one.closed, one.luck, one.failures) for one in store.read(pending_of_tournament, tournament)]
 
 
 def _note(store: Store, reports: Sequence[MatchReport]) -> None:
     for bot, incident in (noted for report in reports for noted in report.incidents):
-        _once_it_can(partial(store.note, bot, incident))
+        _once_it_can(partial(store.write, note_incident, bot, incident))
 
 
 def _once_it_can(change: Callable[[], object]) -> None:
@@ -72,17 +76,17 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
     names = [name for name in names_of(plan.rules) if name != NoLuck.name]
     if plan.rules.seats != 2 or not names:
         return None, {}
-    kept = store.tournament_luck(plan.id)
+    kept = store.read(luck_of_tournament, plan.id)
     counted_in = {result.match for result in results if result.reason != VOID}
     values = Counter(luck.value for match, luck in kept.items() if match in counted_in)
     best = max(names, key=lambda name: values[name])
     value = next((name for name, times in values.items() if times == len(counted_in)), best)
     luck = {match: noted for match, noted in kept.items() if noted.value == value}
-    bodies = ((match, store.record(match)) for match in sorted(counted_in - luck.keys()))
+    bodies = ((match, store.read(record_of, match)) for match in sorted(counted_in - luck.keys()))
     anew = {
         match: MatchLuck(value, luck_of(read(body, match), value).total[0])
         for match, body in bodies
         if body is not None
     }
-    store.save_luck(anew)
+    store.write(save_luck, anew)
     return value, {match: noted.points for match, noted in (luck | anew).items()}

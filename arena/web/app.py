@@ -19,6 +19,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from arena.network.addresses import Network, Proxies
 from arena.network.origins import misdirected
+from arena.store.result_queries import result_of
 from arena.web.api import openapi as api
 from arena.web.errors import InternalErrorMiddleware, json_error_response
 from arena.web.pages import ROUTES
@@ -156,5 +157,5 @@ class _ImmutableFiles(StaticFiles):
 
 def _health(request: Request) -> Response:
     """Whether the page stands and its store answers; of the arena itself, its own `/healthz` says it."""
-    site_of(request).reader.match("")
+    site_of(request).reader.read(result_of, "")
     return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})

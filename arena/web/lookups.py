@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from arena.store.reader import Reader
+from arena.store.leaderboards import pools_with_results, profile_of
+from arena.store.registry import is_known_bot
+from arena.store.store import Reader
+from arena.store.tournaments import has_tournament, tournament_table
 from arena.store.view_models import UNRATED, Profile, TournamentTable
 from arena.web.errors import NotFound
+from arena.web.site import Site
 from protocol.display import among, shown
 from protocol.games import NAMES, game_class
 
 
 def profile(reader: Reader, bot: str) -> Profile:
     """What is known of a bot. Raises `NotFound`."""
-    found = reader.profile(bot)
+    found = reader.read(profile_of, bot)
     if found is None:
         raise NotFound(_no_bot(bot))
     return found
@@ -21,16 +25,16 @@ def profile(reader: Reader, bot: str) -> Profile:
 
 def unknown_bot_message(reader: Reader, bot: str) -> str | None:
     """What is wrong with the name of a bot; None if there is one of this name."""
-    return None if reader.has_bot(bot) else _no_bot(bot)
+    return None if reader.read(is_known_bot, bot) else _no_bot(bot)
 
 
 def _no_bot(name: str) -> str:
     return f"there is no bot called {shown(name)}"
 
 
-def tournament(reader: Reader, name: str) -> TournamentTable:
+def tournament(site: Site, name: str) -> TournamentTable:
     """A tournament with its tables. Raises `NotFound`."""
-    found = reader.tournament(name)
+    found = site.reader.read(tournament_table, name, site.tables)
     if found is None:
         raise NotFound(_no_tournament(name))
     return found
@@ -38,7 +42,7 @@ def tournament(reader: Reader, name: str) -> TournamentTable:
 
 def unknown_tournament_message(reader: Reader, name: str) -> str | None:
     """What is wrong with the name of a tournament; None if there is one of this name."""
-    return None if reader.has_tournament(name) else _no_tournament(name)
+    return None if reader.read(has_tournament, name) else _no_tournament(name)
 
 
 def _no_tournament(name: str) -> str:
@@ -63,7 +67,7 @@ def unknown_game_message(game: str) -> str | None:
 def pools(reader: Reader) -> list[str]:
     """Those that have rated matches, then those of presets, then the unrated matches of each game."""
     presets = [f"{game}/{preset}" for game in NAMES for preset in game_class(game).presets]
-    return list(dict.fromkeys([*reader.pools(), *presets, *(f"{game}/{UNRATED}" for game in NAMES)]))
+    return list(dict.fromkeys([*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED}" for game in NAMES)]))
 
 
 def unknown_pool_message(reader: Reader, pool: str) -> str | None:

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from arena.network.addresses import networks
 from arena.network.encryption import CertificateFault, Encryption
-from arena.store.reader import Reader
+from arena.store.store import Reader
 from arena.web.http_connections import PageServer
 from arena.web.process_messages import RELOAD, WebServerConfig, read_config
 from arena.web.site import Site

@@ -7,7 +7,8 @@ import re
 from functools import cached_property
 from pathlib import Path
 
-from arena.store.reader import Reader
+from arena.store.store import Reader
+from arena.store.tournaments import Standings
 
 STATIC = Path(__file__).parent / "static"
 HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
@@ -25,6 +26,8 @@ class Site:
         self.reader = reader
         self.socket = socket
         self.registration = registration
+        self.tables: Standings = {}
+        """Those of tournaments, as they were told last."""
 
     @cached_property
     def static_version(self) -> str:

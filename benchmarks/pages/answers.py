@@ -23,12 +23,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from arena.store.leaderboards import leaderboard_page, pools_with_results
+from arena.store.match_search import search_matches
+from arena.store.tournaments import tournaments_page
+
 sys.path.append(str(Path(__file__).parents[1] / "reliability"))
 
 from data import make
 from rig import small_or_asked
 
-from arena.store.reader import Reader
+from arena.store.store import Reader
 from arena.store.view_models import Search
 
 MOST = 20.0
@@ -48,11 +52,13 @@ FILTERS = {
 
 def addresses(reader: Reader) -> Iterator[str]:
     """What is asked: pages first, then the API."""
-    pool = max(reader.pools(), key=lambda pool: reader.board(pool, limit=1).total or 0)
-    tournament = reader.tournaments(limit=1).rows[0].tournament
-    match = reader.search(Search(), limit=1).rows[0].match
-    far = reader.search(Search(bot=BOT), limit=500).next
-    rare = reader.board(pool, sort="played", descending=False, limit=1).rows[0].bot
+    pool = max(
+        reader.read(pools_with_results), key=lambda pool: reader.read(leaderboard_page, pool, limit=1).total or 0
+    )
+    tournament = reader.read(tournaments_page, limit=1).rows[0].tournament
+    match = reader.read(search_matches, Search(), limit=1).rows[0].match
+    far = reader.read(search_matches, Search(bot=BOT), limit=500).next
+    rare = reader.read(leaderboard_page, pool, sort="played", descending=False, limit=1).rows[0].bot
     filters = FILTERS | {"pool": pool, "tournament": tournament}
     yield "/"
     yield f"/leaderboard/{pool}?sort=played"

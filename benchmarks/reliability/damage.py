@@ -28,6 +28,7 @@ from rig import Server, small_or_asked
 
 from arena.commands.db import look
 from arena.ratings import rating_system
+from arena.store.integrity_check import check_database
 from arena.store.store import Store
 from protocol.errors import Fault
 
@@ -76,7 +77,7 @@ def checked(file: Path, *, quick: bool) -> str:
     """What a check comes to: found, not found, or how it failed."""
     try:
         with closing(Store.open(file, create=False)) as store:
-            return "found" if store.check(partial(look, quick=quick)) else "not found"
+            return "found" if list(store.iterate(check_database, partial(look, quick=quick))) else "not found"
     except Fault:
         return "found"
     except Exception as exc:

@@ -22,6 +22,8 @@ from typing import Any
 
 from rig import small_or_asked
 
+from arena.store.pending_results import pending_of_tournament
+from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
 
 FAILING = {
@@ -117,9 +119,9 @@ def _killed(command: list[str], data: Path, given: argparse.Namespace, seconds: 
 
 def _stored(data: Path) -> dict[str, str]:
     with closing(Store.open(data / "arena.db")) as store:
-        found = {one.match: one.finished for one in store.matches()}
+        found = {one.match: one.finished for one in list(store.iterate(iter_results))}
         for folder in (data / "tournaments").glob("*"):
-            found |= {one.result.match: one.result.finished for one in store.pending_matches(folder.name)}
+            found |= {one.result.match: one.result.finished for one in store.read(pending_of_tournament, folder.name)}
     return found
 
 
@@ -149,7 +151,7 @@ def _outcomes(content: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
 
 def _ratings(data: Path) -> list[tuple[str, float, float]]:
     with closing(Store.open(data / "arena.db")) as store:
-        return [(row.bot, row.mu, row.sigma) for row in store.leaderboard(POOL)]
+        return [(row.bot, row.mu, row.sigma) for row in store.read(leaderboard_of, POOL)]
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ from pathlib import Path
 from ledger import Ledger, Player, compiled, run_out
 from rig import Server, small_or_asked
 
+from arena.store.integrity_check import check_database
+from arena.store.registry import registered_bot
 from arena.store.store import Store
 
 GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
@@ -118,7 +120,9 @@ def creations(count: int, library: Path, chance: random.Random) -> tuple[int, li
             killed += done.returncode == -9
             try:
                 with closing(Store.open(file)) as store:
-                    if store.check() or (store.bot("eve") is None and done.returncode == 0):
+                    if list(store.iterate(check_database)) or (
+                        store.read(registered_bot, "eve") is None and done.returncode == 0
+                    ):
                         refused.append(f"call {at}: what was made is not sound")
             except Exception as exc:
                 refused.append(f"call {at}: {exc}")

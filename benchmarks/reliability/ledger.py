@@ -21,6 +21,8 @@ import msgspec
 from rig import Closed, Raw
 
 from arena.commands.db import look
+from arena.store.integrity_check import check_database
+from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
 from referee import record_reader
 from referee.record import Ply
@@ -65,9 +67,9 @@ class Ledger:
         """
         found: Counter[str] = Counter()
         with closing(Store.open(file, create=False)) as store:
-            for line in store.check(partial(look, quick=quick)):
+            for line in list(store.iterate(check_database, partial(look, quick=quick))):
                 found[f"the database does not add up: {line}"] += 1
-            kept = {result.match: result for result in store.iter_results()}
+            kept = {result.match: result for result in store.iterate(iter_results)}
             for match, ends in self.ends.items():
                 for told in ends:
                     if told.at < until:
@@ -85,7 +87,7 @@ class Ledger:
             if told.at < until and told.message["match"] in kept:
                 by_match.setdefault(told.message["match"], []).append(told)
         for match, turns in by_match.items():
-            body = store.record(match)
+            body = store.read(record_of, match)
             lines = record_reader.read(body, match).lines if body else []
             events = [msgspec.to_builtins(line.event) for line in lines if isinstance(line, Ply)]
             digests = [line.digest for line in lines if isinstance(line, Ply)]

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from rig import WITHIN, Server
 
+from arena.store.result_queries import encounter_counts, leaderboard_of
 from arena.store.store import Store
 
 POOL = "nim/classic"
@@ -49,10 +50,10 @@ def playing(server: Server) -> Iterator[None]:
 def show(data: Path, seconds: float) -> bool:
     """Print who played how often; whether the ladder is as it should be."""
     store = Store.open(data / "arena.db")
-    board = store.leaderboard(POOL)
+    board = store.read(leaderboard_of, POOL)
     met = Counter[tuple[str, str]]()
     for bot in BOTS:
-        for _, other, count in store.met(bot):
+        for _, other, count in store.read(encounter_counts, bot):
             met[bot, other] += count
     rated = sum(row.played for row in board) // 2
     store.close()

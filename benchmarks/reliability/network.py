@@ -26,6 +26,7 @@ import uvloop
 from rig import WITHIN, Server, small_or_asked
 
 from arena.doctor.tcp_proxy import Link, TcpProxy
+from arena.store.result_queries import record_of
 from arena.store.store import Store
 from bots import Bot, Turn
 from bots.client.run import Client
@@ -146,7 +147,7 @@ def different(told: Mapping[str, list[End]], data: Path) -> set[str]:
     wrong = set()
     with contextlib.closing(Store.open(f"sqlite:///{data / 'arena.db'}", create=False)) as store:
         for match, ends in told.items():
-            record = store.record(match)
+            record = store.read(record_of, match)
             if record is None:
                 wrong.add(match)
                 continue
@@ -179,7 +180,7 @@ def main() -> None:
         server.stop()
         wrong = different(told, server.data)
         with contextlib.closing(Store.open(f"sqlite:///{server.data / 'arena.db'}", create=False)) as store:
-            lost = {match for match in started - left if store.record(match) is None}
+            lost = {match for match in started - left if store.read(record_of, match) is None}
         complaints = [
             command("replay", "verify", "--data", str(server.data)),
             command("db", "check", "--data", str(server.data)),

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from arena.store.database import StoreError
-from arena.store.registry import NameInUse
+from arena.store.registry import NameInUse, add_bots, all_bots
+from arena.store.result_queries import standings_of
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import Done, call
@@ -43,7 +45,7 @@ def registered(tmp_path: Path) -> dict[str, Any]:
     if not (tmp_path / "data" / "arena.db").exists():
         return {}
     with closing(Store.open(tmp_path / "data" / "arena.db")) as store:
-        return {bot.name: bot.token_hash for bot in store.bots()}
+        return {bot.name: bot.token_hash for bot in store.read(all_bots)}
 
 
 def test_several_names_are_registered_and_their_tokens_printed_as_csv(add: Add, tmp_path: Path) -> None:
@@ -71,7 +73,7 @@ def test_a_file_of_names_gives_a_file_of_tokens_with_all_that_stood_there(
     done = add(*from_file(tmp_path, head + b"\r\n".join(lines)))
     assert (done.code, done.err) == (0, "")
     assert done.out == (
-        "2 bots registered; their tokens are in tokens.csv: each brings its own as ARENA_TOKEN or --token\n"
+        "2 bots registered; their tokens are in tokens.csv: each bot supplies its own as ARENA_TOKEN or --token\n"
     )
     file = tmp_path / "tokens.csv"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -148,11 +150,11 @@ def test_where_names_cannot_be_registered_no_tokens_are_left(
 ) -> None:
     there: list[bool] = []
 
-    def fails(store: Store, hashes: Any) -> None:
+    def fails(connection: Connection, hashes: Any) -> None:
         there.append((tmp_path / "tokens.csv").stat().st_size > 0)
         raise fault
 
-    monkeypatch.setattr(Store, "add_bots", fails)
+    monkeypatch.setattr("arena.store.registry.add_bots", fails)
     done = add(*from_file(tmp_path, "name\nanna\nben\n"))
     assert (done.code != 0, done.err) == (True, f"arena: {fault}\n")
     assert there == [True]
@@ -161,16 +163,16 @@ def test_where_names_cannot_be_registered_no_tokens_are_left(
 
 def test_of_names_one_of_which_is_taken_meanwhile_none_is_registered(tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as store:
-        store.add_bot("ben", "b" * 64)
+        store.write(add_bots, {"ben": "b" * 64})
         with pytest.raises(NameInUse, match="a bot is called BEN already"):
-            store.add_bots({"anna": "a" * 64, "BEN": "c" * 64})
-        assert [bot.name for bot in store.bots()] == ["ben"]
+            store.write(add_bots, {"anna": "a" * 64, "BEN": "c" * 64})
+        assert [bot.name for bot in store.read(all_bots)] == ["ben"]
 
 
 def test_a_name_known_from_tournaments_is_given_away_with_its_ratings(add: Add, tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "data" / "arena.db")) as store:
         finish(store, result("m1", ("anna", "bob")))
-        stood = store.standings("anna")
+        stood = store.read(standings_of, "anna")
     assert add("anna", "ben").code == 0
     with closing(Store.open(tmp_path / "data" / "arena.db")) as store:
-        assert store.standings("anna") == stood
+        assert store.read(standings_of, "anna") == stood

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.annulment import Annulment
-from arena.store.reader import Reader
-from arena.store.store import Store
+from arena.store.annulment import Annulment, annul_matches
+from arena.store.integrity_check import check_database
+from arena.store.leaderboards import leaderboard_page, rating_history
+from arena.store.match_search import search_matches
+from arena.store.rating_rebuild import rebuild_ratings
+from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, result_of, standings_of
+from arena.store.seasons import list_seasons, season_leaderboards, start_season
+from arena.store.store import Reader, Store
 from arena.store.view_models import Search
 from protocol.errors import UsageFault
 from seasons import finish, result, season
@@ -25,13 +30,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def season_leaderboards(store: Store) -> dict[str, list[tuple[object, ...]]]:
+def ladders(store: Store) -> dict[str, list[tuple[object, ...]]]:
     """Where everybody stands, to six digits."""
     return {
         pool: [
-            (row.bot, round(row.mu, 6), round(row.sigma, 6), row.played, row.wins) for row in store.leaderboard(pool)
+            (row.bot, round(row.mu, 6), round(row.sigma, 6), row.played, row.wins)
+            for row in store.read(leaderboard_of, pool)
         ]
-        for pool in store.pools()
+        for pool in store.read(rated_pools)
     }
 
 
@@ -39,48 +45,50 @@ def without(tmp_path: Path, *left_out: str) -> dict[str, list[tuple[object, ...]
     """Where everybody would stand if these matches had not been rated."""
     with closing(Store.open(tmp_path / "another.db")) as other:
         season(other)
-        kept = [one for one in reversed(other.matches()) if one.match not in left_out]
+        kept = [one for one in reversed(list(other.iterate(iter_results))) if one.match not in left_out]
     with closing(Store.open(tmp_path / "third.db")) as other:
         finish(other, *kept)
-        return season_leaderboards(other)
+        return ladders(other)
 
 
 @pytest.mark.parametrize("ids", [["m0"], ["m29"], ["m3", "m11", "m20"]])
 def test_the_others_are_rated_as_if_an_annulled_match_had_not_been(
     store: Store, tmp_path: Path, ids: list[str]
 ) -> None:
-    before = season_leaderboards(store)
-    assert store.annul(ids).matches == len(ids)
-    assert season_leaderboards(store) == without(tmp_path, *ids)
-    assert season_leaderboards(store) != before
-    assert store.check() == []
-    assert store.rebuild_ratings() == 0
-    assert store.annul(ids, undo=True).matches == len(ids)
-    assert season_leaderboards(store) == before
-    assert store.check() == []
+    before = ladders(store)
+    assert store.write(annul_matches, ids).matches == len(ids)
+    assert ladders(store) == without(tmp_path, *ids)
+    assert ladders(store) != before
+    assert list(store.iterate(check_database)) == []
+    assert store.write(rebuild_ratings) == 0
+    assert store.write(annul_matches, ids, undo=True).matches == len(ids)
+    assert ladders(store) == before
+    assert list(store.iterate(check_database)) == []
 
 
 def test_an_annulled_match_is_kept_marked_and_unrated(store: Store) -> None:
-    store.annul(["m3"])
+    store.write(annul_matches, ["m3"])
     with closing(Reader.open(store.file)) as reader:
-        match = reader.match("m3")
+        match = reader.read(result_of, "m3")
         assert match is not None
         assert (match.rated, match.pool, match.annulled) == (False, None, NIM)
-        assert [row.match for row in reader.search(Search(bot=match.seats[0].bot, pool="nim/unrated")).rows] == ["m3"]
-        assert reader.record("m3") == b"m3"
+        assert [
+            row.match for row in reader.read(search_matches, Search(bot=match.seats[0].bot, pool="nim/unrated")).rows
+        ] == ["m3"]
+        assert reader.read(record_of, "m3") == b"m3"
 
 
 def test_all_matches_of_a_bot_are_annulled_or_those_since_a_time(store: Store) -> None:
     late = result("late", ("dan", "eve"), finished="2026-02-01T00:00:00.000Z")
     finish(store, late, result("unrated", ("dan", "eve"), rated=False))
-    assert store.annul(bot="DAN", since="2026-02-01T00:00:00.000Z") == Annulment(matches=1, pools=[NIM])
-    assert "eve" not in [row.bot for row in store.leaderboard(NIM)]
-    mine = [one.match for one in store.matches("dan") if one.rated]
-    assert store.annul(["m3", mine[0]], "dan").matches == len({"m3", *mine})
-    assert all("dan" not in [row.bot for row in store.leaderboard(pool)] for pool in store.pools())
-    assert store.annul(bot="dan").matches == 0
-    assert store.annul(bot="dan", undo=True).matches == len(mine) + 1
-    assert store.check() == []
+    assert store.write(annul_matches, bot="DAN", since="2026-02-01T00:00:00.000Z") == Annulment(matches=1, pools=[NIM])
+    assert "eve" not in [row.bot for row in store.read(leaderboard_of, NIM)]
+    mine = [one.match for one in list(store.iterate(iter_results, "dan")) if one.rated]
+    assert store.write(annul_matches, ["m3", mine[0]], "dan").matches == len({"m3", *mine})
+    assert all("dan" not in [row.bot for row in store.read(leaderboard_of, pool)] for pool in store.read(rated_pools))
+    assert store.write(annul_matches, bot="dan").matches == 0
+    assert store.write(annul_matches, bot="dan", undo=True).matches == len(mine) + 1
+    assert list(store.iterate(check_database)) == []
 
 
 @pytest.mark.parametrize(
@@ -93,45 +101,45 @@ def test_all_matches_of_a_bot_are_annulled_or_those_since_a_time(store: Store) -
 )
 def test_nothing_is_annulled_where_something_is_wrong(store: Store, ids: list[str], bot: str | None, says: str) -> None:
     finish(store, result("unrated", rated=False))
-    before = season_leaderboards(store)
+    before = ladders(store)
     with pytest.raises(UsageFault, match=f"^{says}$"):
-        store.annul(ids, bot)
-    assert season_leaderboards(store) == before
+        store.write(annul_matches, ids, bot)
+    assert ladders(store) == before
 
 
 def test_with_a_season_ratings_begin_anew_and_earlier_ladders_stay(store: Store) -> None:
-    before = {pool: store.leaderboard(pool) for pool in store.pools()}
-    store.start_season("autumn")
-    assert store.pools() == []
-    assert store.standings("ann") == {}
-    assert store.check() == []
+    before = {pool: store.read(leaderboard_of, pool) for pool in store.read(rated_pools)}
+    store.write(start_season, "autumn")
+    assert store.read(rated_pools) == []
+    assert store.read(standings_of, "ann") == {}
+    assert list(store.iterate(check_database)) == []
     finish(store, result("new", ("bob", "ann")))
-    assert [(row.bot, row.played) for row in store.leaderboard(NIM)] == [("bob", 1), ("ann", 1)]
-    assert store.season_leaderboards("First") == before
-    assert store.season_leaderboards("autumn") == {NIM: store.leaderboard(NIM)}
-    assert store.season_leaderboards("first", "tictactoe") == {TOE: before[TOE]}
-    assert [(one.season, one.matches) for one in store.seasons()] == [("first", 30), ("autumn", 1)]
-    assert store.check() == []
-    assert store.rebuild_ratings() == 0
+    assert [(row.bot, row.played) for row in store.read(leaderboard_of, NIM)] == [("bob", 1), ("ann", 1)]
+    assert store.read(season_leaderboards, "First") == before
+    assert store.read(season_leaderboards, "autumn") == {NIM: store.read(leaderboard_of, NIM)}
+    assert store.read(season_leaderboards, "first", "tictactoe") == {TOE: before[TOE]}
+    assert [(one.season, one.matches) for one in store.read(list_seasons)] == [("first", 30), ("autumn", 1)]
+    assert list(store.iterate(check_database)) == []
+    assert store.write(rebuild_ratings) == 0
     with closing(Reader.open(store.file)) as reader:
-        assert [point.match for point in reader.history("ann", NIM)] == ["new"]
-        assert [len(row.curve) for row in reader.board(NIM).rows] == [1, 1]
+        assert [point.match for point in reader.read(rating_history, "ann", NIM)] == ["new"]
+        assert [len(row.curve) for row in reader.read(leaderboard_page, NIM).rows] == [1, 1]
 
 
 def test_a_match_of_an_earlier_season_changes_that_ladder_alone(store: Store, tmp_path: Path) -> None:
-    store.start_season("second")
+    store.write(start_season, "second")
     finish(store, result("one", ("bob", "ann")))
-    store.start_season("third")
+    store.write(start_season, "third")
     finish(store, result("two", ("cid", "ann")))
-    now, second = store.leaderboard(NIM), store.season_leaderboards("second")
-    store.annul(["m3"])
-    assert store.leaderboard(NIM) == now
-    assert store.season_leaderboards("second") == second
-    then = [(row.bot, round(row.mu, 6)) for row in store.season_leaderboards("first")[NIM]]
+    now, second = store.read(leaderboard_of, NIM), store.read(season_leaderboards, "second")
+    store.write(annul_matches, ["m3"])
+    assert store.read(leaderboard_of, NIM) == now
+    assert store.read(season_leaderboards, "second") == second
+    then = [(row.bot, round(row.mu, 6)) for row in store.read(season_leaderboards, "first")[NIM]]
     assert then == [row[:2] for row in without(tmp_path, "m3")[NIM]]
-    assert store.check() == []
-    store.annul(["two"])
-    assert (store.leaderboard(NIM), store.check()) == ([], [])
+    assert list(store.iterate(check_database)) == []
+    store.write(annul_matches, ["two"])
+    assert (store.read(leaderboard_of, NIM), list(store.iterate(check_database))) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -143,10 +151,10 @@ def test_a_match_of_an_earlier_season_changes_that_ladder_alone(store: Store, tm
     ],
 )
 def test_a_season_needs_a_name_of_its_own(store: Store, name: str, says: str) -> None:
-    store.start_season("second")
+    store.write(start_season, "second")
     finish(store, result("new"))
     with pytest.raises(UsageFault, match=f"^{says}"):
-        store.start_season(name)
-    assert store.leaderboard(NIM) != []
+        store.write(start_season, name)
+    assert store.read(leaderboard_of, NIM) != []
     with pytest.raises(UsageFault, match="there is no season 'third': one of first, second"):
-        store.season_leaderboards("third")
+        store.read(season_leaderboards, "third")

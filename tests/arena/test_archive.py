@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ import pytest
 from arena.store import async_store as archives
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreError, StoreUnavailable
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from patience import WITHIN
 from referee.result import Ratings, Result
@@ -29,7 +29,11 @@ class Shelf:
         self._bad = bad
         self._error = error or StoreUnavailable("the disk is full")
 
-    def finish(self, batch: Sequence[StorableMatch]) -> list[Ratings | None]:
+    def read(self, query: Callable[..., Any], *args: Any) -> Any:
+        return query(None, *args)
+
+    def write(self, change: object, batch: Sequence[StorableMatch]) -> list[Ratings | None]:
+        assert change is finish_matches
         ids = [one.result.match for one in batch]
         self.batches.append(len(ids))
         if self.failures and (not self._bad or self._bad in ids):
@@ -83,11 +87,11 @@ async def test_who_asks_much_is_not_in_the_way_of_matches_that_are_finished() ->
     asked: list[int] = []
     go_on = threading.Event()
 
-    def query(number: int) -> None:
+    def query(connection: object, number: int) -> None:
         go_on.wait(WITHIN)
         asked.append(number)
 
-    asking = [asyncio.create_task(archive.ask(query, number)) for number in range(20)]
+    asking = [asyncio.create_task(archive.read(query, number)) for number in range(20)]
     await asyncio.sleep(0)
     (stored,) = finish(archive, "a")
     stored.add_done_callback(lambda _: asked.append(-1))
@@ -140,7 +144,7 @@ async def test_at_the_end_what_waits_is_tried_no_more_than_once_again_and_then_f
     (waiting,) = finish(archive, "a")
     async with asyncio.timeout(WITHIN):
         while not shelf.batches:
-            await archive.ask(len, shelf.batches)
+            await archive.read(lambda connection: None)
         await archive.drain()
     with pytest.raises(StoreError):
         await waiting

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
 from arena.store.match_luck import MatchLuck
-from arena.store.pending_results import PendingResult
+from arena.store.pending_results import PendingResult, pending_of_tournament, save_pending
+from arena.store.result_queries import bot_failures, iter_results, tournament_results
 from arena.store.store import Store
+from arena.store.tournament_state import finish_tournament
 from commands import call
 from referee.effects import Resigned
 from referee.footer import Closed
@@ -43,26 +45,26 @@ def finished(one: PendingResult) -> StorableMatch:
 
 
 def test_a_match_waits_as_it_was_handed_in_until_it_is_rated(store: Store) -> None:
-    store.save_pending([over(2), over(1)])
-    assert store.pending_matches("t1") == [over(1), over(2)]
-    assert store.pending_matches("t2") == store.matches() == []
-    store.finish([finished(over(0)), finished(over(1))])
-    assert store.pending_matches("t1") == [over(2)]
-    assert [one.place for one in store.tournament_results("t1")] == [0, 1]
-    assert store.bot_failures("t1") == {name: {1: "ended with exit code 3"} for name in ("t1-00000", "t1-00001")}
+    store.write(save_pending, [over(2), over(1)])
+    assert store.read(pending_of_tournament, "t1") == [over(1), over(2)]
+    assert store.read(pending_of_tournament, "t2") == list(store.iterate(iter_results)) == []
+    store.write(finish_matches, [finished(over(0)), finished(over(1))])
+    assert store.read(pending_of_tournament, "t1") == [over(2)]
+    assert [one.place for one in store.read(tournament_results, "t1")] == [0, 1]
+    assert store.read(bot_failures, "t1") == {name: {1: "ended with exit code 3"} for name in ("t1-00000", "t1-00001")}
 
 
 def test_a_match_is_kept_once_and_not_once_it_is_rated(store: Store) -> None:
-    store.finish([finished(over(0))])
-    store.save_pending([over(0), over(1)])
-    store.save_pending([replace(over(1), failures={})])
-    assert store.pending_matches("t1") == [over(1)]
+    store.write(finish_matches, [finished(over(0))])
+    store.write(save_pending, [over(0), over(1)])
+    store.write(save_pending, [replace(over(1), failures={})])
+    assert store.read(pending_of_tournament, "t1") == [over(1)]
 
 
 def test_what_waits_of_a_finished_tournament_was_not_needed(store: Store) -> None:
-    store.save_pending([over(5)])
-    store.finish_tournament("t1")
-    assert store.pending_matches("t1") == []
+    store.write(save_pending, [over(5)])
+    store.write(finish_tournament, "t1")
+    assert store.read(pending_of_tournament, "t1") == []
 
 
 @pytest.mark.parametrize(
@@ -74,8 +76,8 @@ def test_what_waits_of_a_finished_tournament_was_not_needed(store: Store) -> Non
     ],
 )
 def test_a_match_that_waits_is_checked_like_others(store: Store, damage: str, complaint: str) -> None:
-    store.finish([finished(over(0))])
-    store.save_pending([over(1)])
+    store.write(finish_matches, [finished(over(0))])
+    store.write(save_pending, [over(1)])
     folder = str(store.file.parent)
     assert call("arena", "db", "check", "--data", folder).code == 0
     with closing(sqlite3.connect(store.file)) as damaged:

@@ -20,6 +20,8 @@ from arena.operator.client import connected_to
 from arena.operator.credentials import token_of
 from arena.store.backup import back_up as back_up_file
 from arena.store.database import revision_of
+from arena.store.integrity_check import check_database
+from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
 from commands import Done, call
 from machine.atomic_write import locked
@@ -49,11 +51,11 @@ def test_a_copy_is_a_file_of_its_own_for_its_owner_alone(tmp_path: Path) -> None
         assert to.read_bytes()[18:20] == b"\x01\x01"  # it has no write-ahead log
         assert not list(tmp_path.glob("copy.db?*"))
         finish(store, result("later"))
-        board = store.leaderboard("tictactoe/classic")
+        board = store.read(leaderboard_of, "tictactoe/classic")
     with closing(Store.open(to)) as copy:
-        assert len(copy.matches()) == 30
-        assert copy.leaderboard("tictactoe/classic") == board
-        assert copy.check() == []
+        assert len(list(copy.iterate(iter_results))) == 30
+        assert copy.read(leaderboard_of, "tictactoe/classic") == board
+        assert list(copy.iterate(check_database)) == []
 
 
 def test_a_database_of_an_earlier_schema_can_be_kept_before_it_is_upgraded(tmp_path: Path) -> None:
@@ -128,7 +130,7 @@ async def test_an_arena_is_restored_from_a_copy_made_while_it_ran_and_knows_its_
                 pass
     assert token_of(second) == token_of(first)
     with closing(Store.open(second / "arena.db")) as store:
-        assert (len(store.matches()), store.check()) == (30, [])
+        assert (len(list(store.iterate(iter_results))), list(store.iterate(check_database))) == (30, [])
 
 
 async def hello(served: Served, bot: str, token: str) -> str:
@@ -151,4 +153,4 @@ async def test_a_match_under_way_goes_on_where_the_whole_folder_was_moved_to(ser
     await back[0].send(type="move", match=turn["match"], ply=0, move=turn["legal"][0])
     ends = await asyncio.gather(*(client.play() for client in back))
     assert ends[0]["match"] == start["match"]
-    assert served.store.check() == []
+    assert list(served.store.iterate(check_database)) == []

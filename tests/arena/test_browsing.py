@@ -17,10 +17,24 @@ from hypothesis import strategies as st
 from arena.ratings.bot_results import MatchSample, score_table
 from arena.ratings.standings import TableRow, head_to_head
 from arena.store.cursors import encode_cursor
-from arena.store.finish import StorableMatch
-from arena.store.leaderboards import MOST_POINTS
-from arena.store.reader import Reader
-from arena.store.store import Store
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.integrity_check import check_database
+from arena.store.leaderboards import (
+    MOST_POINTS,
+    endings_of,
+    leaderboard_page,
+    opponents_page,
+    pools_with_results,
+    profile_of,
+    rating_history,
+    results_by_seat,
+    versions_page,
+)
+from arena.store.match_search import search_matches
+from arena.store.result_queries import leaderboard_of, rated_pools, record_of, result_of
+from arena.store.store import Reader, Store
+from arena.store.tournament_state import finish_tournament, open_tournament
+from arena.store.tournaments import tournament_table, tournaments_page
 from arena.store.view_models import OUTCOMES, SORTS, Page, Search
 from brute_force import BruteForce
 from protocol.errors import UsageFault
@@ -88,7 +102,7 @@ def stored(store: Store, results: Sequence[Result]) -> BruteForce:
     at, size = 0, 1
     while at < len(results):
         batch = results[at : at + size]
-        ratings += store.finish([StorableMatch(done, lambda _: b"record") for done in batch])
+        ratings += store.write(finish_matches, [StorableMatch(done, lambda _: b"record") for done in batch])
         at, size = at + size, size % 5 + 1
     return BruteForce(results, ratings)
 
@@ -110,19 +124,19 @@ def walked(ask: Any) -> list[Any]:
 def test_every_answer_is_what_a_look_at_every_match_finds(results: list[Result], asked: list[Search]) -> None:
     with tempfile.TemporaryDirectory() as folder, closing(Store.open(Path(folder) / "arena.db")) as store:
         plain = stored(store, results)
-        assert store.check() == []
+        assert list(store.iterate(check_database)) == []
         with closing(Reader.open(store.file)) as reader:
             for name in BOTS:
                 for pool in GROUPS:
-                    assert reader.history(name, pool) == plain.history(name, pool)
-                    assert reader.by_seat(name, pool) == plain.by_seat(name, pool)
-                    assert reader.endings(name, pool) == plain.endings(name, pool)
-                    rows = walked(lambda after, of=(name, pool): reader.opponents(*of, after=after, limit=2))
+                    assert reader.read(rating_history, name, pool) == plain.history(name, pool)
+                    assert reader.read(results_by_seat, name, pool) == plain.by_seat(name, pool)
+                    assert reader.read(endings_of, name, pool) == plain.endings(name, pool)
+                    rows = walked(lambda after, of=(name, pool): reader.read(opponents_page, *of, after=after, limit=2))
                     assert rows == plain.opponents(name, pool)
-                    rows = walked(lambda after, of=(name, pool): reader.by_version(*of, after=after, limit=2))
+                    rows = walked(lambda after, of=(name, pool): reader.read(versions_page, *of, after=after, limit=2))
                     assert rows == plain.by_version(name, pool)
             for search in asked:
-                rows = walked(lambda after, search=search: reader.search(search, after=after, limit=2))
+                rows = walked(lambda after, search=search: reader.read(search_matches, search, after=after, limit=2))
                 assert [row.match for row in rows] == [row.match for row in plain.search(search)], search
                 assert rows == plain.search(search)
 
@@ -133,17 +147,17 @@ def test_the_board_and_the_profiles_are_those_of_the_leaderboard(results: list[R
     with tempfile.TemporaryDirectory() as folder, closing(Store.open(Path(folder) / "arena.db")) as store:
         plain = stored(store, results)
         with closing(Reader.open(store.file)) as reader:
-            assert reader.pools() == store.pools()
-            for pool in reader.pools():
-                right = store.leaderboard(pool)
-                rows = walked(lambda after, pool=pool: reader.board(pool, after=after, limit=2))
+            assert reader.read(pools_with_results) == store.read(rated_pools)
+            for pool in reader.read(pools_with_results):
+                right = store.read(leaderboard_of, pool)
+                rows = walked(lambda after, pool=pool: reader.read(leaderboard_page, pool, after=after, limit=2))
                 assert [row.bot for row in rows] == [row.bot for row in right]
                 for row, other in zip(rows, right, strict=True):
                     assert msgspec.structs.asdict(row).items() >= msgspec.structs.asdict(other).items()
                     assert row.rank == 1 + sum(better.score > row.score for better in right)
                     mus = [point.mu for point in plain.history(row.bot, pool)]
                     assert row.curve == pytest.approx(mus[-20:], abs=0.0051)
-                    profile = reader.profile(row.bot)
+                    profile = reader.read(profile_of, row.bot)
                     assert profile is not None
                     (standing,) = [standing for standing in profile.standings if standing.pool == pool]
                     shown = {name: getattr(standing, name) for name in msgspec.structs.asdict(other) if name != "bot"}
@@ -167,7 +181,11 @@ def reader(store: Store) -> Iterator[Reader]:
 @pytest.mark.parametrize("sort", SORTS)
 def test_a_board_is_in_the_order_that_is_asked_for(store: Store, reader: Reader, sort: str, descending: bool) -> None:
     season(store)
-    rows = walked(lambda after: reader.board("nim/classic", sort=sort, descending=descending, after=after, limit=1))
+    rows = walked(
+        lambda after: reader.read(
+            leaderboard_page, "nim/classic", sort=sort, descending=descending, after=after, limit=1
+        )
+    )
     assert [row.rank for row in sorted(rows, key=lambda row: row.rank)] == [1, 2, 3, 4]
     keys = [(row.wins + row.draws / 2) / row.played if sort == "share" else getattr(row, sort) for row in rows]
     assert keys == sorted(keys, reverse=descending)
@@ -175,16 +193,16 @@ def test_a_board_is_in_the_order_that_is_asked_for(store: Store, reader: Reader,
 
 def test_a_board_is_searched_by_a_part_of_the_name(store: Store, reader: Reader) -> None:
     season(store)
-    (row,) = reader.board("nim/classic", search="AN").rows[:1]
+    (row,) = reader.read(leaderboard_page, "nim/classic", search="AN").rows[:1]
     assert row.bot in ("ann", "dan")
-    assert reader.board("nim/classic", search="an").total == 2
-    assert reader.board("nim/classic", search="x") == Page(rows=[], total=0)
+    assert reader.read(leaderboard_page, "nim/classic", search="an").total == 2
+    assert reader.read(leaderboard_page, "nim/classic", search="x") == Page(rows=[], total=0)
 
 
 def test_a_history_is_thinned_but_keeps_its_ends(store: Store, reader: Reader) -> None:
     count = 3 * MOST_POINTS + 7
     finish(store, *(result(f"m{number}") for number in range(count)))
-    points = reader.history("ann", "nim/classic")
+    points = reader.read(rating_history, "ann", "nim/classic")
     assert MOST_POINTS / 2 <= len(points) <= MOST_POINTS
     assert [points[0].match, points[-1].match] == ["m0", f"m{count - 1}"]
     assert [point.played for point in points] == sorted({point.played for point in points})
@@ -192,10 +210,10 @@ def test_a_history_is_thinned_but_keeps_its_ends(store: Store, reader: Reader) -
 
 def test_pages_are_not_shaken_by_matches_that_are_added_meanwhile(store: Store, reader: Reader) -> None:
     season(store, 9)
-    first = reader.search(Search(bot="ann"), limit=2)
-    before = [done.match for done in reader.search(Search(bot="ann")).rows]
+    first = reader.read(search_matches, Search(bot="ann"), limit=2)
+    before = [done.match for done in reader.read(search_matches, Search(bot="ann")).rows]
     finish(store, *(result(f"later{number}") for number in range(5)))
-    rest = reader.search(Search(bot="ann"), after=first.next, limit=50)
+    rest = reader.read(search_matches, Search(bot="ann"), after=first.next, limit=50)
     assert [done.match for done in (*first.rows, *rest.rows)] == before
 
 
@@ -204,20 +222,20 @@ def test_what_is_no_cursor_order_limit_or_time_is_said_in_a_line(reader: Reader)
         with pytest.raises(
             UsageFault, match=r"is no cursor of this list: take `next` from a page of it, or leave it o"
         ):
-            reader.search(Search(), after=word)
+            reader.read(search_matches, Search(), after=word)
     for beyond in (-(2**63) - 1, 2**63):
         with pytest.raises(UsageFault, match="is no cursor of this list"):
-            reader.search(Search(), after=encode_cursor((beyond,)))
+            reader.read(search_matches, Search(), after=encode_cursor((beyond,)))
     with pytest.raises(UsageFault, match="no order 'luck' of a leaderboard: one of score, bot, mu"):
-        reader.board("nim/classic", sort="luck")
+        reader.read(leaderboard_page, "nim/classic", sort="luck")
     for limit in (0, 501):
         with pytest.raises(UsageFault, match=f"limit is {limit}: it is 1 to 500"):
-            reader.search(Search(), limit=limit)
+            reader.read(search_matches, Search(), limit=limit)
     for time in ("yesterday", "2026-13-01", "9999-12-31", "2026-1-1"):
         with pytest.raises(UsageFault, match=f"until is '{time}': it is a day, 2026-01-31, or a time"):
-            reader.search(Search(until=time))
+            reader.read(search_matches, Search(until=time))
     with pytest.raises(UsageFault, match="outcome is 'won': it is won, drawn, lost, void, for the bot that is named"):
-        reader.search(Search(outcome="won"))
+        reader.read(search_matches, Search(outcome="won"))
 
 
 def test_times_are_taken_in_any_zone(store: Store, reader: Reader) -> None:
@@ -228,18 +246,18 @@ def test_times_are_taken_in_any_zone(store: Store, reader: Reader) -> None:
         ("2026-01-01T13:00:00Z", 0),
         ("2026-01-01T07:00:00.001-05:00", 0),
     ):
-        assert len(reader.search(Search(since=since)).rows) == found
-        assert len(reader.search(Search(until=since)).rows) == 1 - found
+        assert len(reader.read(search_matches, Search(since=since)).rows) == found
+        assert len(reader.read(search_matches, Search(until=since)).rows) == 1 - found
 
 
 def test_who_is_not_there_is_none(reader: Reader) -> None:
-    assert reader.profile("ann") is None
-    assert reader.match("m1") is None
-    assert reader.record("m1") is None
-    assert reader.tournament("t1") is None
-    assert reader.history("ann", "nim/classic") == []
-    assert reader.opponents("ann", "nim/classic") == Page(rows=[], total=0)
-    assert reader.tournaments() == Page(rows=[], total=0)
+    assert reader.read(profile_of, "ann") is None
+    assert reader.read(result_of, "m1") is None
+    assert reader.read(record_of, "m1") is None
+    assert reader.read(tournament_table, "t1", {}) is None
+    assert reader.read(rating_history, "ann", "nim/classic") == []
+    assert reader.read(opponents_page, "ann", "nim/classic") == Page(rows=[], total=0)
+    assert reader.read(tournaments_page) == Page(rows=[], total=0)
 
 
 def test_a_tournament_is_told_as_its_report_tells_it(store: Store, reader: Reader) -> None:
@@ -251,7 +269,7 @@ def test_a_tournament_is_told_as_its_report_tells_it(store: Store, reader: Reade
         "rounds": 2,
         "paired": True,
     }
-    name, seed = store.open_tournament(json.dumps(arguments), None)
+    name, seed = store.write(open_tournament, json.dumps(arguments), None)
     reasons = ["win", "timeout", "win", "void", "resigned", "win", "illegal"]
     pairs = [
         ("ann", "Bob"),
@@ -275,7 +293,7 @@ def test_a_tournament_is_told_as_its_report_tells_it(store: Store, reader: Reade
         for at, (pair, reason) in enumerate(zip(pairs, reasons, strict=True))
     ]
     finish(store, *results, result("elsewhere", ("ann", "dan")))
-    told = reader.tournament(name)
+    told = reader.read(tournament_table, name, {})
     assert told is not None
     names = ["ann", "Bob", "cid", "dan"]
     assert (told.seed, told.arguments, told.played, told.planned) == (seed, arguments, 7, 24)
@@ -284,23 +302,25 @@ def test_a_tournament_is_told_as_its_report_tells_it(store: Store, reader: Reade
     reported = [[getattr(row, name) for name in told_of] for row in score_table(names, met)]
     assert [[getattr(row, name) for name in told_of] for row in told.table] == reported
     assert told.head_to_head == head_to_head(names, results)
-    store.finish_tournament(name)
-    (row,) = reader.tournaments().rows
+    store.write(finish_tournament, name)
+    (row,) = reader.read(tournaments_page).rows
     assert (row.tournament, row.played, row.planned, row.finished is None) == (name, 7, 24, False)
 
 
 def test_a_connected_bot_has_the_name_that_a_tournament_calls_it_by(store: Store, reader: Reader) -> None:
     arguments = {"bots": ["ann.py", "bob"], "game": "nim", "config": {}, "format": "round-robin", "rounds": 1}
-    name, _ = store.open_tournament(json.dumps({**arguments, "paired": False, "afar": True}), None)
-    told = reader.tournament(name)
+    name, _ = store.write(open_tournament, json.dumps({**arguments, "paired": False, "afar": True}), None)
+    told = reader.read(tournament_table, name, {})
     assert told is not None
     assert [row.bot for row in told.table] == ["ann.py", "bob"]
 
 
 def test_tournaments_come_in_pages(store: Store, reader: Reader) -> None:
     arguments = {"bots": ["a", "b"], "game": "nim", "config": {}, "format": "gauntlet", "rounds": 1, "paired": False}
-    names = {store.open_tournament(json.dumps(arguments | {"rounds": number}), None)[0] for number in range(1, 6)}
-    rows = walked(lambda after: reader.tournaments(after=after, limit=2))
+    names = {
+        store.write(open_tournament, json.dumps(arguments | {"rounds": number}), None)[0] for number in range(1, 6)
+    }
+    rows = walked(lambda after: reader.read(tournaments_page, after=after, limit=2))
     assert {row.tournament for row in rows} == names
     assert [row.started for row in rows] == sorted((row.started for row in rows), reverse=True)
 
@@ -316,12 +336,12 @@ def test_how_long_a_move_took_is_told_by_pool_seat_and_version(store: Store, rea
         return msgspec.structs.replace(made, seats=tuple(seats))
 
     finish(store, noted(1, "1", 10, 1000), noted(2, "2", 30, 9000), result("old", version="2"))
-    profile = reader.profile("ann")
+    profile = reader.read(profile_of, "ann")
     assert profile is not None
     assert [standing.ms_per_move for standing in profile.standings] == [250.0]
-    assert [row.ms_per_move for row in reader.by_seat("ann", "nim/classic")] == [250.0]
-    rows = reader.by_version("ann", "nim/classic").rows
+    assert [row.ms_per_move for row in reader.read(results_by_seat, "ann", "nim/classic")] == [250.0]
+    rows = reader.read(versions_page, "ann", "nim/classic").rows
     assert [(row.version, row.ms_per_move) for row in rows] == [("2", 300.0), ("1", 100.0)]
-    found = reader.match("m1")
+    found = reader.read(result_of, "m1")
     assert found is not None
     assert [(seat.moves, seat.thought_ms) for seat in found.seats] == [(10, 1000), (10, 1000)]

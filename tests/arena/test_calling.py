@@ -10,6 +10,7 @@ import pytest
 
 from arena.server import assigned_matches, matchmaking
 from arena.server.arena import Arena
+from arena.store.result_queries import record_of
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
@@ -40,7 +41,7 @@ async def test_a_bot_whose_slots_are_all_sought_with_is_called_and_told_that_its
         await client.ready(start)
     await bob.send(type="resign", match="t1-00000")
     assert [seat.reason for seat in (await played).result.seats] == ["win", "resigned"]
-    assert served.store.record("t1-00000") is None, "it is handed over, and stored by whoever asked for it"
+    assert served.store.read(record_of, "t1-00000") is None, "it is handed over, and stored by whoever asked for it"
 
 
 async def test_a_bot_that_is_busy_is_waited_for_and_one_that_never_comes_has_lost(serve: Any) -> None:

@@ -15,8 +15,9 @@ import pytest
 from arena.commands.match_filters import Selection
 from arena.commands.matches import matches
 from arena.commands.text_tables import table
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
 from arena.store.lock import lock
+from arena.store.registry import registered_bot
 from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token
@@ -67,7 +68,7 @@ def finish(
         started="2026-01-01T00:00:00Z",
         finished="2026-01-01T00:01:00Z",
     )
-    store.finish([StorableMatch(done, lambda ratings: b"record")])
+    store.write(finish_matches, [StorableMatch(done, lambda ratings: b"record")])
 
 
 def widest(text: str) -> int:
@@ -207,7 +208,7 @@ def test_a_token_is_printed_once_and_stored_as_a_hash(arena: Arena, data: Path) 
     assert code == 0
     assert err == "arena: Ann brings this token as ARENA_TOKEN or --token; it is not shown again\n"
     store = Store.open(data / "arena.db")
-    known = store.bot("ann")
+    known = store.read(registered_bot, "ann")
     store.close()
     assert known is not None
     assert known.token_hash == hash_token(token.strip())
@@ -252,8 +253,7 @@ def test_ratings_that_follow_are_left_by_a_rebuild_and_a_schema_that_is_new_by_a
 
 def test_a_database_that_does_not_add_up_is_exit_code_1(arena: Arena, played: Path) -> None:
     store = Store.open(played / "arena.db")
-    with store._writing() as connection:
-        connection.exec_driver_sql("DELETE FROM records WHERE match = 1")
+    store.write(lambda connection: connection.exec_driver_sql("DELETE FROM records WHERE match = 1"))
     store.close()
     code, out, err = arena("db", "check")
     assert code == 1

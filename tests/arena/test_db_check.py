@@ -13,9 +13,13 @@ from pathlib import Path
 import pytest
 
 from arena.replay.luck_report import record_luck
-from arena.store.finish import StorableMatch
-from arena.store.match_luck import MatchLuck
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.match_luck import MatchLuck, save_luck
+from arena.store.rating_rebuild import rebuild_ratings
+from arena.store.registry import add_bots
+from arena.store.result_queries import record_of
 from arena.store.store import Store
+from arena.store.tournament_state import finish_tournament, open_tournament
 from commands import Done, call
 from referee.effects import Resigned
 from referee.record import Footer, pack, public, write_line
@@ -34,9 +38,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         table = Table(match=f"m-{number}", rated=number < 3).begin()
         if number == 1:
             table.send(Resigned(0))
-        store.finish([finished(table.finish_at_random())])
-    store.add_bot("eve", "ab" * 32)
-    store.finish_tournament(store.open_tournament('{"game":"nim"}', None)[0])
+        store.write(finish_matches, [finished(table.finish_at_random())])
+    store.write(add_bots, {"eve": "ab" * 32})
+    store.write(finish_tournament, store.write(open_tournament, '{"game":"nim"}', None)[0])
     store.close()
     return file
 
@@ -184,7 +188,7 @@ def test_a_match_that_is_gone_without_a_trace_leaves_a_gap(check: Check, file: P
 
 def test_a_record_that_was_changed_together_with_its_row_does_not_verify(check: Check, file: Path) -> None:
     with closing(Store.open(file)) as store:
-        text = store.record("m-1")
+        text = store.read(record_of, "m-1")
     assert text is not None
     changed = gzip.compress(gzip.decompress(text).replace(b'"reason":"resigned"', b'"reason":"timeout"'))
     with closing(sqlite3.connect(file)) as connection:
@@ -192,7 +196,7 @@ def test_a_record_that_was_changed_together_with_its_row_does_not_verify(check: 
         connection.execute("UPDATE matches SET reason = 'timeout' WHERE number = 2")
         connection.commit()
     with closing(Store.open(file)) as store:
-        store.rebuild_ratings()
+        store.write(rebuild_ratings)
     assert check("--quick")[0] == 0
     code, out, _ = check()
     assert (code, out.count("\n")) == (1, 1)
@@ -215,10 +219,10 @@ def test_luck_that_is_not_what_the_record_says_is_found_unless_its_value_is_of_a
 ) -> None:
     table = Table("risk-duel", {"max_troops": 5}, match="m-9").begin()
     with closing(Store.open(file)) as store:
-        store.finish([finished(table.finish_at_random())])
+        store.write(finish_matches, [finished(table.finish_at_random())])
         luck = record_luck(table.record(), "features-1")
         assert luck is not None
-        store.save_luck({"m-9": MatchLuck("features-1", luck.total[0])})
+        store.write(save_luck, {"m-9": MatchLuck("features-1", luck.total[0])})
     assert check()[0] == 0
     alter(file, "UPDATE matches SET luck = luck + 0.1 WHERE id = 'm-9'")
     assert check("--quick")[0] == 0

@@ -57,7 +57,7 @@ def test_of_journals_so_many_are_begun_and_those_of_a_restart_go_on(tmp_path: Pa
     journal = Journal(tmp_path, most=1)
     first = journal.begin("m-1")
     for refused in (lambda: journal.begin("m-2"), journal.probe):
-        with pytest.raises(JournalFault, match="1 matches are under way, which is the most"):
+        with pytest.raises(JournalFault, match="1 matches are under way: limit of open files reached"):
             refused()
     second = journal.proceed("m-2")
     first.close()

@@ -16,6 +16,7 @@ from arena.operations.connections import Connections, Who
 from arena.operations.table import operations
 from arena.operator.client import Operator, connected, connected_to
 from arena.server.auth import Authenticator, Registration
+from arena.store.registry import add_bots, revoke_bots
 from arena.store.tokens import hash_token
 from patience import WITHIN
 from processes import run, serving
@@ -111,8 +112,8 @@ async def test_who_is_coming_in_when_it_is_revoked_stays_out(
 async def test_revoked_wrong_token_and_closed_registration_are_three_messages(serve: Any) -> None:
     served = await operated(serve, registration=Registration(open=False))
     for name in ("ann", "bob"):
-        served.store.add_bot(name, hash_token(f"{name:*>16}"))
-    served.store.revoke("ann")
+        served.store.write(add_bots, {name: hash_token(f"{name:*>16}")})
+    served.store.write(revoke_bots, ["ann"])
     revoked = "auth_failed: ann was revoked by the operator, who alone can give it a new token"
     assert await refused(served, bot="ANN", token=f"{'ann':*>16}") == revoked
     assert await refused(served, bot="ann") == revoked

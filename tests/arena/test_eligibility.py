@@ -11,8 +11,10 @@ import pytest
 from arena.ratings.ladder_pairing import Seeker, ladder_groups
 from arena.server.rating_cache import RatingCache
 from arena.server.rating_policy import DAY, RatingPolicy
+from arena.store.annulment import annul_matches
 from arena.store.async_store import AsyncStore
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.registry import add_bots, approve_bots, register_bot
 from arena.store.store import Store
 from machine.timestamps import seconds_of, utc
 from referee.result import Result, SeatResult
@@ -49,7 +51,7 @@ def result(
 
 
 async def stored(archive: AsyncStore, *results: Result) -> None:
-    await archive.ask(archive.store.finish, [StorableMatch(done, lambda ratings: b"record") for done in results])
+    await archive.write(finish_matches, [StorableMatch(done, lambda ratings: b"record") for done in results])
 
 
 def test_a_time_is_read_back() -> None:
@@ -103,15 +105,14 @@ async def test_without_a_limit_nothing_is_counted(archive: AsyncStore) -> None:
 
 
 async def test_only_approved_bots_are_rated_where_the_operator_wants_it_so(archive: AsyncStore) -> None:
-    store = archive.store
-    await archive.ask(store.add_bot, "Ann", "a" * 64)
-    await archive.ask(store.register, "bob", "b" * 64)
+    await archive.write(add_bots, {"Ann": "a" * 64})
+    await archive.write(register_bot, "bob", "b" * 64)
     eligibility = RatingPolicy(archive, approved_only=True)
     for name in ("ann", "bob"):
         await eligibility.look_up(name)
     assert [eligibility.bot(name) for name in ("ANN", "bob")] == [True, False]
-    await archive.ask(store.approve, ["BOB"], approved=True)
-    await archive.ask(store.approve, ["ann"], approved=False)
+    await archive.write(approve_bots, ["BOB"], approved=True)
+    await archive.write(approve_bots, ["ann"], approved=False)
     for name in ("ann", "bob"):
         await eligibility.look_up(name)
     assert [eligibility.bot(name) for name in ("ann", "bob")] == [False, True]
@@ -175,7 +176,7 @@ async def test_a_pair_that_had_its_rated_matches_plays_on_unrated_also_after_a_r
     await served.restart()
     first, second, start, _ = await served.pair()
     assert not start["rated"]
-    served.store.annul(bot="ann")
+    served.store.write(annul_matches, bot="ann")
     await served.arena.ratings_changed(["nim/classic"])
     await first.send(type="resign", match=start["match"])
     for client in (first, second):
@@ -190,7 +191,7 @@ async def test_a_bot_that_is_not_approved_plays_unrated(serve: Any) -> None:
     assert not start["rated"]
     await first.send(type="resign", match=start["match"])
     await first.expect("end")
-    served.store.approve(["ann", "bob"], approved=True)
+    served.store.write(approve_bots, ["ann", "bob"], approved=True)
     await served.restart()
     _, _, start, _ = await served.pair()
     assert start["rated"]
@@ -201,12 +202,12 @@ async def test_an_approval_counts_for_a_seek_that_waits(serve: Any) -> None:
     ann = await served.enter("ann")
     bob = await served.enter("bob")
     for approved in (True, False):
-        served.store.approve(["bob"], approved=approved)
+        served.store.write(approve_bots, ["bob"], approved=approved)
         await served.arena.approvals_changed(["bob"])
         await ann.send(type="seek", id=f"s{approved}", game="nim")
         await ann.send(type="unseek", id="none")
         await ann.expect("unseeked")
-        served.store.approve(["ann"], approved=approved)
+        served.store.write(approve_bots, ["ann"], approved=approved)
         await served.arena.approvals_changed(["ann"])
         await bob.send(type="seek", id=f"s{approved}", game="nim")
         start = await bob.expect("start")

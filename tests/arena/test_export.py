@@ -17,8 +17,9 @@ import polars
 import pytest
 
 from arena.store import export_rows
-from arena.store.reader import Reader
-from arena.store.store import Store
+from arena.store.export_rows import export_matches
+from arena.store.result_queries import iter_results, record_of
+from arena.store.store import Reader, Store
 from arena.store.view_models import Search
 from commands import Done, call
 from protocol.messages import CHANCE
@@ -48,8 +49,8 @@ def test_every_match_seat_and_ply_is_a_row_in_the_order_of_the_matches(arena: Ar
     matches, seats, plies = (read(out, name) for name in ("matches", "seats", "plies"))
     assert done.out == f"{out}: {len(matches)} matches, {len(seats)} seats, {len(plies)} plies, as csv\n"
     with closing(Store.open(tmp_path / "arena.db")) as store:
-        results = store.matches()[::-1]
-        records = [record_reader.read(store.record(one.match) or b"", one.match) for one in results]
+        results = list(store.iterate(iter_results))[::-1]
+        records = [record_reader.read(store.read(record_of, one.match) or b"", one.match) for one in results]
     assert [row["match"] for row in matches] == [one.match for one in results]
     assert [(row["bot"], row["rank"]) for row in seats] == [(s.bot, str(s.rank)) for one in results for s in one.seats]
     told = [(record.header.match, line.event, line.clock) for record in records for line in record.plies]
@@ -167,9 +168,9 @@ def test_matches_come_some_at_a_time_as_they_were_at_one_moment(
 ) -> None:
     monkeypatch.setattr(export_rows, "BATCH_SIZE", 3)
     with closing(stored(tmp_path / "arena.db")) as store, closing(Reader.open(tmp_path / "arena.db")) as reader:
-        batches = reader.export(Search(), records=True)
+        batches = reader.iterate(export_matches, Search(), records=True)
         sizes = [len(next(batches).matches)]
         finish(store, result("later"))
         sizes += [len(batch.matches) for batch in batches]
         assert (max(sizes), sum(sizes)) == (3, sum(count for _, count in PLAYED))
-        assert sum(len(batch.matches) for batch in reader.export(Search())) == sum(sizes) + 1
+        assert sum(len(batch.matches) for batch in reader.iterate(export_matches, Search())) == sum(sizes) + 1

@@ -10,6 +10,7 @@ import msgpack
 import pytest
 
 from arena.server.auth import Registration
+from arena.store.registry import add_bots
 from arena.store.tokens import hash_token
 
 JSON, MSGPACK = "arena.v1.json", "arena.v1.msgpack"
@@ -80,7 +81,7 @@ async def read_answers(flooder: Flooder, count: int) -> dict[str, Any]:
 async def test_a_watcher_without_a_name_can_not_hold_up_a_match(serve: Any, encoding: str) -> None:
     served = await serve(registration=Registration(open=False))
     for bot in ("ann", "bob"):
-        await served.archive.ask(served.store.add_bot, bot, hash_token(f"{bot:*>16}"))
+        await served.archive.write(add_bots, {bot: hash_token(f"{bot:*>16}")})
     flooder = await Flooder.connect(served, encoding)
     flooder.send(type="hello")
     await flooder.expect("welcome")

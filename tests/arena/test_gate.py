@@ -131,7 +131,7 @@ async def test_an_address_with_too_many_connections_is_told_so_and_one_that_leav
     served = await serve(access=Access(bounds=Bounds(per_address=1)))
     first = await served.enter("ann")
     status, text = await refused(served)
-    assert (status, text) == (503, "127.0.0.1 has 1 connections here already, which is the most\n")
+    assert (status, text) == (503, "127.0.0.1 has 1 connections: connection limit reached\n")
     await first.wire.close()
     async with asyncio.timeout(WITHIN):
         while True:  # the server may hear of the end a little later

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands import grade
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots import play
 from commands import Done, call
@@ -24,7 +24,7 @@ def data(tmp_path: Path) -> Path:
     for game, config, count in games:
         for seed in range(count):
             played = play(["random", "greedy"], game, seed=seed, config=config)
-            store.finish([StorableMatch(played.result, lambda ratings, body=played.packed: body)])  # type: ignore[misc]
+            store.write(finish_matches, [StorableMatch(played.result, lambda ratings, body=played.packed: body)])  # type: ignore[misc]
     store.close()
     return tmp_path
 

@@ -14,6 +14,8 @@ from arena.host import runner
 from arena.replay.verify import verify
 from arena.server import arena
 from arena.store import async_store, database
+from arena.store.registry import all_bots
+from arena.store.result_queries import iter_results, record_of
 from patience import WITHIN
 from referee import record_reader
 
@@ -77,7 +79,7 @@ async def test_no_match_begins_while_another_is_held_and_both_are_played_to_thei
         assert list((served.data / "journal").iterdir()) == [served.data / "journal" / f"{start['match']}.jsonl"]
     ends = await asyncio.gather(*(client.play() for client in (first, second, *others)))
     assert [end["reason"] for end in ends] == ["win"] * 4
-    assert len(served.store.matches()) == 2
+    assert len(list(served.store.iterate(iter_results))) == 2
 
 
 async def test_a_match_that_was_held_at_a_stop_goes_on_after_it_and_ends_once(
@@ -96,7 +98,7 @@ async def test_a_match_that_was_held_at_a_stop_goes_on_after_it_and_ends_once(
     clients = [await served.enter("ann"), await served.enter("bob")]
     ends = await asyncio.gather(*(client.play() for client in clients))
     assert [(end["match"], end["reason"]) for end in ends] == [(start["match"], "win")] * 2
-    assert [result.match for result in served.store.matches()] == [start["match"]]
+    assert [result.match for result in list(served.store.iterate(iter_results))] == [start["match"]]
 
 
 def full(file: int, data: bytes) -> int:
@@ -118,7 +120,7 @@ async def test_a_result_that_can_not_be_stored_is_told_with_its_ratings_when_it_
             await client.send(type="seek", id="s2", game="nim")
     ends = [await client.expect("end") for client in (first, second)]
     assert all("mu_after" in seat for end in ends for seat in end["seats"])
-    assert [result.match for result in served.store.matches()] == [start["match"]]
+    assert [result.match for result in list(served.store.iterate(iter_results))] == [start["match"]]
     ends = await asyncio.gather(*(client.play() for client in others))
     assert [end["reason"] for end in ends] == ["win"] * 2
 
@@ -137,8 +139,8 @@ async def test_a_stop_while_results_can_not_be_stored_loses_none(serve: Any) -> 
     await served.start()
     async with asyncio.timeout(WITHIN):
         while list((served.data / "journal").iterdir()):
-            await served.archive.ask(served.store.bots)
-    (result,) = served.store.matches()
+            await served.archive.read(all_bots)
+    (result,) = list(served.store.iterate(iter_results))
     assert (result.match, result.reason) == (start["match"], "resigned")
 
 
@@ -148,7 +150,7 @@ async def test_a_journal_that_was_deleted_keeps_no_match_from_being_stored(serve
     (served.data / "journal" / f"{start['match']}.jsonl").unlink()
     ends = await asyncio.gather(first.play(), second.play())
     assert [end["reason"] for end in ends] == ["win"] * 2
-    verify(record_reader.read(served.store.record(start["match"]), "record"))
+    verify(record_reader.read(served.store.read(record_of, start["match"]), "record"))
 
 
 async def test_a_database_that_was_moved_away_holds_play_until_it_is_back(serve: Any) -> None:
@@ -163,4 +165,4 @@ async def test_a_database_that_was_moved_away_holds_play_until_it_is_back(serve:
         (served.data / f"{name}.away").rename(served.data / name)
     end = await second.expect("end")
     assert all("mu_after" in seat for seat in end["seats"])
-    assert [result.match for result in served.store.matches()] == [start["match"]]
+    assert [result.match for result in list(served.store.iterate(iter_results))] == [start["match"]]

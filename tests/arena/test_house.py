@@ -13,6 +13,7 @@ from arena.builtin_bots.specs import demo_bots, house_bots
 from arena.builtin_bots.supervisor import begin_anew
 from arena.builtin_bots.tokens import tokens
 from arena.processes.bot_commands import check_settings
+from arena.store.registry import register_bot, registered_bot, revoke_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import call
@@ -72,7 +73,7 @@ def test_tokens_are_made_once_and_kept_for_the_owner_alone(tmp_path: Path) -> No
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
     made = tokens(store, file, ["random", "Greedy"])
     assert tokens(store, file, ["greedy", "random"]) == {"greedy": made["Greedy"], "random": made["random"]}
-    bot = store.bot("greedy")
+    bot = store.read(registered_bot, "greedy")
     assert bot is not None
     assert (bot.token_hash, bot.approved) == (hash_token(made["Greedy"]), True)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -80,17 +81,17 @@ def test_tokens_are_made_once_and_kept_for_the_owner_alone(tmp_path: Path) -> No
 
 def test_a_name_that_is_somebody_elses_is_not_taken(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
-    store.register("random", hash_token("hers" * 10))
+    store.write(register_bot, "random", hash_token("hers" * 10))
     says = "the name random is somebody else's here: give the house's bot another one, like --house house-random=BOT; "
     with pytest.raises(UsageFault, match=says):
         tokens(store, file, ["greedy", "random"])
-    assert (store.bot("greedy"), file.exists()) == (None, False)
+    assert (store.read(registered_bot, "greedy"), file.exists()) == (None, False)
 
 
 def test_a_bot_of_the_house_that_was_revoked_is_said(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
     tokens(store, file, ["random"])
-    store.revoke("random")
+    store.write(revoke_bots, ["random"])
     with pytest.raises(UsageFault, match="the house's bot random was revoked: leave it out, or give it another name"):
         tokens(store, file, ["random"])
 

@@ -8,10 +8,12 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from arena.server import auth, last_seen
 from arena.server.auth import Registration
 from arena.store.database import StoreError
+from arena.store.registry import add_bots, register_bot, registered_bot, update_last_seen
 from arena.store.tokens import hash_token
 from machine.timestamps import utc
 from patience import WITHIN
@@ -58,11 +60,11 @@ async def test_two_connections_of_a_new_bot_at_once_are_both_let_in(serve: Any) 
 async def test_a_store_that_fails_lets_nobody_in_and_says_to_come_back(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(name: str) -> None:
+    def fails(connection: Connection, name: str) -> None:
         raise StoreError("arena.db: disk I/O error")
 
     served = await serve()
-    monkeypatch.setattr(served.store, "bot", fails)
+    monkeypatch.setattr("arena.server.auth.registered_bot", fails)
     client = await served.connect()
     await client.send(type="hello", bot="ann", token="a" * 16)
     assert await client.closed() == 1012
@@ -93,7 +95,7 @@ async def test_an_address_registers_so_many_names_in_an_hour(serve: Any) -> None
     served = await serve(registration=Registration(per_hour=2), time=time)
     for name in ("ann", "bob"):
         await served.enter(name)
-    says = "127.0.0.1 has registered names enough for now: come back in 1800 s"
+    says = "too many registrations from 127.0.0.1: come back in 1800 s"
     assert await refused(served, bot="cid") == ("unavailable", says, 4004)
     await served.enter("ann")
     time.now += 1800
@@ -110,7 +112,7 @@ async def test_wrong_tokens_make_an_address_wait_longer_and_longer(serve: Any, m
         time.now += wait / 2
         assert (await refused(served, bot="ann", token="x" * 16))[0] == "auth_failed"
         with monkeypatch.context() as patched:
-            patched.setattr(served.store, "bot", None)  # nothing is looked up for who has to wait
+            patched.setattr("arena.server.auth.registered_bot", None)  # nothing is looked up for who has to wait
             if wait > 1:
                 says = f"too many wrong tokens came from 127.0.0.1: come back in {wait // 2} s"
                 assert await refused(served, bot="ann", token="x" * 16) == ("unavailable", says, 4004)
@@ -127,7 +129,7 @@ async def test_a_name_known_from_tournaments_is_no_prize_for_a_stranger(serve: A
         "the name Ann is known from tournaments: choose another name, or `arena bot add Ann` on the arena's machine "
         "gives its token"
     )
-    served.store.add_bot("ann", hash_token("y" * 16))
+    served.store.write(add_bots, {"ann": hash_token("y" * 16)})
     client = await served.connect()
     await client.send(type="hello", bot="ann", token="y" * 16)
     await client.expect("welcome")
@@ -147,7 +149,7 @@ def _seen(served: Any, name: str, days_ago: float) -> None:
 async def test_a_name_that_never_played_is_free_again_when_it_was_not_seen_for_long(serve: Any) -> None:
     served = await serve(registration=Registration(free_after_days=30))
     for name, days in (("ann", 31), ("bob", 29)):
-        served.store.register(name, hash_token(f"{name:*>16}"))
+        served.store.write(register_bot, name, hash_token(f"{name:*>16}"))
         _seen(served, name, days)
     client = await served.connect()
     await client.send(type="hello", bot="ANN", token="x" * 16)
@@ -168,11 +170,11 @@ async def test_bots_that_stay_are_noted_now_and_then(serve: Any, monkeypatch: py
     monkeypatch.setattr(last_seen, "WRITE_EVERY", 0.0)
     monkeypatch.setattr(last_seen, "STILL_HERE", 0.02)
     served = await serve()
-    written = _noted(served, monkeypatch)
+    written = _noted(monkeypatch)
     await served.enter("ann")
     _seen(served, "ann", 400)
     set_back = utc()
-    while served.store.bot("ann").seen < set_back:
+    while served.store.read(registered_bot, "ann").seen < set_back:
         assert (await asyncio.wait_for(written.get(), WITHIN)).keys() == {"ann"}
 
 
@@ -187,28 +189,29 @@ async def test_a_name_that_played_stays_its_owners(serve: Any) -> None:
 @pytest.mark.parametrize("registration", [Registration(free_after_days=0), Registration(open=False)])
 async def test_no_name_is_free_again_where_that_is_not_wanted(serve: Any, registration: Registration) -> None:
     served = await serve(registration=registration)
-    served.store.register("ann", hash_token("a" * 16))
+    served.store.write(register_bot, "ann", hash_token("a" * 16))
     _seen(served, "ann", 400)
     assert (await refused(served, bot="ann", token="x" * 16))[0] == "auth_failed"
 
 
 async def test_a_name_that_the_operator_gave_waits_for_its_bot(serve: Any) -> None:
     served = await serve()
-    served.store.add_bot("ann", hash_token("a" * 16))
+    served.store.write(add_bots, {"ann": hash_token("a" * 16)})
     assert (await refused(served, bot="ann", token="x" * 16))[0] == "auth_failed"
-    assert served.store.bot("ann").seen is None
+    assert served.store.read(registered_bot, "ann").seen is None
 
 
-def _noted(served: Any, monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[dict[str, str]]:
+def _noted(monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[dict[str, str]]:
     """What is written of when bots were seen."""
     written: asyncio.Queue[dict[str, str]] = asyncio.Queue()
-    update_last_seen, loop = served.store.update_last_seen, asyncio.get_running_loop()
+    loop = asyncio.get_running_loop()
 
-    def note(times: dict[str, str]) -> None:
-        update_last_seen(times)
+    def note(connection: Connection, times: dict[str, str]) -> None:
+        update_last_seen(connection, times)
+        connection.commit()
         loop.call_soon_threadsafe(written.put_nowait, times)
 
-    monkeypatch.setattr(served.store, "update_last_seen", note)
+    monkeypatch.setattr(last_seen, "update_last_seen", note)
     return written
 
 
@@ -217,21 +220,21 @@ async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
 ) -> None:
     monkeypatch.setattr(last_seen, "WRITE_EVERY", 0.3)
     served = await serve()
-    written = _noted(served, monkeypatch)
+    written = _noted(monkeypatch)
     began = utc()
     for name in ("ann", "bob"):
-        served.store.add_bot(name, hash_token(f"{name:*>16}"))
+        served.store.write(add_bots, {name: hash_token(f"{name:*>16}")})
     clients = [await served.enter("ann"), await served.enter("bob")]
     assert (await asyncio.wait_for(written.get(), WITHIN)).keys() == {"ann", "bob"}
-    came = served.store.bot("ann").seen
+    came = served.store.read(registered_bot, "ann").seen
     assert began <= came <= utc()
     await clients[0].wire.close()
     assert (await asyncio.wait_for(written.get(), WITHIN)).keys() == {"ann"}
-    assert served.store.bot("ann").seen > came
+    assert served.store.read(registered_bot, "ann").seen > came
     monkeypatch.setattr(last_seen, "WRITE_EVERY", 300)
-    came = served.store.bot("bob").seen
+    came = served.store.read(registered_bot, "bob").seen
     await served.restart()
-    assert served.store.bot("bob").seen > came
+    assert served.store.read(registered_bot, "bob").seen > came
 
 
 async def test_after_an_error_of_the_arena_bots_that_are_seen_are_noted_again(
@@ -242,12 +245,12 @@ async def test_after_an_error_of_the_arena_bots_that_are_seen_are_noted_again(
     asked: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
-    def breaks(times: dict[str, str]) -> None:
+    def breaks(connection: Connection, times: dict[str, str]) -> None:
         loop.call_soon_threadsafe(asked.put_nowait, *times)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(served.store, "update_last_seen", breaks)
+    monkeypatch.setattr(last_seen, "update_last_seen", breaks)
     for name in ("ann", "bob"):
-        served.store.add_bot(name, hash_token(f"{name:*>16}"))
+        served.store.write(add_bots, {name: hash_token(f"{name:*>16}")})
         await served.enter(name)
         assert await asyncio.wait_for(asked.get(), WITHIN) == name

@@ -13,8 +13,9 @@ from arena.host import event_log
 from arena.host.event_log import EventLog, parting
 from arena.network import connection
 from arena.network.connection import CloseInfo
-from arena.store.incidents import MAX_PER_BOT, Incident
-from arena.store.reader import Reader
+from arena.store.incidents import MAX_PER_BOT, Incident, latest_incidents, note_incident
+from arena.store.registry import add_bots, register_bot
+from arena.store.store import Reader
 from arena.store.tokens import hash_token
 from patience import WITHIN
 
@@ -23,7 +24,7 @@ async def noted(served: Any, bot: str, count: int = 1) -> list[Incident]:
     """What is kept of a bot, once it is so much; the newest first."""
     with closing(Reader.open(served.data / "arena.db")) as reader:
         async with asyncio.timeout(WITHIN):
-            while len(found := await asyncio.to_thread(reader.incidents, bot)) < count:
+            while len(found := await asyncio.to_thread(reader.read, latest_incidents, bot)) < count:
                 pass
         return found
 
@@ -83,7 +84,7 @@ async def test_a_match_that_a_bot_does_not_come_to_is_noted(serve: Any, monkeypa
 
 async def test_a_wrong_token_is_noted_for_a_name_that_is_known_and_for_no_other(serve: Any) -> None:
     served = await serve()
-    await served.archive.ask(served.store.add_bot, "ann", hash_token("a" * 16))
+    await served.archive.write(add_bots, {"ann": hash_token("a" * 16)})
     for token in ({"token": "b" * 16}, {}):
         client = await served.connect()
         await client.send(type="hello", bot="Ann", **token)
@@ -109,7 +110,7 @@ async def test_who_has_many_incidents_keeps_the_disk_busy_no_longer(
     served = await serve()
     await served.enter("ann")
     await served.enter("bob")
-    keeper = EventLog(partial(served.archive.ask, served.archive.store.note), now=lambda: 0.0)
+    keeper = EventLog(partial(served.archive.write, note_incident), now=lambda: 0.0)
     for number in range(1000):
         keeper.note("ann", 4000, str(number))
     keeper.note("bob", 4000, "his own")
@@ -125,15 +126,17 @@ async def test_who_has_many_incidents_keeps_the_disk_busy_no_longer(
 async def test_the_last_incidents_of_a_bot_are_kept_and_none_of_a_name_that_is_given_away(serve: Any) -> None:
     served = await serve()
     store = served.store
-    store.register("ann", "a" * 64)
+    store.write(register_bot, "ann", "a" * 64)
     for number in range(MAX_PER_BOT + 5):
-        store.note("ann", Incident(at="2026-01-31T12:00:00.000Z", code="4000", text=f"{number} " + "x" * 1000))
+        store.write(
+            note_incident, "ann", Incident(at="2026-01-31T12:00:00.000Z", code="4000", text=f"{number} " + "x" * 1000)
+        )
     kept = await noted(served, "ann")
     assert [one.text.split()[0] for one in kept] == [str(number) for number in range(MAX_PER_BOT + 4, 4, -1)]
     assert {len(one.text) for one in kept} == {500}
-    store.register("Ann", "b" * 64, unused_since="9999")
+    store.write(register_bot, "Ann", "b" * 64, unused_since="9999")
     assert await noted(served, "ann", 0) == []
-    store.note("nobody", kept[0])
+    store.write(note_incident, "nobody", kept[0])
 
 
 def test_how_a_connection_ended_is_told_in_a_sentence() -> None:

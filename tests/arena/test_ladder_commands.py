@@ -15,7 +15,9 @@ from arena.operations.ladder import Annul, StartSeason
 from arena.operations.table import operations
 from arena.operator.client import connected
 from arena.store.annulment import Annulment
+from arena.store.integrity_check import check_database
 from arena.store.lock import lock
+from arena.store.result_queries import leaderboard_of
 from arena.store.store import Store
 from commands import Done, call
 from library import ANN, BOB, Library
@@ -127,7 +129,7 @@ async def test_a_running_server_knows_the_ratings_anew_while_bots_play_on(serve:
         assert all(seat["mu_before"] == 25.0 for seat in end["seats"])
         await operator.ask(Annul(bot="ann", ids=[]), Annulment)
         await operator.ask(Annul(bot="ann", ids=[], undo=True), Annulment)
-        board = {row.bot: row.mu for row in served.store.leaderboard("nim/classic")}
+        board = {row.bot: row.mu for row in served.store.read(leaderboard_of, "nim/classic")}
         for client in (first, second):
             await client.send(type="seek", id="s2b", game="nim")
         starts = [await client.expect("start") for client in (first, second)]
@@ -139,7 +141,7 @@ async def test_a_running_server_knows_the_ratings_anew_while_bots_play_on(serve:
     for client in (first, second):
         await client.send(type="seek", id="s3", game="nim")
     assert all(seat["mu"] == 25.0 for seat in (await first.expect("start"))["seats"])
-    assert served.store.check() == []
+    assert list(served.store.iterate(check_database)) == []
 
 
 async def _played(*clients: Any) -> list[Any]:

@@ -10,7 +10,8 @@ import pytest
 from arena.host.runner import WATCHED
 from arena.replay.verify import verify
 from arena.server import matchmaking
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.result_queries import record_of
 from referee import record_reader
 from referee.result import Result, SeatResult
 
@@ -88,7 +89,9 @@ async def test_two_bots_alone_do_not_wait_for_a_better_match(serve: Any, monkeyp
     served = await serve()
     for bot in ("ann", "bob"):
         await served.enter(bot)
-    served.store.finish([StorableMatch(won(f"m-{number}", "ann", "bob"), lambda ratings: b"") for number in range(20)])
+    served.store.write(
+        finish_matches, [StorableMatch(won(f"m-{number}", "ann", "bob"), lambda ratings: b"") for number in range(20)]
+    )
     ann, bob = await served.enter("ann"), await served.enter("bob")
     for client in (ann, bob):
         await client.send(type="seek", id="s", game="nim")
@@ -129,7 +132,7 @@ async def test_a_game_for_three_begins_when_three_seek_it(serve: Any, dibs: None
     assert {player["bot"] for player in start["seats"]} == {"ann", "bob", "cid"}
     ends = await asyncio.gather(*(client.play() for client in seats))
     assert [sorted(end["ranks"]) for end in ends] == [[1, 2, 2]] * 3
-    verify(record_reader.read(served.store.record(start["match"]), "record"))
+    verify(record_reader.read(served.store.read(record_of, start["match"]), "record"))
 
 
 async def test_a_seat_that_drops_out_of_three_is_told_one_end_and_is_free_at_once(serve: Any, dibs: None) -> None:

@@ -15,11 +15,17 @@ from alembic.config import Config
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store import database, store
+from arena.store.annulment import annul_matches
 from arena.store.database import StoreError
-from arena.store.match_luck import MatchLuck
-from arena.store.reader import Reader
+from arena.store.integrity_check import check_database
+from arena.store.leaderboards import rating_history
+from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
+from arena.store.match_search import search_matches
+from arena.store.registry import all_bots
+from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, standings_of
 from arena.store.schema import APPLICATION_ID, REVISIONS
-from arena.store.store import Store, upgrade
+from arena.store.seasons import season_leaderboards, start_season
+from arena.store.store import Reader, Store, upgrade
 from arena.store.view_models import Search
 from arena.store.views import VIEWS
 from protocol.games import load
@@ -70,7 +76,7 @@ def first(tmp_path: Path) -> Path:
 def test_every_rated_match_is_rated_again_in_the_pool_of_its_preset(first: Path) -> None:
     assert upgrade(first) == ("0001", REVISIONS[-1])
     with closing(Store.open(first)) as store:
-        assert [(found.match, found.pool, found.rated) for found in reversed(store.matches())] == [
+        assert [(found.match, found.pool, found.rated) for found in reversed(list(store.iterate(iter_results)))] == [
             ("m1", "nim/classic", True),
             ("m2", "nim/sticks", True),
             ("m3", "nim/classic", True),
@@ -78,14 +84,14 @@ def test_every_rated_match_is_rated_again_in_the_pool_of_its_preset(first: Path)
             ("m5", "risk-campaign/grid", True),
             ("m6", "nim", True),
         ]
-        assert store.pools() == ["nim", "nim/classic", "nim/sticks", "risk-campaign/grid"]
-        assert store.pools("nim") == ["nim", "nim/classic", "nim/sticks"]
+        assert store.read(rated_pools) == ["nim", "nim/classic", "nim/sticks", "risk-campaign/grid"]
+        assert store.read(rated_pools, "nim") == ["nim", "nim/classic", "nim/sticks"]
         once = rating_system.rate("nim/sticks", [Standing(), Standing()], ["1", "1"], [1, 2]).seats[0]
-        assert store.standings("ann")["nim/sticks"] == Standing(once.mu_after, once.sigma_after, 1, "1")
-        assert [row.played for row in store.leaderboard("nim/classic")] == [2, 2]
-        assert store.record("m1") == b"record"
-        assert [bot.name for bot in store.bots()] == ["ann", "bob"]
-        assert store.check() == []
+        assert store.read(standings_of, "ann")["nim/sticks"] == Standing(once.mu_after, once.sigma_after, 1, "1")
+        assert [row.played for row in store.read(leaderboard_of, "nim/classic")] == [2, 2]
+        assert store.read(record_of, "m1") == b"record"
+        assert [bot.name for bot in store.read(all_bots)] == ["ann", "bob"]
+        assert list(store.iterate(check_database)) == []
 
 
 def test_an_upgrade_that_fails_leaves_the_file_as_it_was(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +119,7 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
         season(store)
         finish(store, result("unrated", rated=False), result("void", ranks=(1, 1), rated=False, reason="void"))
         finish(store, result("placed", tournament="t1", place=0))
-        board = store.leaderboard("nim/classic")
+        board = store.read(leaderboard_of, "nim/classic")
     with closing(sqlite3.connect(store.file)) as earlier:
         _before_the_eighth(earlier)
         for index in (
@@ -133,11 +139,11 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
         earlier.commit()
     assert upgrade(store.file) == ("0002", REVISIONS[-1])
     with closing(Store.open(store.file)) as later:
-        assert later.check() == []
-        assert later.leaderboard("nim/classic") == board
+        assert list(later.iterate(check_database)) == []
+        assert later.read(leaderboard_of, "nim/classic") == board
     with closing(Reader.open(store.file)) as reader:
-        assert reader.search(Search(bot="ann", tournament="t1")).total == 1
-        assert reader.history("ann", "nim/classic")[-1].match == "placed"
+        assert reader.read(search_matches, Search(bot="ann", tournament="t1")).total == 1
+        assert reader.read(rating_history, "ann", "nim/classic")[-1].match == "placed"
 
 
 def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Path) -> None:
@@ -153,16 +159,16 @@ def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Pa
         earlier.commit()
     assert upgrade(store.file) == ("0004", REVISIONS[-1])
     with closing(Store.open(store.file)) as later:
-        assert later.tournament_luck("t1") == {}
-        later.save_luck({"placed": MatchLuck("exact", 0.25)})
-        assert later.tournament_luck("t1") == {"placed": ("exact", 0.25)}
-        assert later.check() == []
+        assert later.read(luck_of_tournament, "t1") == {}
+        later.write(save_luck, {"placed": MatchLuck("exact", 0.25)})
+        assert later.read(luck_of_tournament, "t1") == {"placed": ("exact", 0.25)}
+        assert list(later.iterate(check_database)) == []
 
 
 def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as store:
         season(store)
-        board = store.leaderboard("nim/classic")
+        board = store.read(leaderboard_of, "nim/classic")
     with closing(sqlite3.connect(store.file)) as earlier:
         _before_the_eighth(earlier)
         _before_the_sixth(earlier)
@@ -171,12 +177,12 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
         earlier.commit()
     assert upgrade(store.file) == ("0005", REVISIONS[-1])
     with closing(Store.open(store.file)) as later:
-        assert later.check() == []
-        later.annul(["m3"])
-        later.annul(["m3"], undo=True)
-        later.start_season("second")
-        assert later.season_leaderboards("first")["nim/classic"] == board
-        assert later.check() == []
+        assert list(later.iterate(check_database)) == []
+        later.write(annul_matches, ["m3"])
+        later.write(annul_matches, ["m3"], undo=True)
+        later.write(start_season, "second")
+        assert later.read(season_leaderboards, "first")["nim/classic"] == board
+        assert list(later.iterate(check_database)) == []
 
 
 def _before_the_eighth(database: sqlite3.Connection) -> None:

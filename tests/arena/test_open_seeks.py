@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from arena.server import matchmaking
+from arena.store.registry import add_bots
 from arena.store.tokens import hash_token
 from protocol.messages import Clock, Seek
 from seek_board import SeekBoard
@@ -247,7 +248,7 @@ async def test_a_stranger_finds_a_rated_match_against_an_open_seek(serve: Any) -
 
 async def test_a_match_with_a_bot_that_the_operator_did_not_approve_is_not_rated(serve: Any) -> None:
     served = await serve(approved_only=True)
-    served.store.add_bot("ann", hash_token(f"{'ann':*>16}"))
+    served.store.write(add_bots, {"ann": hash_token(f"{'ann':*>16}")})
     house, ann = await served.enter("house"), await served.enter("ann")
     await house.send(type="seek", id="any", game="nim", open=True)
     await ann.send(type="seek", id="s", game="nim")

@@ -393,7 +393,7 @@ async def test_the_bots_that_are_on_line_are_listed_as_such(tmp_path: Path) -> N
         await wire.recv()
         code, out, err = await run("arena", "bot", "list", *data, folder=tmp_path)
         assert (code, err) == (0, "")
-        assert out.splitlines()[1].split()[-2:] == ["on", "line"]
+        assert out.splitlines()[1].split()[-1] == "online"
         code, out, _ = await run("arena", "bot", "list", "--json", *data, folder=tmp_path)
         (bot,) = json.loads(out)
         assert (bot["bot"], bot["online"]["version"], bot["online"]["address"]) == ("ann", "3", "127.0.0.1")

@@ -14,8 +14,10 @@ import pytest
 
 from arena.store.backup import back_up
 from arena.store.database import DatabaseNotFound, StoreError, UnrecognizedDatabase
-from arena.store.reader import Reader
-from arena.store.store import Store
+from arena.store.leaderboards import leaderboard_page
+from arena.store.match_search import search_matches
+from arena.store.result_queries import iter_results
+from arena.store.store import Reader, Store
 from arena.store.view_models import Search
 from seasons import finish, result, season
 
@@ -40,9 +42,9 @@ def as_nobody(check: Callable[[], None]) -> None:
 
 def test_what_is_stored_meanwhile_is_seen(tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as store, closing(Reader.open(store.file)) as reader:
-        assert reader.search(Search()).total == 0
+        assert reader.read(search_matches, Search()).total == 0
         finish(store, result("m1"))
-        assert [found.match for found in reader.search(Search()).rows] == ["m1"]
+        assert [found.match for found in reader.read(search_matches, Search()).rows] == ["m1"]
 
 
 def test_a_reader_leaves_a_store_that_is_closed_as_it_was(tmp_path: Path) -> None:
@@ -50,9 +52,9 @@ def test_a_reader_leaves_a_store_that_is_closed_as_it_was(tmp_path: Path) -> Non
         season(store)
     before = store.file.read_bytes()
     with closing(Reader.open(store.file)) as reader:
-        assert reader.search(Search()).total == 30
-        with pytest.raises(StoreError, match="readonly"), reader._reading() as connection:
-            connection.exec_driver_sql("DELETE FROM matches")
+        assert reader.read(search_matches, Search()).total == 30
+        with pytest.raises(StoreError, match="readonly"):
+            reader.read(lambda connection: connection.exec_driver_sql("DELETE FROM matches"))
     assert store.file.read_bytes() == before
 
 
@@ -76,8 +78,8 @@ def test_a_folder_that_cant_be_written_is_read(folder: Path) -> None:
 
     def check() -> None:
         with closing(Reader.open(store.file)) as reader:
-            assert reader.search(Search()).total == 30
-            assert len(reader.board("nim/classic").rows) == 4
+            assert reader.read(search_matches, Search()).total == 30
+            assert len(reader.read(leaderboard_page, "nim/classic").rows) == 4
 
     as_nobody(check)
     assert [found.name for found in folder.iterdir()] == ["arena.db"]
@@ -97,7 +99,7 @@ def test_what_is_in_a_folder_that_cant_be_written_is_copied_elsewhere(folder: Pa
 
     as_nobody(check)
     with closing(Store.open(copies / "copy.db")) as copy:
-        assert len(copy.matches()) == 30
+        assert len(list(copy.iterate(iter_results))) == 30
 
 
 def test_what_a_killed_server_left_is_read(tmp_path: Path) -> None:
@@ -108,7 +110,7 @@ def test_what_a_killed_server_left_is_read(tmp_path: Path) -> None:
         for name in ("arena.db", "arena.db-wal"):
             shutil.copy(tmp_path / name, left / name)
     with closing(Reader.open(left / "arena.db")) as reader:
-        assert reader.search(Search()).total == 1
+        assert reader.read(search_matches, Search()).total == 1
 
 
 def test_what_is_no_store_is_said(tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from arena.store import reader
+from arena.store import match_search
 from arena.store.export_rows import LADDER, MATCHES
+from arena.store.result_queries import iter_results
 from arena.store.store import Store
+from arena.store.tournament_state import open_tournament
 from commands import Done, call
 from protocol.digest import canonical
 from seasons import finish, result
@@ -29,7 +31,7 @@ def arena(tmp_path: Path) -> Arena:
     with closing(Store.open(tmp_path / "arena.db")) as store:
         form = {"format": "round-robin", "rounds": 1, "paired": False}
         arguments = canonical({"bots": ["ann", "cid"], "game": "nim", "config": {"preset": "classic"}, **form}).decode()
-        tournament, _ = store.open_tournament(arguments, "1")
+        tournament, _ = store.write(open_tournament, arguments, "1")
         finish(
             store,
             result("won", reasons=("win", "timeout"), reason="timeout", finished="2026-01-01T23:59:59.000Z"),
@@ -71,7 +73,7 @@ def test_matches_are_those_that_meet_all_that_is_said(arena: Arena, words: tuple
 
 
 def test_pages_of_the_store_follow_each_other_up_to_the_limit(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "MOST_ROWS", 2)
+    monkeypatch.setattr(match_search, "MOST_ROWS", 2)
     for words, found in (((), ["other", "drawn", "lost", "won"]), (("--limit", "3"), ["other", "drawn", "lost"])):
         assert [one["match"] for one in json.loads(arena("matches", "--json", *words).out)] == found
 
@@ -121,7 +123,7 @@ def test_csv_has_stable_columns_and_nothing_that_a_terminal_obeys(arena: Arena) 
 
 def test_latest_names_the_newest_match_wherever_one_is_named(tmp_path: Path) -> None:
     with closing(stored(tmp_path / "arena.db")) as store:
-        newest = store.matches(limit=1)[0].match
+        newest = next(iter(store.iterate(iter_results, limit=1))).match
     arena = partial(call, "arena", ARENA_DB=str(tmp_path / "arena.db"), ARENA_DATA=str(tmp_path))
     assert arena("replay", "verify", "latest").out.startswith(f"{newest}: verified")
     assert arena("replay", "show", "latest").out.startswith(f"{newest}: risk-duel")

@@ -10,6 +10,7 @@ import pytest
 
 from arena.network.binding import PortFault
 from arena.replay.verify import verify
+from arena.store.result_queries import iter_results, leaderboard_of, record_of
 from protocol.messages import Clock
 from referee import match as referee
 from referee import record_reader
@@ -28,17 +29,17 @@ async def test_a_match_is_played_rated_and_recorded(serve: Any) -> None:
     assert sorted(end["ranks"]) == [1, 2]
     assert end["digest"] == other["digest"]
     assert all(seat["sigma_after"] < seat["sigma_before"] for seat in end["seats"])
-    record = record_reader.read(served.store.record(end["match"]), "record")
+    record = record_reader.read(served.store.read(record_of, end["match"]), "record")
     verify(record)
     assert record.footer.seed == end["seed"]
-    assert [row.bot for row in served.store.leaderboard("nim/classic")] == [
+    assert [row.bot for row in served.store.read(leaderboard_of, "nim/classic")] == [
         seat["bot"] for seat in sorted(end["seats"], key=lambda seat: seat["rank"])
     ]
 
 
 async def test_the_journal_of_a_stored_match_is_removed(serve: Any) -> None:
     served, end, _ = await played(serve)
-    assert served.store.record(end["match"])
+    assert served.store.read(record_of, end["match"])
     assert not list((served.data / "journal").glob("*.jsonl"))
 
 
@@ -105,19 +106,19 @@ async def test_a_seat_that_dropped_out_of_three_is_not_told_the_match_again_afte
 async def test_a_result_that_cannot_be_stored_ends_the_match_all_the_same(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(batch: Any) -> None:
+    def fails(connection: Any, batch: Any) -> None:
         raise ZeroDivisionError("unforeseen")
 
     served = await serve()
     with monkeypatch.context() as patched:
-        patched.setattr(served.store, "finish", fails)
+        patched.setattr("arena.store.async_store.finish_matches", fails)
         first, second, start = await served.begun()
         ends = await asyncio.gather(first.play(), second.play())
     assert all("mu_after" not in seat for end in ends for seat in end["seats"])
     assert [served.arena.ladder.free_slots(bot) for bot in ("ann", "bob")] == [1, 1]
     await served.restart()
     await served.arena.close()
-    assert served.store.matches()[0].match == start["match"]
+    assert next(iter(served.store.iterate(iter_results))).match == start["match"]
 
 
 async def test_a_journal_that_cannot_be_removed_ends_the_match_all_the_same(
@@ -175,7 +176,7 @@ async def test_a_match_goes_on_after_the_server_was_restarted(serve: Any) -> Non
     }
     ends = await asyncio.gather(back[0].play(), _answer(back[1], again))
     assert ends[0]["reason"] == "win"
-    verify(record_reader.read(served.store.record(start["match"]), "record"))
+    verify(record_reader.read(served.store.read(record_of, start["match"]), "record"))
 
 
 async def test_after_a_restart_start_tells_the_ratings_that_the_seats_bring(serve: Any) -> None:

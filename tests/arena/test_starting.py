@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from arena.commands import serve, tournament
 from arena.commands.settings import ServerSettings
@@ -24,7 +25,6 @@ from arena.network.listener import Listener
 from arena.server.arena import Arena
 from arena.store.database import StoreError
 from arena.store.finish import StorableMatch
-from arena.store.store import Store
 from arena.tournament.contestants import contestants
 from arena.tournament.host import TournamentHost
 from arena.tournament.job import Aborted, MatchJob, MatchReport
@@ -161,10 +161,10 @@ def test_a_tournament_whose_second_bot_can_not_be_started_ends_the_first(tmp_pat
 def test_a_tournament_that_can_not_store_a_result_says_so_and_closes_what_it_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: Store, batch: Sequence[StorableMatch]) -> None:
+    def full(connection: Connection, batch: Sequence[StorableMatch]) -> None:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(Store, "finish", full)
+    monkeypatch.setattr("arena.tournament.result_writer.finish_matches", full)
     with pytest.raises(StoreError, match="the disk is full"):
         run_tournament(tmp_path)
     assert left(tmp_path) == []

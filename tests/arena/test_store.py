@@ -19,12 +19,23 @@ from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store import database
 from arena.store.database import DatabaseNotFound, SchemaMismatch, StoreError, StoreUnavailable, UnrecognizedDatabase
-from arena.store.finish import StorableMatch
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.integrity_check import check_database
 from arena.store.lock import Locked, lock
-from arena.store.registry import NameInUse
+from arena.store.rating_rebuild import rebuild_ratings
+from arena.store.registry import NameInUse, add_bots, all_bots, is_known_bot, registered_bot, revoke_bots, rotate_token
+from arena.store.result_queries import (
+    iter_results,
+    leaderboard_of,
+    rated_pools,
+    record_of,
+    standings_of,
+    tournament_results,
+)
 from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.store import Store, upgrade
 from arena.store.tokens import hash_token, new_token
+from arena.store.tournament_state import finish_tournament, open_tournament
 from protocol.errors import ArenaFault, UsageFault
 from referee.result import Ratings, Result
 from seasons import result, season
@@ -49,10 +60,10 @@ def altered(store: Store, statement: str) -> None:
 
 
 def test_a_rated_match_moves_both_standings(store: Store) -> None:
-    (ratings,) = store.finish([finished(result("m1"))])
+    (ratings,) = store.write(finish_matches, [finished(result("m1"))])
     assert ratings == rating_system.rate("nim/classic", [Standing(), Standing()], ["1", "1"], [1, 2])
-    assert store.standings("ANN") == {"nim/classic": Standing(*ratings_after(ratings, 0), 1, "1")}
-    assert store.standings("nobody") == {}
+    assert store.read(standings_of, "ANN") == {"nim/classic": Standing(*ratings_after(ratings, 0), 1, "1")}
+    assert store.read(standings_of, "nobody") == {}
 
 
 def ratings_after(ratings: Ratings | None, seat: int) -> tuple[float, float]:
@@ -61,46 +72,47 @@ def ratings_after(ratings: Ratings | None, seat: int) -> tuple[float, float]:
 
 
 def test_the_record_is_closed_with_the_ratings_and_kept(store: Store) -> None:
-    store.finish([finished(result("m1")), finished(result("m2", rated=False))])
-    assert store.record("m1") == b"m1 rated"
-    assert store.record("m2") == b"m2 unrated"
-    assert store.record("m3") is None
+    store.write(finish_matches, [finished(result("m1")), finished(result("m2", rated=False))])
+    assert store.read(record_of, "m1") == b"m1 rated"
+    assert store.read(record_of, "m2") == b"m2 unrated"
+    assert store.read(record_of, "m3") is None
 
 
 def test_an_unrated_match_leaves_the_standings(store: Store) -> None:
-    assert store.finish([finished(result("m1", rated=False))]) == [None]
-    assert store.standings("ann") == {}
-    assert store.leaderboard("nim/classic") == []
+    assert store.write(finish_matches, [finished(result("m1", rated=False))]) == [None]
+    assert store.read(standings_of, "ann") == {}
+    assert store.read(leaderboard_of, "nim/classic") == []
 
 
 def test_a_match_is_stored_and_rated_once(store: Store) -> None:
-    first = store.finish([finished(result("m1"))])
-    before = store.standings("ann")
+    first = store.write(finish_matches, [finished(result("m1"))])
+    before = store.read(standings_of, "ann")
 
     def close(_: Ratings | None) -> bytes:
         raise AssertionError("closed a second time")
 
-    assert store.finish([StorableMatch(result("m1"), close)]) == first
-    assert store.standings("ann") == before
-    assert len(store.matches()) == 1
+    assert store.write(finish_matches, [StorableMatch(result("m1"), close)]) == first
+    assert store.read(standings_of, "ann") == before
+    assert len(list(store.iterate(iter_results))) == 1
 
 
 def test_an_unrated_match_is_stored_once(store: Store) -> None:
-    store.finish([finished(result("m1", rated=False))])
-    assert store.finish([finished(result("m1", rated=False))]) == [None]
+    store.write(finish_matches, [finished(result("m1", rated=False))])
+    assert store.write(finish_matches, [finished(result("m1", rated=False))]) == [None]
 
 
 def test_the_same_match_twice_in_a_batch_is_one(store: Store) -> None:
-    one, two = store.finish([finished(result("m1")), finished(result("m1"))])
+    one, two = store.write(finish_matches, [finished(result("m1")), finished(result("m1"))])
     assert one == two
-    assert len(store.matches()) == 1
+    assert len(list(store.iterate(iter_results))) == 1
 
 
 def test_a_batch_rates_as_single_matches_in_the_same_order_do(tmp_path: Path) -> None:
     batch = [finished(result(f"m{i}", ("ann", "bob"), ((1, 2), (2, 1))[i % 3 == 0])) for i in range(20)]
     together, apart = Store.open(tmp_path / "a.db"), Store.open(tmp_path / "b.db")
-    assert together.finish(batch) == [rated for one in batch for rated in apart.finish([one])]
-    assert together.standings("bob") == apart.standings("bob")
+    one_by_one = [rated for one in batch for rated in apart.write(finish_matches, [one])]
+    assert together.write(finish_matches, batch) == one_by_one
+    assert together.read(standings_of, "bob") == apart.read(standings_of, "bob")
     together.close()
     apart.close()
 
@@ -116,29 +128,29 @@ def broken(match: str) -> StorableMatch:
 
 def test_a_match_whose_record_can_not_be_made_leaves_nothing_and_takes_nothing_with_it(store: Store) -> None:
     alone = rating_system.rate("nim/classic", [Standing(), Standing()], ["1", "1"], [1, 2])
-    assert store.finish([finished(result("m1")), broken("m2"), finished(result("m3"))]) == [alone]
-    assert [one.match for one in store.matches()] == ["m1"]
-    assert store.standings("ann")["nim/classic"].matches == 1
+    assert store.write(finish_matches, [finished(result("m1")), broken("m2"), finished(result("m3"))]) == [alone]
+    assert [one.match for one in list(store.iterate(iter_results))] == ["m1"]
+    assert store.read(standings_of, "ann")["nim/classic"].matches == 1
     with pytest.raises(RuntimeError, match="no record"):
-        store.finish([broken("m2"), finished(result("m3"))])
-    assert [one.match for one in store.matches()] == ["m1"]
-    assert store.check() == []
-    assert store.finish([]) == []
+        store.write(finish_matches, [broken("m2"), finished(result("m3"))])
+    assert [one.match for one in list(store.iterate(iter_results))] == ["m1"]
+    assert list(store.iterate(check_database)) == []
+    assert store.write(finish_matches, []) == []
 
 
 def test_two_matches_on_one_place_of_a_tournament_are_refused_in_one_line(store: Store) -> None:
-    store.finish([finished(result("m1", tournament="t1", place=0))])
+    store.write(finish_matches, [finished(result("m1", tournament="t1", place=0))])
     with pytest.raises(StoreError, match="UNIQUE constraint failed") as caught:
-        store.finish([finished(result("m2", tournament="t1", place=0))])
+        store.write(finish_matches, [finished(result("m2", tournament="t1", place=0))])
     assert "\n" not in str(caught.value)
 
 
 def test_a_new_version_is_remembered_and_raises_sigma_once(store: Store) -> None:
     for number in range(12):
-        store.finish([finished(result(f"m{number}", version="1"))])
-    settled = store.standings("ann")["nim/classic"]
-    (changed,) = store.finish([finished(result("n1", version="2"))])
-    (again,) = store.finish([finished(result("n2", version="2"))])
+        store.write(finish_matches, [finished(result(f"m{number}", version="1"))])
+    settled = store.read(standings_of, "ann")["nim/classic"]
+    (changed,) = store.write(finish_matches, [finished(result("n1", version="2"))])
+    (again,) = store.write(finish_matches, [finished(result("n2", version="2"))])
     assert changed is not None
     assert again is not None
     assert changed.seats[0].sigma_before > settled.sigma
@@ -147,40 +159,43 @@ def test_a_new_version_is_remembered_and_raises_sigma_once(store: Store) -> None
 
 def test_the_leaderboard_sorts_by_the_conservative_score_and_counts(store: Store) -> None:
     for number in range(11):
-        store.finish([finished(result(f"m{number}", ranks=(1, 2) if number else (1, 1), pool="tictactoe/classic"))])
-    store.finish([finished(result("x", ("Eve", "ann"), (2, 1), pool="tictactoe/classic"))])
-    rows = store.leaderboard("tictactoe/classic")
+        store.write(
+            finish_matches,
+            [finished(result(f"m{number}", ranks=(1, 2) if number else (1, 1), pool="tictactoe/classic"))],
+        )
+    store.write(finish_matches, [finished(result("x", ("Eve", "ann"), (2, 1), pool="tictactoe/classic"))])
+    rows = store.read(leaderboard_of, "tictactoe/classic")
     assert [row.bot for row in rows] == ["ann", "Eve", "bob"] or [row.bot for row in rows] == ["ann", "bob", "Eve"]
     assert [row.score for row in rows] == sorted((row.score for row in rows), reverse=True)
     ann = rows[0]
     assert (ann.played, ann.wins, ann.draws, ann.losses, ann.few) == (12, 11, 1, 0, False)
     assert ann.score == rating_system.conservative_score(ann.mu, ann.sigma)
     assert {row.bot: row.few for row in rows} == {"ann": False, "bob": False, "Eve": True}
-    assert store.pools() == ["tictactoe/classic"]
+    assert store.read(rated_pools) == ["tictactoe/classic"]
 
 
 def test_matches_are_found_by_bot_game_and_tournament_newest_first(store: Store) -> None:
-    store.finish([finished(result("m1")), finished(result("m2", ("cid", "ann"), pool="grundy/large"))])
-    store.finish([finished(result("m3", ("cid", "bob"), tournament="t1", place=0))])
-    assert [found.match for found in store.matches()] == ["m3", "m2", "m1"]
-    assert [found.match for found in store.matches(bot="ANN")] == ["m2", "m1"]
-    assert [found.match for found in store.matches(game="nim")] == ["m3", "m1"]
-    assert [found.match for found in store.matches(tournament="t1")] == ["m3"]
-    assert [found.match for found in store.matches(limit=1)] == ["m3"]
+    store.write(finish_matches, [finished(result("m1")), finished(result("m2", ("cid", "ann"), pool="grundy/large"))])
+    store.write(finish_matches, [finished(result("m3", ("cid", "bob"), tournament="t1", place=0))])
+    assert [found.match for found in list(store.iterate(iter_results))] == ["m3", "m2", "m1"]
+    assert [found.match for found in list(store.iterate(iter_results, bot="ANN"))] == ["m2", "m1"]
+    assert [found.match for found in list(store.iterate(iter_results, game="nim"))] == ["m3", "m1"]
+    assert [found.match for found in list(store.iterate(iter_results, tournament="t1"))] == ["m3"]
+    assert [found.match for found in list(store.iterate(iter_results, limit=1))] == ["m3"]
 
 
 def test_a_result_comes_back_as_it_was_stored(store: Store) -> None:
     original = result("m1", ("ann", "bob", "cid"), (2, 1, 2), tournament="t1", place=4)
-    store.finish([finished(original)])
-    assert store.matches() == [original]
+    store.write(finish_matches, [finished(original)])
+    assert list(store.iterate(iter_results)) == [original]
 
 
 def test_rebuilding_gives_the_same_numbers(store: Store) -> None:
     season(store)
-    before = {pool: store.leaderboard(pool) for pool in store.pools()}
-    assert store.check() == []
-    assert store.rebuild_ratings() == 0
-    assert {pool: store.leaderboard(pool) for pool in store.pools()} == before
+    before = {pool: store.read(leaderboard_of, pool) for pool in store.read(rated_pools)}
+    assert list(store.iterate(check_database)) == []
+    assert store.write(rebuild_ratings) == 0
+    assert {pool: store.read(leaderboard_of, pool) for pool in store.read(rated_pools)} == before
 
 
 @pytest.mark.parametrize(
@@ -195,47 +210,47 @@ def test_rebuilding_gives_the_same_numbers(store: Store) -> None:
 )
 def test_changed_ratings_are_reported_and_rebuilt(store: Store, damage: str, complaint: str) -> None:
     season(store)
-    before = {pool: store.leaderboard(pool) for pool in store.pools()}
+    before = {pool: store.read(leaderboard_of, pool) for pool in store.read(rated_pools)}
     altered(store, damage)
-    (found,) = store.check()
+    (found,) = list(store.iterate(check_database))
     assert found.startswith(complaint)
-    assert store.rebuild_ratings() == 1
-    assert {pool: store.leaderboard(pool) for pool in store.pools()} == before
-    assert store.check() == []
+    assert store.write(rebuild_ratings) == 1
+    assert {pool: store.read(leaderboard_of, pool) for pool in store.read(rated_pools)} == before
+    assert list(store.iterate(check_database)) == []
 
 
 def test_missing_records_and_references_are_reported(store: Store) -> None:
-    store.finish([finished(result("m1"))])
+    store.write(finish_matches, [finished(result("m1"))])
     altered(store, "DELETE FROM records")
-    assert store.check() == ["match m1 has no record"]
+    assert list(store.iterate(check_database)) == ["match m1 has no record"]
     altered(store, "INSERT INTO records VALUES (77, x'00')")
-    assert "table records, row 77: refers to a row of matches that is not there" in store.check()
+    assert "table records, row 77: refers to a row of matches that is not there" in list(store.iterate(check_database))
 
 
 def test_a_tournament_without_a_seed_goes_on_until_it_is_finished(store: Store) -> None:
-    first, seed = store.open_tournament('{"game":"nim"}', None)
+    first, seed = store.write(open_tournament, '{"game":"nim"}', None)
     assert first[0] == "t"
     assert len(first) == 11
-    assert store.open_tournament('{"game":"nim"}', None) == (first, seed)
-    assert store.open_tournament('{"game":"grundy"}', None)[0] != first
-    store.finish_tournament(first)
-    assert store.open_tournament('{"game":"nim"}', None)[0] != first
+    assert store.write(open_tournament, '{"game":"nim"}', None) == (first, seed)
+    assert store.write(open_tournament, '{"game":"grundy"}', None)[0] != first
+    store.write(finish_tournament, first)
+    assert store.write(open_tournament, '{"game":"nim"}', None)[0] != first
 
 
 def test_of_unfinished_tournaments_the_newest_goes_on_whichever_way_its_time_is_written(store: Store) -> None:
-    ids = [store.open_tournament("{}", seed)[0] for seed in ("1", "2", "3")]
+    ids = [store.write(open_tournament, "{}", seed)[0] for seed in ("1", "2", "3")]
     times = "2026-01-01T12:00:00.002+00:00", "2026-01-01T12:00:00.003Z", "2026-01-01T12:00:00.001Z"
     for name, time in zip(ids, times, strict=True):
         altered(store, f"UPDATE tournaments SET started = '{time}' WHERE id = '{name}'")
-    assert store.open_tournament("{}", None) == (ids[1], "2")
+    assert store.write(open_tournament, "{}", None) == (ids[1], "2")
     altered(store, f"UPDATE tournaments SET started = '2026-01-01T12:00:00.004+00:00' WHERE id = '{ids[0]}'")
-    assert store.open_tournament("{}", None) == (ids[0], "1")
+    assert store.write(open_tournament, "{}", None) == (ids[0], "1")
 
 
 def test_every_time_in_the_database_is_written_alike(store: Store) -> None:
-    store.finish([finished(result("m1"))])
-    store.add_bot("cid", hash_token(new_token()))
-    store.finish_tournament(store.open_tournament("{}", None)[0])
+    store.write(finish_matches, [finished(result("m1"))])
+    store.write(add_bots, {"cid": hash_token(new_token())})
+    store.write(finish_tournament, store.write(open_tournament, "{}", None)[0])
     with closing(sqlite3.connect(store.file)) as connection:
         times = [row[0] for row in connection.execute("SELECT created FROM bots")]
         times += connection.execute("SELECT started, finished FROM tournaments").fetchone()
@@ -244,31 +259,34 @@ def test_every_time_in_the_database_is_written_alike(store: Store) -> None:
 
 
 def test_a_tournament_is_found_again_by_its_arguments_and_seed(store: Store) -> None:
-    name, seed = store.open_tournament("{}", "7")
+    name, seed = store.write(open_tournament, "{}", "7")
     assert seed == "7"
-    store.finish([finished(result("m2", tournament=name, place=1)), finished(result("m1", tournament=name, place=0))])
-    store.finish_tournament(name)
-    assert store.open_tournament("{}", "7") == (name, "7")
-    assert [found.match for found in store.tournament_results(name)] == ["m1", "m2"]
-    assert store.open_tournament("{}", "8")[0] != name
+    store.write(
+        finish_matches,
+        [finished(result("m2", tournament=name, place=1)), finished(result("m1", tournament=name, place=0))],
+    )
+    store.write(finish_tournament, name)
+    assert store.write(open_tournament, "{}", "7") == (name, "7")
+    assert [found.match for found in store.read(tournament_results, name)] == ["m1", "m2"]
+    assert store.write(open_tournament, "{}", "8")[0] != name
 
 
 def test_the_same_arguments_and_seed_give_the_same_id_in_any_database(store: Store, tmp_path: Path) -> None:
     other = Store.open(tmp_path / "other.db")
-    assert other.open_tournament("{}", "7") == store.open_tournament("{}", "7")
+    assert other.write(open_tournament, "{}", "7") == store.write(open_tournament, "{}", "7")
     other.close()
 
 
 def test_a_bot_is_known_by_its_name_in_any_case_and_its_token_by_a_hash_only(store: Store) -> None:
     token = new_token()
-    store.add_bot("Ann", hash_token(token))
-    known = store.bot("aNN")
+    store.write(add_bots, {"Ann": hash_token(token)})
+    known = store.read(registered_bot, "aNN")
     assert known is not None
     assert (known.name, known.token_hash, known.revoked) == ("Ann", hash_token(token), False)
     assert token.encode() not in b"".join(file.read_bytes() for file in store.file.parent.iterdir())
-    assert store.bot("bob") is None
+    assert store.read(registered_bot, "bob") is None
     with pytest.raises(NameInUse, match="a bot is called ANN already"):
-        store.add_bot("ANN", hash_token(new_token()))
+        store.write(add_bots, {"ANN": hash_token(new_token())})
 
 
 def test_tokens_are_long_and_never_the_same() -> None:
@@ -281,60 +299,60 @@ def test_no_token_looks_like_an_option_of_a_command() -> None:
 
 
 def test_a_revoked_bot_has_no_token_until_it_gets_a_new_one(store: Store) -> None:
-    store.add_bot("ann", "a" * 64)
-    store.revoke("ANN")
-    revoked = store.bot("ann")
+    store.write(add_bots, {"ann": "a" * 64})
+    store.write(revoke_bots, ["ANN"])
+    revoked = store.read(registered_bot, "ann")
     assert revoked is not None
     assert (revoked.revoked, revoked.token_hash) == (True, None)
     with pytest.raises(NameInUse):
-        store.add_bot("ann", "b" * 64)
-    store.rotate_token("ann", "c" * 64)
-    back = store.bot("ann")
+        store.write(add_bots, {"ann": "b" * 64})
+    store.write(rotate_token, "ann", "c" * 64)
+    back = store.read(registered_bot, "ann")
     assert back is not None
     assert (back.revoked, back.token_hash) == (False, "c" * 64)
 
 
 def test_a_bot_that_only_played_in_tournaments_may_be_registered_and_keeps_its_rating(store: Store) -> None:
-    store.finish([finished(result("m1"))])
-    assert store.bot("ann") is None
-    assert store.is_known_bot("ANN")
-    assert [bot.token_hash for bot in store.bots()] == [None, None]
-    store.add_bot("Ann", "a" * 64)
-    assert store.bot("ann") is not None
-    assert store.standings("ann")["nim/classic"].matches == 1
-    assert [bot.name for bot in store.bots()] == ["Ann", "bob"]
+    store.write(finish_matches, [finished(result("m1"))])
+    assert store.read(registered_bot, "ann") is None
+    assert store.read(is_known_bot, "ANN")
+    assert [bot.token_hash for bot in store.read(all_bots)] == [None, None]
+    store.write(add_bots, {"Ann": "a" * 64})
+    assert store.read(registered_bot, "ann") is not None
+    assert store.read(standings_of, "ann")["nim/classic"].matches == 1
+    assert [bot.name for bot in store.read(all_bots)] == ["Ann", "bob"]
 
 
 @pytest.mark.parametrize("change", ["rotate", "revoke"])
 def test_an_unknown_bot_cannot_be_changed(store: Store, change: str) -> None:
     with pytest.raises(UsageFault, match="there is no bot called ann"):
-        store.rotate_token("ann", "a" * 64) if change == "rotate" else store.revoke("ann")
+        store.write(rotate_token, "ann", "a" * 64) if change == "rotate" else store.write(revoke_bots, ["ann"])
 
 
 def test_a_reader_sees_the_last_batch_while_another_thread_writes(store: Store) -> None:
     is_known_bot: list[int] = []
 
     def close(_: Ratings | None) -> bytes:
-        reader = threading.Thread(target=lambda: is_known_bot.append(len(store.matches())))
+        reader = threading.Thread(target=lambda: is_known_bot.append(len(list(store.iterate(iter_results)))))
         reader.start()
         reader.join()
         return b""
 
-    store.finish([finished(result("m1"))])
-    store.finish([StorableMatch(result("m2"), close)])
+    store.write(finish_matches, [finished(result("m1"))])
+    store.write(finish_matches, [StorableMatch(result("m2"), close)])
     assert is_known_bot == [1]
 
 
 def test_bots_may_be_added_beside_a_running_server(store: Store) -> None:
     beside = Store.open(store.file, create=False, checkpoint=False)
-    beside.add_bot("ann", "a" * 64)
+    beside.write(add_bots, {"ann": "a" * 64})
     beside.close()
-    assert store.bot("ann") is not None
-    store.finish([finished(result("m1"))])
+    assert store.read(registered_bot, "ann") is not None
+    store.write(finish_matches, [finished(result("m1"))])
 
 
 def test_a_new_file_is_marked_as_ours_and_syncs_every_commit(store: Store) -> None:
-    store.add_bot("ann", "a" * 64)
+    store.write(add_bots, {"ann": "a" * 64})
     connection = sqlite3.connect(store.file)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -440,7 +458,7 @@ def test_an_older_schema_is_refused_saying_what_to_do(store: Store, monkeypatch:
 def test_an_older_schema_is_upgraded_and_keeps_its_rows(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.finish([finished(result("m1"))])
+    store.write(finish_matches, [finished(result("m1"))])
     store.close()
     later = tmp_path / "migrations"
     shutil.copytree(database.MIGRATIONS, later)
@@ -454,8 +472,8 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
     assert upgrade(store.file) == (REVISIONS[-1], "9999")
     assert "nickname" in str(tables(store.file)["bots"])
     upgraded = Store.open(store.file)
-    assert [found.match for found in upgraded.matches()] == ["m1"]
-    assert upgraded.check() == []
+    assert [found.match for found in list(upgraded.iterate(iter_results))] == ["m1"]
+    assert list(upgraded.iterate(check_database)) == []
     upgraded.close()
 
 
@@ -508,10 +526,10 @@ def test_a_damaged_file_of_ours_is_one_line(store: Store) -> None:
 
 
 def test_a_damaged_row_is_one_line(store: Store) -> None:
-    store.finish([finished(result("m1"))])
+    store.write(finish_matches, [finished(result("m1"))])
     altered(store, "UPDATE matches SET config = '{'")
     with pytest.raises(StoreError, match="match m1 is damaged: its config is not JSON"):
-        store.matches()
+        list(store.iterate(iter_results))
 
 
 def test_a_second_holder_of_a_data_folder_is_refused_naming_the_first(tmp_path: Path) -> None:
@@ -530,29 +548,29 @@ def test_a_data_folder_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["arena.db", "arena.db-wal"])
 def test_a_database_that_was_removed_while_it_is_open_takes_nothing_until_it_is_back(store: Store, name: str) -> None:
-    store.finish([finished(result("m1"))])
+    store.write(finish_matches, [finished(result("m1"))])
     file = store.file.with_name(name)
     file.rename(file.with_name("elsewhere"))
     with pytest.raises(
         StoreUnavailable, match=rf"{name} was removed while it was in use: move the one that was in use"
     ):
-        store.finish([finished(result("m2"))])
+        store.write(finish_matches, [finished(result("m2"))])
     file.with_name("elsewhere").rename(file)
-    store.finish([finished(result("m2"))])
-    assert [one.match for one in store.matches()] == ["m2", "m1"]
+    store.write(finish_matches, [finished(result("m2"))])
+    assert [one.match for one in list(store.iterate(iter_results))] == ["m2", "m1"]
 
 
 def test_a_database_that_was_replaced_while_it_is_open_takes_nothing(store: Store) -> None:
-    store.finish([finished(result("m1"))])
+    store.write(finish_matches, [finished(result("m1"))])
     backup = store.file.with_name("backup")
     shutil.copy(store.file, backup)
     backup.replace(store.file)
     with pytest.raises(StoreUnavailable, match=r"arena\.db was replaced while it was in use: .* start it anew"):
-        store.finish([finished(result("m2"))])
+        store.write(finish_matches, [finished(result("m2"))])
 
 
 def test_what_was_written_as_the_database_was_removed_does_not_count(store: Store) -> None:
-    store.add_bot("ann", "a" * 64)
+    store.write(add_bots, {"ann": "a" * 64})
     elsewhere = store.file.with_name("elsewhere")
 
     def close(_: Ratings | None) -> bytes:
@@ -560,9 +578,9 @@ def test_what_was_written_as_the_database_was_removed_does_not_count(store: Stor
         return b""
 
     with pytest.raises(StoreUnavailable, match="was removed"):
-        store.finish([StorableMatch(result("m1"), close)])
+        store.write(finish_matches, [StorableMatch(result("m1"), close)])
     elsewhere.rename(store.file)
-    assert store.finish([finished(result("m1"))]) == [
+    assert store.write(finish_matches, [finished(result("m1"))]) == [
         rating_system.rate("nim/classic", [Standing()] * 2, ["1", "1"], [1, 2])
     ]
-    assert len(store.matches()) == 1
+    assert len(list(store.iterate(iter_results))) == 1

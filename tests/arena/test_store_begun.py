@@ -13,6 +13,8 @@ import pytest
 
 from arena.store import database
 from arena.store.database import DatabaseNotFound, UnrecognizedDatabase
+from arena.store.integrity_check import check_database
+from arena.store.registry import add_bots
 from arena.store.schema import APPLICATION_ID
 from arena.store.store import Store
 
@@ -28,8 +30,8 @@ def journal(file: Path, pages: int) -> Path:
 
 def check_sound(file: Path) -> None:
     store = Store.open(file)
-    store.add_bot("ann", "a" * 64)
-    assert store.check() == []
+    store.write(add_bots, {"ann": "a" * 64})
+    assert list(store.iterate(check_database)) == []
     store.close()
     assert sorted(path.name for path in file.parent.iterdir()) == ["arena.db"]
 

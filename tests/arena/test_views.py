@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
-from arena.store.match_luck import MatchLuck
+from arena.store.annulment import annul_matches
+from arena.store.integrity_check import check_database
+from arena.store.match_luck import MatchLuck, save_luck
+from arena.store.result_queries import iter_results, leaderboard_of, rated_pools
+from arena.store.seasons import start_season
 from arena.store.store import Store
 from referee.result import points
 from seasons import finish, result, season
@@ -23,10 +27,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
         season(store)
         finish(store, result("three", ("ann", "bob", "cid"), (1, 2, 2), pool="risk-campaign/grid"))
         finish(store, result("void", ranks=(1, 1), rated=False, reason="void"), result("unrated", rated=False))
-        store.start_season("autumn")
+        store.write(start_season, "autumn")
         finish(store, result("placed", tournament="t1", place=0), result("cheated"))
-        store.save_luck({"placed": MatchLuck("exact", 0.25)})
-        store.annul(["cheated"])
+        store.write(save_luck, {"placed": MatchLuck("exact", 0.25)})
+        store.write(annul_matches, ["cheated"])
         yield store
 
 
@@ -39,7 +43,7 @@ def asked(store: Store, query: str) -> list[dict[str, Any]]:
 
 def test_the_view_of_the_results_has_every_match_as_the_store_has_it(store: Store) -> None:
     rows = {row["match"]: row for row in asked(store, "SELECT * FROM match_results")}
-    for stored in store.matches():
+    for stored in list(store.iterate(iter_results)):
         row = rows[stored.match]
         ranks = [seat.rank for seat in stored.seats]
         won = None if ranks.count(1) > 1 or stored.reason == "void" else stored.seats[ranks.index(1)].bot
@@ -50,14 +54,14 @@ def test_the_view_of_the_results_has_every_match_as_the_store_has_it(store: Stor
         assert row["ranks"].split() == [str(rank) for rank in ranks]
         for name in ("game", "pool", "reason", "plies", "started", "finished", "tournament", "place", "annulled"):
             assert row[name] == getattr(stored, name)
-    assert len(rows) == len(store.matches())
+    assert len(rows) == len(list(store.iterate(iter_results)))
     assert (rows["placed"]["luck"], rows["placed"]["luck_by"]) == (0.25, "exact")
     assert [rows[match]["season"] for match in ("m0", "unrated", "placed")] == ["first", "first", "autumn"]
 
 
 def test_the_view_of_the_seats_has_points_where_a_match_counts(store: Store) -> None:
     rows = asked(store, "SELECT * FROM match_seats ORDER BY number, seat")
-    for stored in store.matches():
+    for stored in list(store.iterate(iter_results)):
         seats = [row for row in rows if row["match"] == stored.match]
         assert [row["bot"] for row in seats] == [seat.bot for seat in stored.seats]
         assert [row["rank"] for row in seats] == [seat.rank for seat in stored.seats]
@@ -66,9 +70,9 @@ def test_the_view_of_the_seats_has_points_where_a_match_counts(store: Store) -> 
 
 
 def test_the_view_of_the_ladder_is_the_leaderboard(store: Store) -> None:
-    for pool in store.pools():
+    for pool in store.read(rated_pools):
         rows = asked(store, f"SELECT * FROM ladder WHERE pool = '{pool}' ORDER BY place")
-        board = store.leaderboard(pool)
+        board = store.read(leaderboard_of, pool)
         assert [(row["place"], row["bot"]) for row in rows] == [(at, line.bot) for at, line in enumerate(board, 1)]
         for row, line in zip(rows, board, strict=True):
             assert row["score"] == pytest.approx(line.score)
@@ -79,11 +83,14 @@ def test_the_view_of_the_ladder_is_the_leaderboard(store: Store) -> None:
 
 
 def test_a_check_tells_of_a_view_that_is_missing_or_another(store: Store) -> None:
-    assert store.check() == []
+    assert list(store.iterate(check_database)) == []
     with closing(sqlite3.connect(store.file)) as connection:
         connection.execute("DROP VIEW ladder")
         connection.execute("DROP VIEW match_seats")
         connection.execute("CREATE VIEW match_seats AS SELECT 1 AS seat")
         connection.execute("CREATE VIEW of_my_own AS SELECT 1")
         connection.commit()
-    assert store.check() == ["view match_seats is not the one that this version makes", "view ladder is missing"]
+    assert list(store.iterate(check_database)) == [
+        "view match_seats is not the one that this version makes",
+        "view ladder is missing",
+    ]

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from arena.replay.verify import verify
+from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
 from commands import run
 from protocol.bot_launch import PLAYERS, BotSpec
@@ -80,7 +81,9 @@ def as_processes(folder: Path, *words: str) -> list[Record]:
     assert done.returncode == 0, done.stderr
     store = Store.open(folder / "arena.db", create=False)
     try:
-        bodies = {match.match: store.record(match.match) for match in store.matches(limit=1000)}
+        bodies = {
+            match.match: store.read(record_of, match.match) for match in list(store.iterate(iter_results, limit=1000))
+        }
     finally:
         store.close()
     return [record_reader.read(body, match) for match, body in sorted(bodies.items()) if body is not None]

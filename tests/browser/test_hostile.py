@@ -15,6 +15,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from arena.store.store import Store
+from arena.store.tournament_state import open_tournament
 from bots.reference.random_bot import RandomBot
 from chromium import Visits
 from house import House
@@ -62,7 +63,7 @@ async def test_a_stored_name_version_or_note_that_is_markup_is_harmless(visiting
     with closing(Store.open(tmp_path / "arena.db")) as store:
         library = Library(store)
         match = library.play("nim", [Entrant(NAME, RandomBot, MARKUP, note=MARKUP), ANN._replace(name=MARKUP)])
-        tournament, _ = store.open_tournament(json.dumps(TOURNAMENT), None)
+        tournament, _ = store.write(open_tournament, json.dumps(TOURNAMENT), None)
         finish(store, result("m-hostile", (NAME, "bob"), version=MARKUP, reason=MARKUP, tournament=tournament, place=0))
     async with showing(tmp_path) as home, visiting(home) as visit:
         page = await visit.open()

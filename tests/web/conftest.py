@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.reader import Reader
-from arena.store.store import Store
+from arena.store.store import Reader, Store
 from arena.web.site import Site
 from visitor import Visitor, served
 

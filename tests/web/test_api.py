@@ -18,9 +18,11 @@ import pytest
 from openapi_spec_validator import validate
 
 from arena.replay.grading import Grades
-from arena.store.finish import StorableMatch
-from arena.store.reader import Reader
-from arena.store.store import Store
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.match_search import search_matches
+from arena.store.result_queries import record_of
+from arena.store.store import Reader, Store
+from arena.store.tournaments import tournaments_page
 from arena.store.view_models import Search
 from arena.web.api import match_operations
 from arena.web.api.operation import PREFIX, Operation
@@ -39,8 +41,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a little of everything."""
     folder = tmp_path_factory.mktemp("data")
     store = Store.open(folder / "arena.db")
-    store.finish(
-        [StorableMatch(result("garbled"), lambda _: b"no record"), StorableMatch(result("empty"), lambda _: b"")]
+    store.write(
+        finish_matches,
+        [StorableMatch(result("garbled"), lambda _: b"no record"), StorableMatch(result("empty"), lambda _: b"")],
     )
     fill(Library(store))
     store.close()
@@ -51,8 +54,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def names(folder: Path) -> dict[str, str]:
     """What stands for the names in the examples."""
     reader = Reader.open(folder / "arena.db")
-    found = reader.search(Search(game="nim", bot="perfect")).rows
-    tournament = reader.tournaments().rows[0].tournament
+    found = reader.read(search_matches, Search(game="nim", bot="perfect")).rows
+    tournament = reader.read(tournaments_page).rows[0].tournament
     reader.close()
     match = found[0].match
     return {"bot": "perfect", "pool": "nim/classic", "match": match, "solved": match, "tournament": tournament}
@@ -301,7 +304,7 @@ def test_answers_travel_compressed(api: Visitor, names: Mapping[str, str]) -> No
 
 
 def test_a_record_is_saved_as_it_was_closed(api: Visitor, names: Mapping[str, str]) -> None:
-    closed = api.store.record(names["match"])
+    closed = api.store.read(record_of, names["match"])
     assert closed is not None
     packed, lines = (api.get(f"{PREFIX}/matches/{names['match']}/record.{kind}") for kind in ("jsonl.gz", "jsonl"))
     assert packed.body == closed
@@ -318,12 +321,12 @@ def disposition(answer: Answer) -> str:
 def test_of_a_forged_record_all_is_told_that_holds_and_where_it_goes_wrong(api: Visitor, visitor: Visitor) -> None:
     (found,) = asked(api, "/matches?game=risk-duel&limit=1")["rows"]
     whole = asked(api, f"/matches/{found['match']}")
-    lines = gzip.decompress(api.store.record(found["match"]) or b"").splitlines(keepends=True)
+    lines = gzip.decompress(api.store.read(record_of, found["match"]) or b"").splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if b'"dice":[[' in line)
     line = json.loads(lines[at])
     line["event"]["dice"][0][0] = line["event"]["dice"][0][0] % 6 + 1
     lines[at] = json.dumps(line).encode() + b"\n"
-    visitor.store.finish([StorableMatch(result("forged"), lambda _: gzip.compress(b"".join(lines)))])
+    visitor.store.write(finish_matches, [StorableMatch(result("forged"), lambda _: gzip.compress(b"".join(lines)))])
     told = asked(visitor, "/matches/forged")
     assert f"ply {line['event']['ply']}: dice should be" in told["fault"]
     assert told["plies"][: at - 1] == whole["plies"][: at - 1]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.reader import Reader
-from arena.store.store import Store
+from arena.store.result_queries import iter_results
+from arena.store.store import Reader, Store
 from arena.web.site import Site, address
 from node import Node, node_in
 from patience import WITHIN
@@ -98,7 +98,10 @@ async def test_the_javascript_on_the_page_plays_on_this_arena_and_keeps_its_name
                 results = re.findall(r"mine: (won|lost) (\S+) \(win\)\n", said)
                 assert re.fullmatch(r"(mine: .*\n)+(closed: .*\n)?", said)
             winners = {
-                result.match: seat.bot for result in visitor.store.matches() for seat in result.seats if seat.rank == 1
+                result.match: seat.bot
+                for result in list(visitor.store.iterate(iter_results))
+                for seat in result.seats
+                if seat.rank == 1
             }
             assert all((how == "won") == (winners[match] == "mine") for how, match in results)
     assert (node.folder / ".arena-token-mine").stat().st_mode & 0o777 == 0o600
@@ -124,7 +127,7 @@ async def test_a_bot_is_told_which_matches_it_lost(tmp_path: Path) -> None:
             group.create_task(play(arena, "perfect", 3))
         with beside(arena) as visitor:
             told = visitor.get("/connect?bot=RANDOM").text
-            assert told.count('href="/matches/') == len(visitor.store.matches(bot="random"))
+            assert told.count('href="/matches/') == len(list(visitor.store.iterate(iter_results, bot="random")))
             assert "No bot of this name has come in yet" in visitor.get("/connect?bot=zoe").text
 
 

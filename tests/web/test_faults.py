@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 
 import pytest
+from sqlalchemy import Connection
 
-from arena.store.reader import Reader
 from visitor import Visitor
 
 
@@ -15,10 +16,11 @@ from visitor import Visitor
 def test_what_nobody_foresaw_is_a_sentence_for_people_and_a_line_in_the_log(
     visitor: Visitor, address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(reader: Reader, game: str | None = None, season: str | None = None) -> list[str]:
+    def fail(connection: Connection, game: str | None = None, season: str | None = None) -> list[str]:
         raise ZeroDivisionError("by <b>\n")
 
-    monkeypatch.setattr(Reader, "pools", fail)
+    for user in ("arena.web.pages.leaderboard", "arena.web.api.operations"):
+        monkeypatch.setattr(sys.modules[user], "pools_with_results", fail)
     with caplog.at_level(logging.INFO):
         answer = visitor.get(address)
     assert answer.status == 500

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from arena.store.seasons import start_season
 from seasons import finish, result, season
 from visitor import Visitor
 
@@ -33,7 +34,7 @@ def test_where_a_season_has_begun_ratings_are_new_and_the_one_before_is_shown_as
     season(visitor.store)
     assert 'aria-label="Seasons"' not in visitor.get("/leaderboard/nim/classic").text
     before = json.loads(visitor.get("/api/v1/leaderboard/nim/classic").text)
-    visitor.store.start_season("autumn")
+    visitor.store.write(start_season, "autumn")
     page = visitor.get("/leaderboard/nim/classic").text
     assert (bots(page), "No rated match of nim/classic in this season yet" in page) == ([], True)
     page = visitor.get("/leaderboard/nim/classic?season=FIRST&sort=bot&order=asc&search=n").text

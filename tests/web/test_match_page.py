@@ -13,8 +13,9 @@ from urllib.parse import urljoin
 
 import pytest
 
-from arena.store.reader import Reader
-from arena.store.store import Store
+from arena.store.annulment import annul_matches
+from arena.store.result_queries import result_of
+from arena.store.store import Reader, Store
 from arena.web.results import sentence
 from arena.web.site import Site
 from library import ANN, PERFECT, Library
@@ -33,7 +34,7 @@ def test_a_page_says_without_scripts_who_played_and_how_it_ended(visitor: Visito
 def test_a_match_that_was_annulled_is_marked_on_its_page_among_others_and_in_the_api(visitor: Visitor) -> None:
     match = Library(visitor.store).play("nim", [PERFECT, ANN])
     assert "annulled" not in visitor.get("/matches").text + visitor.get(f"/matches/{match}").text
-    visitor.store.annul([match])
+    visitor.store.write(annul_matches, [match])
     assert "rated in nim/classic until the operator annulled it" in visitor.get(f"/matches/{match}").text
     assert '<span class="badge">annulled</span>' in visitor.get("/matches").text
     for address in (f"/api/v1/matches/{match}", f"/api/v1/matches/{match}/result"):
@@ -101,7 +102,7 @@ def test_every_end_has_its_words(visitor: Visitor, tmp_path: Path) -> None:
     said = {}
     with closing(Reader.open(tmp_path / "arena.db")) as reader:
         for ends in ("sleep", "leave", "cheat"):
-            found = reader.match(library.play("nim", [PERFECT, ANN._replace(ends=ends, at=2)]))
+            found = reader.read(result_of, library.play("nim", [PERFECT, ANN._replace(ends=ends, at=2)]))
             assert found is not None
             said[ends] = sentence(found.reason, found.plies, found.seats)
     assert said == {

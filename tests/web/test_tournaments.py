@@ -8,6 +8,7 @@ import pytest
 from msgspec import json
 
 from arena.store.store import Store
+from arena.store.tournament_state import finish_tournament, open_tournament
 from seasons import finish, result
 from visitor import Visitor
 
@@ -25,7 +26,7 @@ ARGUMENTS = {
 
 def began(store: Store) -> str:
     """A tournament of three bots, of which nothing is played; its id."""
-    return store.open_tournament(json.encode(ARGUMENTS, order="sorted").decode(), "7")[0]
+    return store.write(open_tournament, json.encode(ARGUMENTS, order="sorted").decode(), "7")[0]
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_tournaments_are_listed_with_how_far_they_are(visitor: Visitor, tourname
 def test_what_is_all_there_is_is_counted_once_and_one_is_one(visitor: Visitor) -> None:
     began(visitor.store)
     assert ">1 tournament</span>" in visitor.get("/tournaments").text
-    visitor.store.open_tournament(json.encode({**ARGUMENTS, "rounds": 2}, order="sorted").decode(), "8")
+    visitor.store.write(open_tournament, json.encode({**ARGUMENTS, "rounds": 2}, order="sorted").decode(), "8")
     assert ">2 tournaments</span>" in visitor.get("/tournaments").text
     finish(visitor.store, *(result(f"m{number}") for number in range(51)))
     assert ">50 of 51 matches</span>" in visitor.get("/matches").text
@@ -86,7 +87,7 @@ def test_a_pair_in_the_cross_table_leads_to_its_matches(visitor: Visitor, tourna
 
 def test_one_that_is_over_looks_no_more(visitor: Visitor, tournament: str) -> None:
     finish(visitor.store, result("m3", ("bob", "cid"), tournament=tournament, place=2))
-    visitor.store.finish_tournament(tournament)
+    visitor.store.write(finish_tournament, tournament)
     page = visitor.get(f"/tournaments/{tournament}").text
     assert "3 of 3 matches played, finished" in page
     assert "tournament.js" not in page
@@ -100,14 +101,14 @@ def test_one_that_has_only_begun_has_a_page(visitor: Visitor) -> None:
 
 def test_a_test_of_as_many_pairs_as_it_takes_has_a_page_and_no_end_in_sight(visitor: Visitor) -> None:
     told = {"bots": ["ann", "bob"], "format": "test", "paired": True, "rounds": None}
-    name = visitor.store.open_tournament(json.encode({**ARGUMENTS, **told}, order="sorted").decode(), "7")[0]
+    name = visitor.store.write(open_tournament, json.encode({**ARGUMENTS, **told}, order="sorted").decode(), "7")[0]
     finish(visitor.store, result("m1", tournament=name, place=0, rated=False))
     under_way = visitor.get(f"/tournaments/{name}").text
     assert "1 match played, not finished" in under_way
     assert "<progress" not in under_way
     assert "not rated, as no test is" in under_way
     assert "as many as it takes, every start twice" in under_way
-    visitor.store.finish_tournament(name)
+    visitor.store.write(finish_tournament, name)
     assert "1 match played, finished" in visitor.get(f"/tournaments/{name}").text
     listed = visitor.get("/tournaments").text
     assert '<td data-label="Matches" class="number">1</td>' in listed

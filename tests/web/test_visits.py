@@ -14,8 +14,7 @@ from websockets.exceptions import InvalidStatus
 
 from arena.network.addresses import networks
 from arena.network.connection_limits import Bounds
-from arena.store.reader import Reader
-from arena.store.store import Store
+from arena.store.store import Reader, Store
 from arena.web import http_connections
 from arena.web.http_connections import PageServer
 from arena.web.site import Site

@@ -10,6 +10,7 @@ from arena.replay import document as documents
 from arena.replay import grading
 from arena.replay.document import Document
 from arena.replay.grading import Grades
+from arena.store.result_queries import record_of, result_of
 from arena.web.api.operation import ApiRequest, File
 from arena.web.api.query_types import Query
 from arena.web.errors import NotFound
@@ -21,7 +22,7 @@ from referee.result import Result
 
 def result(asked: ApiRequest[Query]) -> Result:
     """How a match ended: its row among the matches."""
-    found = asked.site.reader.match(asked.path["match"])
+    found = asked.site.reader.read(result_of, asked.path["match"])
     if found is None:
         raise _no_match(asked.path["match"])
     return found
@@ -33,7 +34,7 @@ def _no_match(name: str) -> NotFound:
 
 def _record(asked: ApiRequest[Query]) -> bytes:
     """A match's record, gzipped. Raises `NotFound`."""
-    body = asked.site.reader.record(asked.path["match"])
+    body = asked.site.reader.read(record_of, asked.path["match"])
     if body is None:
         raise _no_match(asked.path["match"])
     return body

@@ -9,7 +9,19 @@ import msgspec
 from msgspec import Struct
 
 from arena.ratings import rating_system
-from arena.store.incidents import Incident
+from arena.store.incidents import Incident, latest_incidents
+from arena.store.leaderboards import (
+    bots_page,
+    endings_of,
+    leaderboard_page,
+    opponents_page,
+    pools_with_results,
+    rating_history,
+    results_by_seat,
+    versions_page,
+)
+from arena.store.match_search import search_matches
+from arena.store.tournaments import tournaments_page
 from arena.store.view_models import (
     BoardRow,
     BotRow,
@@ -94,7 +106,8 @@ def pools(asked: ApiRequest[OfGame]) -> Rows[PoolRow]:
         game_class(asked.query.game)
     return Rows(
         rows=[
-            PoolRow(game=rating_system.game_of(pool), pool=pool) for pool in asked.site.reader.pools(asked.query.game)
+            PoolRow(game=rating_system.game_of(pool), pool=pool)
+            for pool in asked.site.reader.read(pools_with_results, asked.query.game)
         ]
     )
 
@@ -103,8 +116,8 @@ def leaderboard(asked: ApiRequest[BoardQuery]) -> Leaderboard:
     """The leaderboard of a pool, as `arena leaderboard --json` has it, with ranks and the last ratings."""
     game, preset = asked.path["game"], asked.path["preset"]
     pool, reader = f"{game}/{preset}", asked.site.reader
-    page = reader.board(pool, **msgspec.structs.asdict(asked.query))
-    if not page.total and pool not in (rated := reader.pools()):
+    page = reader.read(leaderboard_page, pool, **msgspec.structs.asdict(asked.query))
+    if not page.total and pool not in (rated := reader.read(pools_with_results)):
         raise NotFound(lookups.no_leaderboard_message(game, preset, rated))
     return Leaderboard(game=game, pool=pool, **msgspec.structs.asdict(page))
 
@@ -112,7 +125,7 @@ def leaderboard(asked: ApiRequest[BoardQuery]) -> Leaderboard:
 def bots(asked: ApiRequest[BotsQuery]) -> Page[BotRow]:
     """The bots that are known, by name."""
     query = asked.query
-    return asked.site.reader.bots(search=query.search, after=query.after, limit=query.limit)
+    return asked.site.reader.read(bots_page, search=query.search, after=query.after, limit=query.limit)
 
 
 def bot(asked: ApiRequest[Query]) -> Profile:
@@ -120,16 +133,16 @@ def bot(asked: ApiRequest[Query]) -> Profile:
     return lookups.profile(asked.site.reader, asked.path["bot"])
 
 
-def _of_bot(asked: ApiRequest[OfPool], ask: Callable[[str, str], list[R]]) -> Rows[R]:
+def _of_bot(asked: ApiRequest[OfPool], query: Callable[..., list[R]]) -> Rows[R]:
     """What is told of a bot in a pool. Raises `NotFound` and `UsageFault` where there is none of these names."""
-    rows = ask(asked.path["bot"], asked.query.pool)
+    rows = asked.site.reader.read(query, asked.path["bot"], asked.query.pool)
     _check_known(asked, rows)
     return Rows(rows=rows)
 
 
-def _page_of_bot(asked: ApiRequest[PagedOfPool], ask: Callable[..., Page[R]]) -> Page[R]:
+def _page_of_bot(asked: ApiRequest[PagedOfPool], query: Callable[..., Page[R]]) -> Page[R]:
     """The same, a page of it."""
-    page = ask(asked.path["bot"], asked.query.pool, after=asked.query.after, limit=asked.query.limit)
+    page = asked.site.reader.read(query, asked.path["bot"], **msgspec.structs.asdict(asked.query))
     _check_known(asked, page.rows)
     return page
 
@@ -154,7 +167,7 @@ def _check_pool(asked: ApiRequest[Any]) -> None:
 
 def incidents(asked: ApiRequest[Query]) -> Rows[Incident]:
     """What went wrong with a bot's connections of late by its own doing, the newest first, at most 20."""
-    rows = asked.site.reader.incidents(asked.path["bot"])
+    rows = asked.site.reader.read(latest_incidents, asked.path["bot"])
     if not rows:
         _check_bot(asked)
     return Rows(rows=rows)
@@ -162,27 +175,27 @@ def incidents(asked: ApiRequest[Query]) -> Rows[Incident]:
 
 def history(asked: ApiRequest[OfPool]) -> Rows[HistoryPoint]:
     """A bot's rating in a pool over time, at most some 300 points."""
-    return _of_bot(asked, asked.site.reader.history)
+    return _of_bot(asked, rating_history)
 
 
 def opponents(asked: ApiRequest[PagedOfPool]) -> Page[OpponentRow]:
     """How a bot fared against each other one."""
-    return _page_of_bot(asked, asked.site.reader.opponents)
+    return _page_of_bot(asked, opponents_page)
 
 
 def seats(asked: ApiRequest[OfPool]) -> Rows[SeatRow]:
     """How a bot fared in each seat."""
-    return _of_bot(asked, asked.site.reader.by_seat)
+    return _of_bot(asked, results_by_seat)
 
 
 def versions(asked: ApiRequest[PagedOfPool]) -> Page[VersionRow]:
     """How each version of a bot fared, the one that played last first."""
-    return _page_of_bot(asked, asked.site.reader.by_version)
+    return _page_of_bot(asked, versions_page)
 
 
 def endings(asked: ApiRequest[OfPool]) -> Rows[Ending]:
     """How a bot's matches ended for it: by outcome and reason, with the latest of each."""
-    return _of_bot(asked, asked.site.reader.endings)
+    return _of_bot(asked, endings_of)
 
 
 def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
@@ -191,7 +204,7 @@ def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
     if query.game is not None:
         game_class(query.game)
     wanted = Search(**{name: getattr(query, name) for name in Search.__struct_fields__})
-    page = reader.search(wanted, after=query.after, limit=query.limit)
+    page = reader.read(search_matches, wanted, after=query.after, limit=query.limit)
     if not page.rows:
         _check_pool(asked)
         for name in (query.bot, query.opponent):
@@ -204,12 +217,12 @@ def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
 
 def tournaments(asked: ApiRequest[Paged]) -> Page[TournamentRow]:
     """The tournaments, the newest first."""
-    return asked.site.reader.tournaments(after=asked.query.after, limit=asked.query.limit)
+    return asked.site.reader.read(tournaments_page, after=asked.query.after, limit=asked.query.limit)
 
 
 def tournament(asked: ApiRequest[Query]) -> TournamentTable:
     """A tournament with its table and who beat whom."""
-    return lookups.tournament(asked.site.reader, asked.path["tournament"])
+    return lookups.tournament(asked.site, asked.path["tournament"])
 
 
 OPERATIONS = (

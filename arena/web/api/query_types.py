@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from arena.store.reader import MOST_ROWS
+from arena.store.cursors import MOST_ROWS
 from arena.store.view_models import OUTCOMES, SORTS
 
 Pool = Annotated[

@@ -10,7 +10,9 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.reader import Reader
+from arena.store.match_search import search_matches
+from arena.store.store import Reader
+from arena.store.tournaments import tournaments_page
 from arena.store.view_models import Search, group_of
 from arena.web.api.openapi import in_query
 from arena.web.api.operation import PREFIX, Operation
@@ -54,12 +56,12 @@ def api(request: Request) -> Response:
 def _names(reader: Reader) -> dict[str, str]:
     """What examples are about: the newest match, that of a solved game, and the newest tournament."""
     names: dict[str, str] = {}
-    for match in reader.search(Search(), limit=1).rows:
+    for match in reader.read(search_matches, Search(), limit=1).rows:
         names |= {"match": match.match, "bot": match.seats[0].bot, "pool": group_of(match)}
     for game in SOLVED:
-        for match in reader.search(Search(game=game), limit=1).rows:
+        for match in reader.read(search_matches, Search(game=game), limit=1).rows:
             names.setdefault("solved", match.match)
-    for tournament in reader.tournaments(limit=1).rows:
+    for tournament in reader.read(tournaments_page, limit=1).rows:
         names["tournament"] = tournament.tournament
     return names
 

@@ -8,6 +8,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.store.incidents import latest_incidents
+from arena.store.leaderboards import endings_of, opponents_page, rating_history, results_by_seat, versions_page
+from arena.store.match_search import search_matches
 from arena.store.view_models import LOST, Ending, HistoryPoint, PoolStanding, Profile, Search, UnratedStanding
 from arena.web import lookups
 from arena.web.charts import RatingCurve, rating_curve, scale
@@ -35,17 +38,17 @@ def bot(request: Request) -> Response:
     pool = _pool(profile, asked["pool"])
     shown: dict[str, Any] = {}
     if pool is not None:
-        points = reader.history(profile.name, pool)
+        points = reader.read(rating_history, profile.name, pool)
         curve = _curve(points)
         shown = {
             "curve": curve,
             "labels": _labels(points, curve),
             "points": _some(points),
-            "opponents": reader.opponents(profile.name, pool, after=asked["after"], limit=OPPONENTS),
-            "seats": reader.by_seat(profile.name, pool),
-            "versions": reader.by_version(profile.name, pool, limit=VERSIONS),
-            "endings": sorted(reader.endings(profile.name, pool), key=_losses_first),
-            "recent": reader.search(Search(bot=profile.name, pool=pool), limit=RECENT),
+            "opponents": reader.read(opponents_page, profile.name, pool, after=asked["after"], limit=OPPONENTS),
+            "seats": reader.read(results_by_seat, profile.name, pool),
+            "versions": reader.read(versions_page, profile.name, pool, limit=VERSIONS),
+            "endings": sorted(reader.read(endings_of, profile.name, pool), key=_losses_first),
+            "recent": reader.read(search_matches, Search(bot=profile.name, pool=pool), limit=RECENT),
         }
     return render_page(
         request,
@@ -53,7 +56,7 @@ def bot(request: Request) -> Response:
         profile=profile,
         pool=pool,
         asked=asked,
-        incidents=reader.incidents(profile.name),
+        incidents=reader.read(latest_incidents, profile.name),
         scale=scale([end for row in profile.standings for end in (row.score, row.mu + 3 * row.sigma)], BAR),
         **shown,
     )

@@ -7,6 +7,9 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.store.incidents import latest_incidents
+from arena.store.match_search import search_matches
+from arena.store.registry import is_known_bot
 from arena.store.view_models import LOST, Search
 from arena.web.rendering import render_page, site_of
 from arena.web.site import address
@@ -24,8 +27,8 @@ def connect(request: Request) -> Response:
     wrong = ""
     if bot and not is_bot_name(bot):
         wrong = "a name has 1 to 32 letters, digits, dots, dashes or underscores, a letter or digit first"
-    known = bool(bot) and not wrong and site.reader.has_bot(bot)
-    lost = site.reader.search(Search(bot=bot, outcome=LOST), limit=LATEST) if known else None
+    known = bool(bot) and not wrong and site.reader.read(is_known_bot, bot)
+    lost = site.reader.read(search_matches, Search(bot=bot, outcome=LOST), limit=LATEST) if known else None
     return render_page(
         request,
         "connect.html",
@@ -35,6 +38,6 @@ def connect(request: Request) -> Response:
         name=EXAMPLE if wrong or not bot else bot,
         wrong=wrong,
         known=known,
-        incidents=site.reader.incidents(bot) if known else [],
+        incidents=site.reader.read(latest_incidents, bot) if known else [],
         lost=lost,
     )

@@ -6,6 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.rating_system import PROVISIONAL_MATCHES, game_of
+from arena.store.leaderboards import leaderboard_page, pools_with_results
+from arena.store.seasons import list_seasons
 from arena.store.view_models import BoardRow
 from arena.web import lookups
 from arena.web.charts import Scale, scale
@@ -22,12 +24,13 @@ def leaderboard(request: Request) -> Response:
     """The leaderboard of a game's preset; of the first that has rated matches, where none is named."""
     reader = site_of(request).reader
     asked = {name: request.query_params.get(name) or None for name in ("season", "search", "sort", "order", "after")}
-    pools = sorted(reader.pools(season=asked["season"]), key=_pool_order)
+    pools = sorted(reader.read(pools_with_results, season=asked["season"]), key=_pool_order)
     game, preset = request.path_params.get("game"), request.path_params.get("preset")
     pool = _chosen(pools, game, preset)
     sort, order = asked["sort"] or "score", asked["order"] or "desc"
     board = (
-        reader.board(
+        reader.read(
+            leaderboard_page,
             pool,
             sort=sort,
             descending=order != "asc",
@@ -47,7 +50,7 @@ def leaderboard(request: Request) -> Response:
         pool=pool,
         game=game_of(pool) if pool else game,
         asked=asked,
-        seasons=[season.season for season in reader.seasons()],
+        seasons=[season.season for season in reader.read(list_seasons)],
         sort=sort,
         order=order,
         board=board,

@@ -8,6 +8,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.store.result_queries import record_of, result_of
 from arena.web.errors import NotFound
 from arena.web.rendering import render_page, site_of
 from arena.web.results import sentence
@@ -24,12 +25,12 @@ _is_id = re.compile(MATCH_PATTERN).match
 def match(request: Request) -> Response:
     """A stored match; or one that may be under way, which the page itself finds out where the arena is live."""
     site, name = site_of(request), request.path_params["match"]
-    result = site.reader.match(name)
+    result = site.reader.read(result_of, name)
     if result is None:
         if not site.socket or not _is_id(name):
             raise NotFound(f"there is no match {name} here")
         return render_page(request, "live_match.html", match=name)
-    record, damage = _record(site.reader.record(name), name)
+    record, damage = _record(site.reader.read(record_of, name), name)
     config = msgspec.json.format(msgspec.json.encode(result.config)).decode()
     return render_page(
         request,

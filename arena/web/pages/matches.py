@@ -9,7 +9,8 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.reader import Reader
+from arena.store.match_search import search_matches
+from arena.store.store import Reader
 from arena.store.view_models import OUTCOMES, VOIDED, Page, Search
 from arena.web.lookups import pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
 from arena.web.rendering import render_page, site_of
@@ -30,8 +31,11 @@ def matches(request: Request) -> Response:
     found = None
     if not wrong:
         try:
-            found = reader.search(
-                Search(**{name: value or None for name, value in asked.items()}), after=after, limit=ROWS
+            found = reader.read(
+                search_matches,
+                Search(**{name: value or None for name, value in asked.items()}),
+                after=after,
+                limit=ROWS,
             )
         except UsageFault as exc:
             wrong["after"] = str(exc)

@@ -9,6 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.tournament_pairing import TEST
+from arena.store.match_search import search_matches
+from arena.store.tournaments import tournaments_page
 from arena.store.view_models import Search, TournamentTable
 from arena.web import lookups
 from arena.web.charts import Scale
@@ -26,14 +28,14 @@ SHARES = Scale(0.0, 1.0, 120.0, (0.0, 0.5, 1.0))
 def tournaments(request: Request) -> Response:
     """A page of all tournaments, those that began last first."""
     after = request.query_params.get("after") or None
-    found = site_of(request).reader.tournaments(after=after, limit=ROWS)
+    found = site_of(request).reader.read(tournaments_page, after=after, limit=ROWS)
     return render_page(request, "tournaments.html", found=found, asked={"after": after})
 
 
 def tournament(request: Request) -> Response:
     """The page of a tournament."""
-    reader = site_of(request).reader
-    shown = lookups.tournament(reader, request.path_params["tournament"])
+    site = site_of(request)
+    shown = lookups.tournament(site, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
     return render_page(
         request,
@@ -44,7 +46,7 @@ def tournament(request: Request) -> Response:
         settings=shown.arguments.get("settings") or {},
         scale=SHARES,
         cross=_cross_table(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
-        recent=reader.search(Search(tournament=shown.tournament), limit=MATCHES),
+        recent=site.reader.read(search_matches, Search(tournament=shown.tournament), limit=MATCHES),
     )
 
 
