@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from arena.commands.tournament_options import TournamentOptions, read_options
+from arena.commands.tournament_options import read_options
+from arena.commands.tournament_resources import TournamentOptions
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
@@ -81,8 +82,8 @@ class Library:
             data=Path(),
             to_json=None,
         )
-        entered = read_options(options)
-        plan = entered.plan(*self.store.write(open_tournament, entered.key, game))
+        setup = read_options(options)
+        plan = setup.plan(*self.store.write(open_tournament, setup.schedule.key, game))
         named = {entrant.name: entrant for entrant in entrants}
         schedule = plan.schedule([])
         for pairing in schedule[: len(schedule) - missing]:

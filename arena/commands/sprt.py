@@ -20,25 +20,26 @@ from arena.tournament.plan import Plan
 
 def run(options: SprtOptions) -> None:
     """Play a test, or what is missing of it, and print what it found. Raises `Fault`."""
-    entry, question = read_options(options)
-    with tournament_run(options, entry, question.value) as seated:
-        plan, store = seated.plan, seated.store
+    setup, question = read_options(options)
+    with tournament_run(setup, question.value) as test:
+        plan, store = test.plan, test.store
         evidence = Evidence((plan.names[0], plan.names[1]), question)
         evidence.take(_stored(store, plan))
         played = len(evidence.matches)
         if played:
             games = counted(played, "game was", "games were")
             print(f"arena: {games} played before, and count: has a bot changed, take another --seed", file=sys.stderr)
-        elif options.seed is None and (seed := store.read(latest_finished_seed, entry.key)) is not None:
+        elif setup.seed is None and (seed := store.read(latest_finished_seed, setup.schedule.key)) is not None:
             print(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", file=sys.stderr)
         if evidence.verdict is None and played < plan.count:
-            _play(seated, evidence)
+            _play(test, evidence)
         if evidence.verdict is not None or question.hypotheses is None:
             store.write(finish_tournament, plan.id)
     end = Conclusion(plan, evidence)
-    if options.to_json is not None:
-        end.write(options.to_json, entry.arguments)
-    end.show(options.data)
+    output = setup.output
+    if output.to_json is not None:
+        end.write(output.to_json, setup.schedule.arguments)
+    end.show(output.data)
 
 
 def _stored(store: Store, plan: Plan) -> Iterable[Sample]:
@@ -49,14 +50,14 @@ def _stored(store: Store, plan: Plan) -> Iterable[Sample]:
         yield Sample(result, None if luck is None else luck.points)
 
 
-def _play(seated: TournamentRun, evidence: Evidence) -> None:
+def _play(test: TournamentRun, evidence: Evidence) -> None:
     """Play on until it is decided, or all is played. What was played beyond the deciding match counts for nothing."""
-    missing = seated.plan.schedule(())[len(evidence.matches) :]
-    display = Display(seated.plan, evidence)
+    missing = test.plan.schedule(())[len(evidence.matches) :]
+    display = Display(test.plan, evidence)
     try:
         with display:
-            for reports in seated.play(missing, lambda early: seated.hold(early, display.console)):
-                seated.keep(_take(evidence, reports), display.console)
+            for reports in test.play(missing, lambda early: test.hold(early, display.console)):
+                test.keep(_take(evidence, reports), display.console)
                 display.look()
                 if evidence.verdict is not None:
                     break

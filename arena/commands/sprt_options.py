@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from arena.commands import tournament_options
-from arena.commands.tournament_options import MOST_ROUNDS, Entry, entered
+from arena.commands.tournament_options import MOST_ROUNDS, TournamentSetup, read_any_format
+from arena.commands.tournament_resources import TournamentOptions
 from arena.ratings.tournament_pairing import TEST
 from arena.sprt.evidence import Question
 from measuring.sequential import Hypotheses
@@ -22,7 +22,7 @@ BETTER_BY = 0.02
 NO_VALUE = "none"
 
 
-class SprtOptions(tournament_options.TournamentOptions, frozen=True, kw_only=True):
+class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     """The options as they were given, those of a tournament of pairs with its own."""
 
     form: str = TEST
@@ -39,7 +39,7 @@ class SprtOptions(tournament_options.TournamentOptions, frozen=True, kw_only=Tru
     most: int | None = None
 
 
-def read_options(options: SprtOptions) -> tuple[Entry, Question]:
+def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
     """What is played and what is asked; the value by which luck is measured is at hand then, which may take seconds.
 
     Raises `UsageFault`, and `BotFault` for a game that can't be.
@@ -53,10 +53,11 @@ def read_options(options: SprtOptions) -> tuple[Entry, Question]:
     if fixed and not (options.h0 is options.h1 is options.most is None):
         raise UsageFault("--pairs is for so many pairs, whatever they show: without --h0, --h1 and --most")
     rounds = options.pairs or options.most or MOST_PAIRS
-    found = entered(replace(options, rounds=rounds))
-    question = Question(hypotheses=None if fixed else _hypotheses(options), value=_value(options, found.rules))
+    setup = read_any_format(replace(options, rounds=rounds))
+    question = Question(hypotheses=None if fixed else _hypotheses(options), value=_value(options, setup.schedule.rules))
     asked = {"rounds": rounds if fixed else None, "test": msgspec.to_builtins(question)}
-    return replace(found, arguments={**found.arguments, **asked}), question
+    schedule = replace(setup.schedule, arguments={**setup.schedule.arguments, **asked})
+    return replace(setup, schedule=schedule), question
 
 
 def _hypotheses(options: SprtOptions) -> Hypotheses:

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arena.commands.text_tables import counted
-from arena.commands.tournament_options import TournamentOptions, read_options
+from arena.commands.tournament_options import read_options
 from arena.commands.tournament_report import Report
+from arena.commands.tournament_resources import TournamentOptions
 from arena.commands.tournament_run import TournamentRun, tournament_run
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.result_queries import bot_failures, tournament_results
@@ -25,44 +26,45 @@ from referee.result import Result
 
 def run(options: TournamentOptions) -> None:
     """Play a tournament, or what is missing of it, and print its table. Raises `Fault`."""
-    entry = read_options(options)
-    value = names_of(entry.rules)[0] if entry.rules.seats == 2 else None
-    for bot, why in entry.failing.items():
+    setup = read_options(options)
+    rules, output = setup.schedule.rules, setup.output
+    value = names_of(rules)[0] if rules.seats == 2 else None
+    for bot, why in setup.entrants.failing.items():
         print(f"arena: {bot} {why}; it forfeits its matches", file=sys.stderr)
-    with tournament_run(options, entry, value) as seated:
-        results = _play(seated)
-        measured_by, luck = luck_by_match(seated.store, seated.plan, results)
-        failures = seated.store.read(bot_failures, seated.plan.id)
-    report = Report(seated.plan, results, luck, measured_by, failures)
-    if options.to_json is not None:
-        report.write(options.to_json, entry.arguments)
-    report.show(options.data)
+    with tournament_run(setup, value) as tournament:
+        results = _play(tournament)
+        measured_by, luck = luck_by_match(tournament.store, tournament.plan, results)
+        failures = tournament.store.read(bot_failures, tournament.plan.id)
+    report = Report(tournament.plan, results, luck, measured_by, failures)
+    if output.to_json is not None:
+        report.write(output.to_json, setup.schedule.arguments)
+    report.show(output.data)
 
 
-def _play(seated: TournamentRun) -> list[Result]:
-    plan, store = seated.plan, seated.store
+def _play(tournament: TournamentRun) -> list[Result]:
+    plan, store = tournament.plan, tournament.store
     played = store.read(tournament_results, plan.id)
-    before = len(played) + len(seated.held())
+    before = len(played) + len(tournament.held())
     if before:
         again = "" if before < plan.count else ": another --seed or --data plays new ones"
         said = f"{before} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
         print(f"arena: {said}", file=sys.stderr)
     if len(played) < plan.count:
-        _Course(seated, played).play()
+        _Player(tournament, played).play()
         store.write(finish_tournament, plan.id)
     return store.read(tournament_results, plan.id)
 
 
-class _Course:
+class _Player:
     """The missing matches of a tournament, played and stored, and how far that is."""
 
-    def __init__(self, seated: TournamentRun, played: Sequence[Result]) -> None:
-        self._seated = seated
+    def __init__(self, tournament: TournamentRun, played: Sequence[Result]) -> None:
+        self._run = tournament
         self._results = list(played)
-        self._held = {place_of(report.result) for report in seated.held()}
+        self._held = {place_of(report.result) for report in tournament.held()}
         """The places of matches that wait to be rated."""
         self._console = Console(stderr=True)
-        self._progress, self._task = _progress(self._console, seated.plan, self._so_far)
+        self._progress, self._task = _progress(self._console, tournament.plan, self._so_far)
 
     @property
     def _so_far(self) -> int:
@@ -70,32 +72,32 @@ class _Course:
 
     def play(self) -> None:
         """Play on to the end."""
-        plan = self._seated.plan
+        plan = self._run.plan
         try:
             with self._progress:
                 while missing := _missing(plan, self._results):
-                    for reports in self._seated.play(missing, self._hold):
+                    for reports in self._run.play(missing, self._hold):
                         self._keep(reports)
         except KeyboardInterrupt:
             # What is stored counts: the signal may come between that and its being noted here.
-            stored = len(self._seated.store.read(tournament_results, plan.id)) + len(self._seated.held())
+            stored = len(self._run.store.read(tournament_results, plan.id)) + len(self._run.held())
             matches = counted(plan.count, "match", "matches")
             print(f"arena: stopped after {stored} of {matches}; the same command goes on", file=sys.stderr)
             raise
 
     def _hold(self, reports: Sequence[MatchReport]) -> None:
-        self._seated.hold(reports, self._console)
+        self._run.hold(reports, self._console)
         self._held.update(place_of(report.result) for report in reports)
         self._show()
 
     def _keep(self, reports: Sequence[MatchReport]) -> None:
-        self._seated.keep(reports, self._console)
+        self._run.keep(reports, self._console)
         self._results += [report.result for report in reports]
         self._held.difference_update(place_of(report.result) for report in reports)
         self._show()
 
     def _show(self) -> None:
-        self._progress.update(self._task, completed=self._so_far, description=self._seated.plan.rules.name)
+        self._progress.update(self._task, completed=self._so_far, description=self._run.plan.rules.name)
 
 
 def _missing(plan: Plan, results: Sequence[Result]) -> list[Pairing]:

@@ -1,4 +1,4 @@
-"""The options of `arena tournament`, and what they say is to be played."""
+"""What the options of `arena tournament` say, read once: schedule, entrants, resources, output."""
 
 from __future__ import annotations
 
@@ -11,18 +11,13 @@ from typing import Any
 from msgspec import Struct
 
 from arena.commands import config
-from arena.operator import credentials
-from arena.operator.client import NoServer
+from arena.commands.tournament_resources import Resources, TournamentOptions, check_resources, read_resources
 from arena.processes.bot_commands import BOT_SETTINGS, check_names
-from arena.processes.launch_spec import passed
 from arena.ratings.tournament_pairing import TEST, count
-from arena.store.database import database_path
-from arena.store.lock import is_held
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.in_process import check
-from arena.tournament.job import CONNECT_TIMEOUT, Server, ServerAt, ServerOn
 from arena.tournament.plan import Plan
-from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, BotEnvironment, Sandbox, check_bubblewrap, free_users
+from arena.tournament.sandbox import NONE
 from machine.arguments import read_value
 from protocol.display import shown
 from protocol.errors import BadConfig, UsageFault
@@ -34,105 +29,84 @@ from protocol.names import is_bot_name
 FORMATS = ("round-robin", "gauntlet", "swiss")
 FOR_TWO = {"swiss": "a swiss tournament", TEST: "a test"}
 """Formats of matches between two."""
-LEAST_MEMORY_MIB = 64
-MOST_JOBS = 1024
-MOST_AFAR = 16
-"""Matches under way among the bots of a server, unless more are asked for."""
-MOST_ON_A_MACHINE = 64
-"""Threads of a cluster's workers there, for which a bot in a sandbox has processes enough."""
-LEAST_HELLO, MOST_HELLO = 1.0, 3600.0
 MOST_ROUNDS = 100_000
 MOST_MATCHES = 1_000_000
 """A schedule is held in memory."""
 
 
-class TournamentOptions(Struct, frozen=True, kw_only=True):
-    """The options as they were given."""
-
-    bots: Sequence[str]
-    game: str
-    sets: Sequence[str]
-    form: str
-    rounds: int
-    paired: bool
-    clock: str
-    seed: str | None
-    jobs: int | None
-    db: str | None
-    data: Path
-    to_json: Path | None
-    pass_env: Sequence[str] = ()
-    sandbox: str = NONE
-    read: Sequence[Path] = ()
-    memory: int = 2048
-    dask: str | None = None
-    in_process: bool = False
-    strict: bool | None = None
-    connect_timeout: float = CONNECT_TIMEOUT
-    at: str | None = None
-    operator_token: str | None = None
-
-
-class Entry(Struct, frozen=True, kw_only=True):
-    """What the options say is to be played. `arguments` are what a tournament is found again by, beside its seed."""
+class Schedule(Struct, frozen=True, kw_only=True):
+    """What is played. `arguments` are what a tournament is found again by, beside its seed."""
 
     arguments: dict[str, Any]
-    contestants: tuple[Contestant, ...]
     rules: Game[Any, Any]
     rounds: int
     clock: Clock
-    strict: bool = True
-    failing: Mapping[str, str] = {}
-    """Bots that can't play, and why: they forfeit their matches."""
 
     @property
     def key(self) -> str:
         """The arguments in canonical JSON."""
         return _canonical(self.arguments)
 
+
+class Entrants(Struct, frozen=True, kw_only=True):
+    """Who plays. When `strict`, a bot that can't go on ends the run; `failing` bots forfeit their matches, by why."""
+
+    contestants: tuple[Contestant, ...]
+    strict: bool
+    failing: Mapping[str, str]
+
+
+class Output(Struct, frozen=True, kw_only=True):
+    """Where results go: the data folder, a database elsewhere, a file of JSON at the end."""
+
+    data: Path
+    db: str | None
+    to_json: Path | None
+
+
+class TournamentSetup(Struct, frozen=True, kw_only=True):
+    """All that the options say, read once."""
+
+    schedule: Schedule
+    entrants: Entrants
+    resources: Resources
+    output: Output
+    seed: str | None
+
     @property
     def chance(self) -> str:
         """What chance follows from beside the seed, in canonical JSON: who plays what, however they are started."""
-        played = {name: self.arguments[name] for name in ("game", "config", "format", "paired")}
-        return _canonical({**played, "names": [contestant.name for contestant in self.contestants]})
+        played = {name: self.schedule.arguments[name] for name in ("game", "config", "format", "paired")}
+        return _canonical({**played, "names": [contestant.name for contestant in self.entrants.contestants]})
 
     def plan(self, tournament: str, seed: str, stem: str | None = None, prefix: str | None = None) -> Plan:
         """The plan under a tournament's id and seed, with what its chance follows from."""
         return Plan(
             id=tournament,
             seed=seed,
-            contestants=self.contestants,
-            rules=self.rules,
-            format=self.arguments["format"],
-            rounds=self.rounds,
-            paired=self.arguments["paired"],
-            clock=self.clock,
+            contestants=self.entrants.contestants,
+            rules=self.schedule.rules,
+            format=self.schedule.arguments["format"],
+            rounds=self.schedule.rounds,
+            paired=self.schedule.arguments["paired"],
+            clock=self.schedule.clock,
             stem=stem,
             prefix=prefix,
         )
 
 
-def read_options(options: TournamentOptions) -> Entry:
-    """The entry that the options make. Raises `UsageFault`, and `BotFault` for a game that can't be."""
+def read_options(options: TournamentOptions) -> TournamentSetup:
+    """What the options say. Raises `UsageFault`, `BotFault` for a game that can't be, `ArenaFault` for no sandbox."""
     if options.form not in FORMATS:
         raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(FORMATS)}")
     if not 1 <= options.rounds <= MOST_ROUNDS:
         raise UsageFault(f"--rounds is {options.rounds}: it is 1 to {MOST_ROUNDS}")
-    return entered(options)
+    return read_any_format(options)
 
 
-def entered(options: TournamentOptions) -> Entry:
+def read_any_format(options: TournamentOptions) -> TournamentSetup:
     """The same, in whatever format and rounds."""
-    if options.jobs is not None and options.dask is not None:
-        raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
-    if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
-        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
-    if options.in_process and options.sandbox != NONE:
-        raise UsageFault("--sandbox is for processes: with --in-process bots have none of their own")
-    if not LEAST_HELLO <= options.connect_timeout <= MOST_HELLO:
-        raise UsageFault(
-            f"--connect-timeout is {options.connect_timeout:g}: it is {LEAST_HELLO:g} to {MOST_HELLO:g} seconds"
-        )
+    check_resources(options)
     game_config, bot_settings = _settings(options.game, options.sets)
     if options.at is None:
         bots = tuple(contestants(options.bots, bot_settings, in_process=options.in_process))
@@ -154,72 +128,13 @@ def entered(options: TournamentOptions) -> Entry:
     clock = config.clock(options.clock)
     _check_writable(options.to_json)
     strict = len(bots) == 2 if options.strict is None else options.strict
-    failing = check(bots, rules, strict=strict)
-    return Entry(
-        arguments=arguments,
-        contestants=bots,
-        rules=rules,
-        rounds=options.rounds,
-        clock=clock,
-        strict=strict,
-        failing=failing,
+    return TournamentSetup(
+        schedule=Schedule(arguments=arguments, rules=rules, rounds=options.rounds, clock=clock),
+        entrants=Entrants(contestants=bots, strict=strict, failing=check(bots, rules, strict=strict)),
+        resources=read_resources(options, os.environ),
+        output=Output(data=options.data, db=options.db, to_json=options.to_json),
+        seed=options.seed,
     )
-
-
-def jobs(options: TournamentOptions) -> int:
-    """Worker processes on this machine: one fewer than there are cores where nobody says.
-
-    Where bots play elsewhere they only wait: as many as matches can be under way, within reason.
-    """
-    if options.at is not None:
-        return options.jobs or max(1, min(MOST_AFAR, len(options.bots) // 2))
-    return options.jobs or max(1, (os.cpu_count() or 2) - 1)
-
-
-def server(options: TournamentOptions) -> Server | None:
-    """The server among whose bots is played, where `--at` names one. Raises `UsageFault`, and `NoServer`."""
-    if options.at is None:
-        return None
-    if "://" in options.at:
-        if options.operator_token is None:
-            raise UsageFault(
-                "--at URL needs --operator-token or ARENA_OPERATOR_TOKEN: it is in the server's operator.json"
-            )
-        return ServerAt(options.at, options.operator_token)
-    folder = Path(options.at).absolute()
-    if credentials.read(folder) is None or not is_held(folder):
-        raise NoServer(f"no server runs on {options.at}: --at takes a server's data folder, or its URL")
-    return ServerOn(folder)
-
-
-def environment(options: TournamentOptions, environ: Mapping[str, str]) -> BotEnvironment:
-    """What the bots find around them. Raises `UsageFault` for options that don't fit, `ArenaFault` for no sandbox."""
-    variables = passed(environ, options.pass_env)
-    if options.dask is not None:  # there, the worker's own are passed
-        variables = {name: variables[name] for name in options.pass_env}
-    if options.sandbox not in KINDS:
-        raise UsageFault(f"there is no sandbox {options.sandbox!r}: one of {', '.join(KINDS)}")
-    if options.memory < LEAST_MEMORY_MIB:
-        raise UsageFault(f"--memory is {options.memory}: it is {LEAST_MEMORY_MIB} or more, in MiB")
-    for path in options.read:
-        if not path.exists():
-            raise UsageFault(f"--read {path}: there is no such file or folder")
-    if options.sandbox == NONE:
-        return BotEnvironment(variables=variables)
-    if options.sandbox == USERS and os.geteuid() != 0:
-        raise UsageFault("--sandbox users is for root, who can run programs as other users: take bwrap")
-    if options.sandbox == BWRAP:
-        check_bubblewrap()
-    sandbox = Sandbox(
-        kind=options.sandbox,
-        data=options.data,
-        database=database_path(config.database(options.db, options.data)),
-        users=free_users(len(options.bots)) if os.geteuid() == 0 else (),
-        readable=tuple(options.read),
-        memory_mib=options.memory,
-        copies=jobs(options) if options.dask is None else MOST_ON_A_MACHINE,
-    )
-    return BotEnvironment(variables=variables, sandbox=sandbox)
 
 
 def _check_size(options: TournamentOptions, entered: int, seats: int) -> None:

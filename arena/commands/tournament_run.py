@@ -1,19 +1,18 @@
-"""A sitting of `arena tournament` or `arena test`: matches of a plan are played by a crew, and stored as they come."""
+"""A run of `arena tournament` or `arena test`: matches of a plan are played by workers, and stored as they come."""
 
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from rich.console import Console
 
 from arena.commands.data_dir import held
-from arena.commands.tournament_options import Entry, TournamentOptions, environment, jobs, server
+from arena.commands.tournament_options import TournamentSetup
 from arena.processes.warmup_notice import warm_ups_told
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.store import Store
@@ -32,7 +31,7 @@ class TournamentRun(NamedTuple):
     """Who plays under which terms, and where the matches are stored."""
 
     job: MatchJob
-    crew: WorkerPool
+    workers: WorkerPool
     store: Store
 
     @property
@@ -48,7 +47,7 @@ class TournamentRun(NamedTuple):
         `hold` is given those that come in before their turn.
         """
         with warm_ups_told(self.job.logs) as enough:
-            for reports in play(self.job, matches, self.crew, self.held(), hold):
+            for reports in play(self.job, matches, self.workers, self.held(), hold):
                 enough.set()
                 yield reports
 
@@ -72,8 +71,8 @@ class TournamentRun(NamedTuple):
 
 
 @contextmanager
-def tournament_run(options: TournamentOptions, entry: Entry, value: str | None) -> Iterator[TournamentRun]:
-    """A sitting as the options say, begun or gone on with; in it, SIGTERM stops this process as Ctrl-C does.
+def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[TournamentRun]:
+    """A tournament begun or gone on with; in it, SIGTERM stops this process as Ctrl-C does.
 
     `value` names what luck is measured by. Raises `UsageFault` and `ArenaFault`.
     """
@@ -81,31 +80,24 @@ def tournament_run(options: TournamentOptions, entry: Entry, value: str | None) 
     logging.basicConfig(level=logging.WARNING, format="arena: %(message)s")
     logging.getLogger("websockets").setLevel(logging.CRITICAL)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    around = environment(options, os.environ)
+    resources, output = setup.resources, setup.output
     with (
-        _workers(options) as crew,
-        held(options.data, options.db) as where,
+        processes(resources.jobs) if resources.dask is None else cluster(resources.dask) as workers,
+        held(output.data, output.db) as where,
         closing(Store.open(where)) as store,
     ):
-        tournament, seed = store.write(open_tournament, entry.key, options.seed, entry.chance)
-        plan = entry.plan(tournament, seed, *store.read(tournament_randomness, tournament))
+        tournament, seed = store.write(open_tournament, setup.schedule.key, setup.seed, setup.chance)
+        plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))
         job = MatchJob(
             key=secrets.token_hex(8),
             plan=plan,
-            environment=around,
-            logs=plan.logs(options.data).absolute(),
+            environment=resources.environment,
+            logs=plan.logs(output.data).absolute(),
             value=value,
-            connect_timeout=options.connect_timeout,
-            in_process=options.in_process,
-            strict=entry.strict,
-            sources=None if options.dask is None else digest_of_all(),
-            server=server(options),
+            connect_timeout=resources.connect_timeout,
+            in_process=resources.in_process,
+            strict=setup.entrants.strict,
+            sources=None if resources.dask is None else digest_of_all(),
+            server=resources.server,
         )
-        yield TournamentRun(job, crew, store)
-
-
-def _workers(options: TournamentOptions) -> AbstractContextManager[WorkerPool]:
-    """Who plays: so many processes, or those of a cluster."""
-    if options.dask is not None:
-        return cluster(options.dask)
-    return processes(jobs(options))
+        yield TournamentRun(job, workers, store)

@@ -75,13 +75,13 @@ def test_what_is_asked_is_kept_in_the_arguments_and_how_many_pairs_at_most_is_no
         "data": Path("data"),
         "to_json": None,
     }
-    entry, question = read_options(SprtOptions(**common))
-    assert entry.arguments["test"] == {
+    setup, question = read_options(SprtOptions(**common))
+    assert setup.schedule.arguments["test"] == {
         "hypotheses": {"h0": 0.0, "h1": 0.02, "unit": "score", "alpha": 0.05, "beta": 0.05},
         "value": "exact",
     }
     assert question.value == "exact"
-    assert read_options(SprtOptions(**common, most=5))[0].key == entry.key
-    assert read_options(SprtOptions(**common, h1=0.03))[0].key != entry.key
-    assert read_options(SprtOptions(**common, raw=True))[0].key != entry.key
-    assert read_options(SprtOptions(**common, pairs=5))[0].arguments["rounds"] == 5
+    assert read_options(SprtOptions(**common, most=5))[0].schedule.key == setup.schedule.key
+    assert read_options(SprtOptions(**common, h1=0.03))[0].schedule.key != setup.schedule.key
+    assert read_options(SprtOptions(**common, raw=True))[0].schedule.key != setup.schedule.key
+    assert read_options(SprtOptions(**common, pairs=5))[0].schedule.arguments["rounds"] == 5
