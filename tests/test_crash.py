@@ -131,7 +131,7 @@ def test_a_bot_that_dies_in_every_match_stops_the_tournament_which_can_go_on(tmp
     code, content, table, err = tournament(tmp_path / "data", *words, rounds=5)
     assert (code, content, table) == (1, {}, "")
     notes, _, error = err.partition("\narena: ")
-    assert notes.count("mine ended with exit code 1; its last words") == 2
+    assert notes.count("mine ended with exit code 1; last output") == 2
     assert error.startswith("mine ended with exit code 1; last output, in ")
     assert re.fullmatch(r"  RuntimeError: no idea at ply \d", error.splitlines()[-1])
     broken.write_text(broken.read_text().replace("crashing", "steady"))

@@ -65,7 +65,7 @@ def test_a_bot_that_crashes_in_ever_other_ways_is_told_of_only_so_often(tmp_path
         "arena", "tournament", "random", mine, *NIM, "--rounds", "7", "--no-strict", "--data", str(tmp_path / "d")
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("mine ended with exit code 1; its last words") == 5
+    assert done.stderr.count("mine ended with exit code 1; last output") == 5
     assert done.stdout.count("  ended with exit code 1: never again ") == 5
     assert "\n  in other ways (2 matches)\n" in done.stdout
 

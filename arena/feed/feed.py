@@ -19,6 +19,7 @@ import aiomqtt
 import msgspec
 
 from arena.feed.outbox import Message, Outbox
+from machine.backoff import Backoff
 from protocol.errors import UsageFault
 from protocol.messages import End, Start, Turn
 
@@ -120,12 +121,12 @@ class Feed:
     async def run(self) -> None:
         """Publish until `close`, through every failure of the broker."""
         self._task = asyncio.current_task()
-        delay = FIRST_DELAY
+        backoff = Backoff(FIRST_DELAY, LONGEST_DELAY)
         while True:
             try:
                 async with self._client() as client:
                     self._tell_of_return()
-                    delay = FIRST_DELAY
+                    backoff.reset()
                     await self._serve(client)
                 return
             except Exception as exc:  # the feed outlives any failure of the broker or of its client library
@@ -133,8 +134,7 @@ class Feed:
                 if self._closing.is_set():
                     return
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._closing.wait(), delay)
-                delay = min(2 * delay, LONGEST_DELAY)
+                    await asyncio.wait_for(self._closing.wait(), backoff.delay())
 
     async def close(self) -> None:
         """Publish what waits, for a moment at most, then say that the arena is offline."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from arena.network.addresses import Network, Proxies, address_of, is_loopback
 from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
 from arena.network.origins import Origins, OwnPage, misdirected
-from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, Backoff, TokenBucket
+from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff, TokenBucket
 from protocol.codec import CODECS
 from protocol.display import shown
 
@@ -87,7 +87,7 @@ class Admission:
         self._origins = Origins(access.origins, access.page)
         self._page = access.page
         self._operator = access.operator
-        self._failures = Backoff(FREE_FAILURES, LONGEST_WAIT)
+        self._failures = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
         self._warned = False
 
     def arrive(self, peer: str, address: str | None = None, *, operators: bool = False) -> ConnectionSlot | None:

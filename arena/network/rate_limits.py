@@ -34,28 +34,37 @@ class TokenBucket:
         return wait
 
 
-class Backoff:
-    """Failures of each key: `free` of them cost nothing, then each doubles the wait, from a second to `longest`.
+class FailureBackoff:
+    """Failures of each key: `free` of them cost nothing, then each doubles the wait, from `first` to `longest` seconds.
 
-    Those of a key that did not fail for an hour are forgotten.
+    Those of a key that was left alone for an hour are forgotten.
     """
 
-    def __init__(self, free: int, longest: float) -> None:
-        self._free = free
+    def __init__(self, longest: float, first: float = 1.0, free: int = 0) -> None:
         self._longest = longest
+        self._first = first
+        self._free = free
         self._failures: dict[Hashable, tuple[int, float]] = {}
-        """How many, and when the last was."""
+        """How many there were, and until when to wait."""
 
-    def fail(self, key: Hashable, now: float) -> None:
-        """One more."""
-        count, last = self._failures.pop(key, (0, now))
-        self._failures[key] = (count + 1 if now - last < FORGOTTEN_AFTER else 1), now
+    def fail(self, key: Hashable, now: float) -> float:
+        """One more; seconds to wait from now on."""
+        count, until = self._failures.pop(key, (0, now))
+        if now >= until + FORGOTTEN_AFTER:
+            count = 0
+        seconds = 0.0 if count < self._free else min(self._first * 2.0 ** min(count - self._free, 60), self._longest)
+        self._failures[key] = count + 1, now + seconds
         if len(self._failures) > MOST_KEYS:
             del self._failures[next(iter(self._failures))]
+        return seconds
+
+    def forgive(self, key: Hashable) -> None:
+        """Count one less; the wait that goes on is not shortened."""
+        count, until = self._failures.pop(key, (0, 0.0))
+        if count > 1:
+            self._failures[key] = count - 1, until
 
     def wait(self, key: Hashable, now: float) -> float:
         """Seconds until the next attempt may be made; 0 now."""
-        count, last = self._failures.get(key, (0, now))
-        if count <= self._free or now - last >= FORGOTTEN_AFTER:
-            return 0.0
-        return max(last + min(2.0 ** min(count - self._free - 1, 60), self._longest) - now, 0.0)
+        _, until = self._failures.get(key, (0, now))
+        return max(until - now, 0.0)

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
-import signal
 import socket
 import subprocess
 from functools import partial
 from pathlib import Path
 
-from arena.processes.launch_spec import FAILED, STARTED, LaunchSpec, read_order
-from machine.subprocesses import die_with_parent, end_all, end_as, keep_private, news, reap
+from arena.processes.launch_spec import LaunchSpec, read_order
+from machine.keeper import keep
+from machine.subprocesses import die_with_parent, keep_private
 
 
 def main() -> None:
@@ -25,18 +24,7 @@ def main() -> None:
     arena = socket.socket(fileno=0)
     with arena.makefile("rb", buffering=0) as orders:
         order = read_order(orders.readline())
-    heard = news()
-    try:
-        bot = _start(order, arena)
-    except OSError as exc:
-        arena.sendall(FAILED + str(exc.errno).encode())
-        return
-    with contextlib.suppress(OSError):
-        arena.sendall(STARTED)
-    status = _watch(bot, arena, heard)
-    end_all(bot)
-    if status is not None:
-        end_as(status)
+    keep(arena, partial(_start, order, arena))
 
 
 def _volunteer() -> None:
@@ -58,7 +46,7 @@ def _start(order: LaunchSpec, arena: socket.socket) -> int:
             start_new_session=True,
             preexec_fn=partial(_prepare, order),
         )
-    process.returncode = 0  # it is waited for below, with all the others
+    process.returncode = 0  # it is waited for by `keep`, with all the others
     return process.pid
 
 
@@ -67,29 +55,6 @@ def _prepare(order: LaunchSpec) -> None:
     if order.limits is not None:
         order.limits.hold()
     die_with_parent()  # after the user has changed, which would undo it
-
-
-def _watch(bot: int, arena: socket.socket, heard: socket.socket) -> int | None:
-    """The bot's wait status when it has ended, None when the arena wants it ended or is gone."""
-    while True:
-        ready, _, _ = select.select([heard, arena], [], [])
-        if heard in ready:
-            heard.recv(4096)
-            status = reap(bot)
-            if status is not None:
-                return status
-        if arena in ready:
-            if not _heard(arena):
-                return None
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(bot, signal.SIGTERM)
-
-
-def _heard(arena: socket.socket) -> bool:
-    try:
-        return bool(arena.recv(4096))
-    except OSError:
-        return False
 
 
 if __name__ == "__main__":

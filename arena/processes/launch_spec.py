@@ -84,8 +84,6 @@ def passed(environ: Mapping[str, str], more: Sequence[str] = ()) -> dict[str, st
 
 
 TERMINATE = b"terminate\n"
-STARTED = b"started\n"
-FAILED = b"failed "
 LISTENING = b"listening\n"
 
 

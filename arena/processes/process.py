@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.processes.bot_commands import hidden_in
-from arena.processes.launch_spec import FAILED, LISTENING, STARTED, TERMINATE, LaunchSpec
+from arena.processes.launch_spec import LISTENING, TERMINATE, LaunchSpec
+from machine.keeper import FAILED, STARTED
 from machine.subprocesses import ending
 from protocol.display import printable
 from protocol.errors import ArenaFault

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from arena.host.refusals import AuthFailed, TooOften
-from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, Backoff, TokenBucket
+from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff, TokenBucket
 from arena.server.last_seen import LastSeen
 from arena.store.async_store import AsyncStore
 from arena.store.registry import NameInUse, RegisteredBot, register_bot, registered_bot
@@ -62,7 +62,7 @@ class Authenticator:
         self._registration = registration
         self._clock = clock
         self._registrations = TokenBucket(registration.per_hour, registration.per_hour / 3600)
-        self._failures = Backoff(FREE_FAILURES, LONGEST_WAIT)
+        self._failures = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
         self._sightings = LastSeen(store)
         self.registered: Callable[[str, str], None] = lambda bot, address: None
         """Told of every name that was registered, and from where."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import bisect
+import contextlib
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from sqlalchemy import Connection
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
+from machine.backoff import Backoff
 from protocol.errors import Fault
 from referee.result import Ratings
 
@@ -35,7 +37,7 @@ log = logging.getLogger("arena.store.async_store")
 class _QueuedMatch(NamedTuple):
     finished: StorableMatch
     future: asyncio.Future[Ratings | None]
-    defer_seconds: float
+    backoff: Backoff
     turn: int = 0
 
 
@@ -82,7 +84,7 @@ class AsyncStore:
         The future fails with the store's fault when there is no time to try again, and with any error that is no fault.
         """
         future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
-        self._defer(_QueuedMatch(finished, future, DEFER_SECONDS))
+        self._defer(_QueuedMatch(finished, future, Backoff(DEFER_SECONDS, MAX_DEFER_SECONDS)))
         return future
 
     def stop_retrying(self) -> None:
@@ -109,7 +111,7 @@ class AsyncStore:
             self._writing = asyncio.create_task(self._write())
 
     async def _write(self) -> None:
-        pause = RETRY_DELAY
+        backoff = Backoff(RETRY_DELAY, MAX_RETRY_DELAY)
         suspects = 0
         while self._waiting:
             batch = self._waiting[: 1 if suspects else MAX_BATCH]
@@ -118,7 +120,7 @@ class AsyncStore:
                 rated = await self._run(partial(self._store.write, finish_matches, [one.finished for one in batch]))
             except Exception as exc:
                 if isinstance(exc, StoreUnavailable):
-                    pause = await self._pause(exc, pause)
+                    await self._pause(exc, backoff)
                 elif len(batch) > 1:
                     suspects = len(batch)  # each is tried alone
                 else:
@@ -127,7 +129,7 @@ class AsyncStore:
                 continue
             suspects = max(0, suspects - len(rated))
             del self._waiting[: len(rated)]
-            pause = RETRY_DELAY
+            backoff.reset()
             self.troubled(None)
             for one, ratings in zip(batch, rated, strict=False):
                 if not one.future.done():
@@ -136,34 +138,27 @@ class AsyncStore:
         self._turns.clear()
         self._writing = None
 
-    async def _pause(self, exc: Fault, seconds: float) -> float:
-        """Wait before the store is tried again, which fails if there is no time; how long to wait next."""
+    async def _pause(self, exc: Fault, backoff: Backoff) -> None:
+        """Wait before the store is tried again, which fails if there is no time."""
         if self._hurry.is_set():
             self._fail(self._waiting, exc)
             self._waiting = []
-            return seconds
+            return
         self.troubled(f"results can't be stored: {exc}")
-        try:
-            async with asyncio.timeout(seconds):
-                await self._hurry.wait()
-        except TimeoutError:
-            pass
-        return min(2 * seconds, MAX_RETRY_DELAY)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._hurry.wait(), backoff.delay())
 
     def _is_rejected(self, exc: Exception) -> None:
         """The store takes others, but not the one that comes first."""
         one = self._waiting.pop(0)
         if isinstance(exc, Fault) and not self._hurry.is_set():
+            seconds = one.backoff.delay()
             log.error(
-                "match %s can't be stored, it is tried again in %g s: %s",
-                one.finished.result.match,
-                one.defer_seconds,
-                exc,
+                "match %s can't be stored, it is tried again in %g s: %s", one.finished.result.match, seconds, exc
             )
             loop = asyncio.get_running_loop()
-            longer = one._replace(defer_seconds=min(2 * one.defer_seconds, MAX_DEFER_SECONDS))
-            timer: asyncio.TimerHandle = loop.call_later(one.defer_seconds, lambda: self._requeue(timer, longer))
-            self._aside[timer] = longer
+            timer: asyncio.TimerHandle = loop.call_later(seconds, lambda: self._requeue(timer, one))
+            self._aside[timer] = one
             return
         self._fail([one], exc)
 

@@ -16,6 +16,7 @@ from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop, WarmUp
 from bots.client.seat import Seat
 from bots.client.settings import Settings
 from bots.client.worker_threads import Thought
+from machine.backoff import Backoff
 from protocol import games, messages
 from protocol.close_codes import GOING_AWAY
 from protocol.error_codes import AUTH_FAILED, BAD_MESSAGE, NAME_TAKEN, NO_SLOTS, NOT_ALLOWED, UNAVAILABLE
@@ -65,7 +66,7 @@ class Conversation:
         """Those of them that the bot has yet to warm up for; the first is being seen to."""
         self._seeks_made = 0
         self._holding = False
-        self._next_try = SEEK_AGAIN
+        self._backoff = Backoff(SEEK_AGAIN, SEEK_AGAIN_AT_LAST)
         self._next_look = LOOK_AFTER
         self._looking = False
         """Whether a `LookLater` is due."""
@@ -195,7 +196,7 @@ class Conversation:
 
     def _started(self, start: messages.Start) -> list[Effect]:
         self._awaited.discard(start.match)
-        self._next_try = SEEK_AGAIN
+        self._backoff.reset()
         self._next_look, self._met, self._asked = LOOK_AFTER, True, False
         if start.seek is not None:
             self._forget(start.seek)
@@ -249,7 +250,7 @@ class Conversation:
         if self._holding:
             return []
         self._holding = True
-        delay, self._next_try = self._next_try, min(2 * self._next_try, SEEK_AGAIN_AT_LAST)
+        delay = self._backoff.delay()
         return [line, SeekLater(delay)]
 
     def _go_on(self) -> list[Effect]:

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from websockets.asyncio.client import ClientConnection
@@ -27,6 +27,7 @@ from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import warm_up
 from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, WorkerThreads, on
 from machine import event_loop
+from machine.backoff import Backoff
 from machine.subprocesses import keep_private
 from protocol.codec import MSGPACK
 from protocol.display import printable, shown
@@ -35,26 +36,8 @@ from protocol.games import load
 from protocol.games.base import Game
 from protocol.messages import FromClient, Welcome
 
-FIRST = 0.1
-LONGEST = 5.0
-
-
-class Backoff:
-    """Delays in seconds; `jitter` gives a number from 0 to 1, so that a whole field does not come back at once."""
-
-    def __init__(self, jitter: Callable[[], float]) -> None:
-        self._jitter = jitter
-        self._next = FIRST
-
-    def delay(self) -> float:
-        """The next wait: half to all of 0.1 s, 0.2 s, 0.4 s and so on up to 5 s."""
-        longest, self._next = self._next, min(2 * self._next, LONGEST)
-        return longest * (0.5 + 0.5 * self._jitter())
-
-    def stood(self, seconds: float) -> None:
-        """The connection stood for so long: after more than the next wait, begin again with the shortest."""
-        if seconds >= self._next:
-            self._next = FIRST
+FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
+"""Seconds between attempts to connect."""
 
 
 BROKEN = 1006
@@ -136,7 +119,7 @@ class Client:
         self._bot = bot
         self._settings = settings
         self._conversation = Conversation(bot, settings, token, game)
-        self._backoff = Backoff(random.random)
+        self._backoff = Backoff(FIRST_DELAY, LONGEST_DELAY, random.random)
         self._thinkers = WorkerThreads(bot, self._thought_in_thread, settings.min_move_time)
         self._outbox: deque[FromClient] = deque()
         self._wake = asyncio.Event()
@@ -218,7 +201,7 @@ class Client:
         if self._code is None:
             code = connection.close_code or BROKEN
             if self._welcomed is not None:
-                self._backoff.stood(time.monotonic() - self._welcomed)
+                self._backoff.reset(time.monotonic() - self._welcomed)
             self._perform(self._conversation.lost(code))
             if self._code is None:
                 self._down(self._conversation.ended(code))

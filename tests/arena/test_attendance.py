@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from arena.network.rate_limits import FailureBackoff
 from arena.server import matchmaking
-from arena.server.playban import FIRST, FORGOTTEN, LONGEST, LONGEST_OF_ADDRESS, GrowingBans, Playbans, paused
+from arena.server.playban import FIRST, LONGEST, LONGEST_OF_ADDRESS, Playbans, paused
 from protocol.messages import Clock
 from referee import match as referee
 
@@ -36,35 +37,15 @@ def attendance(watch: Watch) -> Playbans:
     return Playbans(watch)
 
 
-def test_each_match_missed_doubles_the_pause_up_to_the_longest(watch: Watch) -> None:
-    pauses = GrowingBans(LONGEST, watch)
-    assert [pauses.lengthen("troll") for _ in range(8)] == [10, 20, 40, 80, 160, 320, 600, 600]
-    watch.time += 599
-    assert (pauses.left("troll"), pauses.left("ann")) == (1, 0)
-    watch.time += 2
-    assert pauses.left("troll") == 0
-
-
-def test_a_match_played_makes_good_for_one_that_was_missed(watch: Watch) -> None:
-    pauses = GrowingBans(LONGEST, watch)
-    for _ in range(3):
-        pauses.lengthen("ann")
-    pauses.shorten("ann")
-    pauses.shorten("nobody")
-    assert pauses.lengthen("ann") == 40
-    for _ in range(3):
-        pauses.shorten("ann")
-    assert (pauses.left("ann"), pauses.lengthen("ann")) == (0, FIRST)
-
-
-def test_an_hour_after_its_end_a_pause_is_forgotten(watch: Watch) -> None:
-    pauses = GrowingBans(LONGEST, watch)
-    for name in ("ann", "bob"):
-        pauses.lengthen(name)
-    watch.time += FIRST + FORGOTTEN - 1
-    assert pauses.lengthen("ann") == 2 * FIRST
-    watch.time += 1
-    assert pauses.lengthen("bob") == FIRST
+def test_a_match_played_makes_good_for_one_that_was_missed_and_shortens_no_pause() -> None:
+    pauses = FailureBackoff(LONGEST, FIRST)
+    assert [pauses.fail("ann", 0.0) for _ in range(8)] == [10, 20, 40, 80, 160, 320, 600, 600]
+    pauses.forgive("ann")
+    pauses.forgive("nobody")
+    assert (pauses.wait("ann", 599.0), pauses.wait("nobody", 599.0)) == (1, 0)
+    for _ in range(7):
+        pauses.forgive("ann")
+    assert (pauses.wait("ann", 0.0), pauses.fail("ann", 0.0)) == (0, FIRST)
 
 
 def test_a_pause_is_told_in_whole_seconds() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from arena.network import rate_limits
 from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
-from arena.network.rate_limits import Backoff, TokenBucket
+from arena.network.rate_limits import FORGOTTEN_AFTER, FailureBackoff, TokenBucket
 
 
 class Crowd:
@@ -102,7 +102,7 @@ def test_a_rate_gives_a_burst_and_then_one_at_a_time() -> None:
 
 
 def test_failures_cost_nothing_at_first_and_then_twice_as_much_each_time() -> None:
-    patience = Backoff(2, 10.0)
+    patience = FailureBackoff(10.0, free=2)
     waits = []
     for _ in range(8):
         waits.append(patience.wait("a", 100.0))
@@ -114,18 +114,16 @@ def test_failures_cost_nothing_at_first_and_then_twice_as_much_each_time() -> No
 
 
 def test_failures_of_long_ago_are_forgotten() -> None:
-    patience = Backoff(1, 7200.0)
-    for _ in range(20):
-        patience.fail("a", 0.0)
-    assert patience.wait("a", 3599.0) > 0
-    assert patience.wait("a", 3600.0) == 0
-    patience.fail("a", 3600.0)
-    assert patience.wait("a", 3600.0) == 0
+    for later, waits in ((FORGOTTEN_AFTER - 1, 20), (FORGOTTEN_AFTER, 0)):
+        patience = FailureBackoff(600.0, first=10.0, free=1)
+        for _ in range(2):
+            patience.fail("a", 0.0)
+        assert patience.fail("a", 10.0 + later) == waits
 
 
 def test_what_is_remembered_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limits, "MOST_KEYS", 2)
-    rate, patience = TokenBucket(1, 1.0), Backoff(0, 60.0)
+    rate, patience = TokenBucket(1, 1.0), FailureBackoff(60.0)
     for key in "abc":
         rate.take(key, 0.0)
         patience.fail(key, 0.0)
