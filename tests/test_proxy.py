@@ -16,7 +16,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from arena.operations.connections import Connections, Who
+from arena.operations.status import ServerStatus, StatusRequest
 from arena.operator.client import connected
 from arena.operator.credentials import token_of
 from certificates import Pair, make
@@ -118,7 +118,7 @@ async def test_bots_play_through_nginx_as_the_manual_sets_it_up_and_an_operator_
 
         monkeypatch.setenv("SSL_CERT_FILE", str(pair.certificate))
         async with connected(f"wss://localhost:{port}/socket", token_of(served.data)) as operator:
-            assert await operator.ask(Who(), Connections) == Connections(bots=[])
+            assert (await operator.ask(StatusRequest(), ServerStatus)).bots == []
 
         held: list[object] = []
         for address in ("127.0.0.2", "127.0.0.2", "127.0.0.3"):

@@ -11,7 +11,7 @@ from arena.commands.output import print_document
 from arena.commands.server_or_local import by_server, by_server_or_here
 from arena.commands.text_tables import columns, table
 from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
-from arena.operations.connections import Connected, Connections, Who
+from arena.operations.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.operator.client import NoServer
 from arena.store import registry
 from arena.store.registry import RegisteredBot
@@ -91,10 +91,10 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
         print(table(headers, rows, elastic=0, left=(1, 2, 3, 4), width=columns()))
 
 
-def _online(data: Path, database: Path) -> dict[str, Connected]:
+def _online(data: Path, database: Path) -> dict[str, BotStatus]:
     """Who is connected to the server that runs on the folder, by folded name; nobody where none does."""
     try:
-        found = by_server(database, data, Who(), Connections)
+        found = by_server(database, data, StatusRequest(most=ALL), ServerStatus)
     except NoServer:
         return {}
     except ArenaFault as fault:
@@ -103,7 +103,7 @@ def _online(data: Path, database: Path) -> dict[str, Connected]:
     return {folded(bot.bot): bot for bot in found.bots}
 
 
-def _listed(bot: RegisteredBot, online: Connected | None) -> dict[str, object]:
+def _listed(bot: RegisteredBot, online: BotStatus | None) -> dict[str, object]:
     connection = None if online is None else {name: getattr(online, name) for name in _OF_A_CONNECTION}
     return {
         "bot": bot.name,

@@ -51,6 +51,7 @@ class BotStatus(Struct, frozen=True, kw_only=True):
     playing: int
     seeks: list[SeekStatus]
     pace_s: int = 0
+    client: str = ""
 
 
 class MatchStatus(Struct, frozen=True, kw_only=True):
@@ -123,6 +124,7 @@ def _here(arena: Arena, session: Session) -> BotStatus:
     return BotStatus(
         bot=session.bot or "",
         version=session.version,
+        client=session.client,
         address=session.address,
         since=session.since,
         playing=len(arena.host.lobby.matches_of(session.key)),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.operations import bots, connections, ladder, matches, status
+from arena.operations import bots, ladder, matches, status
 from arena.operator.requests import Handler, table
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
 
-_MODULES = (connections, status, bots, ladder, matches)
+_MODULES = (status, bots, ladder, matches)
 
 
 def operations(arena: Arena) -> dict[str, Handler]:

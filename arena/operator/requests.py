@@ -77,7 +77,7 @@ def words_of(text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as exc:
-        raise UsageFault(f'a request is a JSON object like {{"id": 1, "do": "who"}}: {exc}') from exc
+        raise UsageFault(f'a request is a JSON object like {{"id": 1, "do": "status"}}: {exc}') from exc
 
 
 def number_of(words: dict[str, Any]) -> int:

@@ -15,7 +15,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
-from arena.operations.connections import Connections, Who
+from arena.operations.status import ServerStatus, StatusRequest
 from arena.operator.client import connected_to
 from arena.operator.credentials import token_of
 from arena.store.backup import back_up as back_up_file
@@ -126,7 +126,7 @@ async def test_an_arena_is_restored_from_a_copy_made_while_it_ran_and_knows_its_
         assert await hello(served, "mine", "x" * 20) == "auth_failed"
         assert await hello(served, "mine", "t" * 20) == "welcome"
         async with asyncio.timeout(WITHIN):
-            while "random" not in [bot.bot for bot in (await operator.ask(Who(), Connections)).bots]:
+            while "random" not in [bot.bot for bot in (await operator.ask(StatusRequest(), ServerStatus)).bots]:
                 pass
     assert token_of(second) == token_of(first)
     with closing(Store.open(second / "arena.db")) as store:

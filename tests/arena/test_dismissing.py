@@ -12,7 +12,7 @@ import pytest
 
 from arena.network.admission import Access
 from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
-from arena.operations.connections import Connections, Who
+from arena.operations.status import ServerStatus, StatusRequest
 from arena.operations.table import operations
 from arena.operator.client import Operator, connected, connected_to
 from arena.server.auth import Authenticator, Registration
@@ -155,7 +155,7 @@ async def test_an_approval_counts_for_the_next_match(serve: Any) -> None:
 async def _on_line(data: Path, *names: str) -> None:
     """Return once these bots are connected."""
     async with asyncio.timeout(WITHIN), connected_to(data) as operator:
-        while {bot.bot for bot in (await operator.ask(Who(), Connections)).bots} < {*names}:
+        while {bot.bot for bot in (await operator.ask(StatusRequest(), ServerStatus)).bots} < {*names}:
             pass
 
 

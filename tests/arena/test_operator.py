@@ -19,7 +19,6 @@ from arena.network.admission import ARRIVALS_AT_ONCE, OPERATOR, Access
 from arena.network.binding import bound, port_of
 from arena.network.connection_limits import Bounds
 from arena.network.rate_limits import FREE_FAILURES
-from arena.operations.connections import Connections, Who
 from arena.operations.status import ServerStatus, StatusRequest
 from arena.operations.table import operations
 from arena.operator import credentials
@@ -100,7 +99,7 @@ async def test_an_operator_is_told_who_is_connected(serve: Any) -> None:
     await served.enter("bob", version="7", client="mine")
     await served.pair()
     async with connected(at(served), TOKEN) as operator:
-        found = (await operator.ask(Who(), Connections)).bots
+        found = (await operator.ask(StatusRequest(), ServerStatus)).bots
     assert [(bot.bot, bot.address, bot.playing) for bot in found] == [("ann", "127.0.0.1", 1), ("bob", "127.0.0.1", 1)]
     assert all(bot.since.endswith("Z") for bot in found)
 
@@ -144,9 +143,9 @@ async def test_a_fault_is_one_line_and_the_connection_goes_on(
     ("frame", "number", "says"),
     [
         (b"{}", None, "a request is text, not binary"),
-        ("[", None, 'a request is a JSON object like {"id": 1, "do": "who"}'),
-        ("[1]", None, 'a request is a JSON object like {"id": 1, "do": "who"}'),
-        ('{"do": "who"}', None, "id is null: it is a whole number"),
+        ("[", None, 'a request is a JSON object like {"id": 1, "do": "status"}'),
+        ("[1]", None, 'a request is a JSON object like {"id": 1, "do": "status"}'),
+        ('{"do": "status"}', None, "id is null: it is a whole number"),
         ('{"id": 4, "do": "fly"}', 4, "do is 'fly': one of count, rest, revoke"),
         ('{"id": 4, "do": "count"}', 4, "count: to is missing: "),
         ('{"id": 4, "do": "count", "to": "x"}', 4, "count: to is 'x': "),
@@ -251,7 +250,7 @@ async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_soc
         _, writer = await asyncio.open_connection("127.0.0.1", port_of([own]))
         writer.close()
     async with connected(url, TOKEN) as operator, connected(url, TOKEN):
-        assert [bot.bot for bot in (await operator.ask(Who(), Connections)).bots] == ["ann"]
+        assert [bot.bot for bot in (await operator.ask(StatusRequest(), ServerStatus)).bots] == ["ann"]
     with pytest.raises(InvalidStatus) as answer:
         await connect(url)
     assert answer.value.response.status_code == 403
@@ -265,7 +264,7 @@ async def test_a_server_keeps_its_token_and_says_in_its_folder_where_to_ask(tmp_
             assert found is not None
             tokens.append(found.token)
             async with connected_to(tmp_path, tmp_path / "arena.db") as operator:
-                assert await operator.ask(Who(), Connections) == Connections(bots=[])
+                assert (await operator.ask(StatusRequest(), ServerStatus)).bots == []
             with pytest.raises(InvalidStatus):  # nobody else comes in there
                 await connect(found.url)
     assert tokens[0] == tokens[1]
@@ -279,7 +278,7 @@ async def test_the_channel_of_a_server_with_tls_needs_no_certificate(tmp_path: P
         serving(tmp_path / "data", "--tls-cert", str(pair.certificate), "--tls-key", str(pair.key), *named),
         connected_to(tmp_path / "data") as operator,
     ):
-        assert await operator.ask(Who(), Connections) == Connections(bots=[])
+        assert (await operator.ask(StatusRequest(), ServerStatus)).bots == []
         found = credentials.read(tmp_path / "data")
         assert found is not None
         assert found.public == "wss://arena.example.org", "the name of the certificate"
@@ -359,10 +358,10 @@ async def test_a_match_that_can_not_be_played_is_refused(serve: Any, changes: di
 
 async def test_an_answer_of_another_version_is_a_line(serve: Any) -> None:
     served = await operated(serve)
-    says = "answers as another version would: start it with this one: Object missing required field `matches`"
+    says = r"answers as another version would: start it with this one: Expected `int`, got `array` - at `\$.matches`"
     async with connected(at(served), TOKEN) as operator:
         with pytest.raises(NoAnswer, match=says):
-            await operator.ask(Who(), Annulment)
+            await operator.ask(StatusRequest(), Annulment)
         with pytest.raises(UsageFault, match=r"^status: most is 1180591620717411303424: "):
             await operator.ask(StatusRequest(most=2**70), ServerStatus)
 
