@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from arena.commands.output import print_document
-from arena.commands.text_tables import columns, counted, table
+from arena.commands.text_tables import columns, counted, redraw, table
 from arena.host.event_log import Failure
 from arena.operations.status import ALL, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from arena.operator.client import asked, connected_to
@@ -47,8 +47,7 @@ async def _watch(data: Path) -> None:
         while True:
             width, height = os.get_terminal_size(sys.stdout.fileno())
             lines = fitting(await operator.ask(StatusRequest(most=MOST), ServerStatus), width or 80, height or 24)
-            sys.stdout.write("\x1b[H\x1b[2J" + "\n".join([*lines, "Ctrl-C ends this"]))
-            sys.stdout.flush()
+            redraw([*lines, "Ctrl-C ends this"])
             await asyncio.sleep(EVERY)
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
+from arena.commands.text_tables import columns, redraw
 from arena.replay.luck_report import ByMove
 from arena.replay.transcript import describe_line
-from protocol.display import printable
 from protocol.errors import UsageFault
 from referee.course import Course
 from referee.record import Header, Ply, Record, Strike
@@ -53,9 +53,8 @@ def step(record: Record, end: Sequence[str], luck: ByMove, pause: float | None =
     with _keys() as pressed:
         while at < len(frames):
             last = at == len(frames) - 1
-            width, height = size()
-            lines = _lines(record, course, frames, at, width, luck) + (["", *end] if last else [])
-            draw([*lines, "", KEYS], width, height)
+            lines = _lines(record, course, frames, at, columns(), luck) + (["", *end] if last else [])
+            redraw([*lines, "", KEYS])
             if last and pause is not None:
                 break
             key = pressed(pause)
@@ -98,21 +97,6 @@ def clocks(header: Header, clock: Sequence[int], width: int) -> list[str]:
             left.append(" " * len(words))
         left[-1] += one
     return left
-
-
-def size() -> tuple[int, int]:
-    """Columns and lines of the terminal; of one that does not know, what most have."""
-    found = os.get_terminal_size(sys.stdout.fileno())
-    return found.columns or 80, found.lines or 24
-
-
-def draw(lines: list[str], width: int, height: int) -> None:
-    """Overwrite what was drawn before. What is too long for the terminal scrolls, so that its end is seen."""
-    cut = [printable(line)[:width] for line in lines]
-    if len(cut) > height:
-        cut[-1] = f"{cut[-1]} ({len(cut)} lines, the terminal shows {height})"[:width]
-    sys.stdout.write("\x1b[H\x1b[2J" + "\n".join(cut))
-    sys.stdout.flush()
 
 
 @contextlib.contextmanager

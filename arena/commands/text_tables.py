@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
-from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from protocol.display import printable
 
@@ -18,8 +17,6 @@ WIDTH = 80
 """What fits everywhere."""
 ENDLESS = 100_000
 """Columns where nothing is folded: what reads a pipe takes a row for a line."""
-_GAP = "  "
-_NARROWEST = 8
 
 
 def columns() -> int:
@@ -38,27 +35,36 @@ def table(
     """Rows under their headers, aligned right but for the columns in `left`; column `elastic` is folded for all to be
     within `width`.
     """
-    cells = [list(headers), *([printable(str(cell)) for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
-    over = sum(widths) + len(_GAP) * (len(widths) - 1) - width
-    if over > 0:
-        widths[elastic] = max(_NARROWEST, widths[elastic] - over)
+    from rich.table import Table
+
     to_left = {elastic, *left}
-    lines = []
-    for row in cells:
-        for shown in zip_longest(*map(_folded, row, widths), fillvalue=""):
-            aligned = [
-                cell.ljust(wide) if column in to_left else cell.rjust(wide)
-                for column, (cell, wide) in enumerate(zip(shown, widths, strict=True))
-            ]
-            lines.append(_GAP.join(aligned).rstrip())
-    return "\n".join(lines)
+    shown = Table(box=None, pad_edge=False)
+    for column, header in enumerate(headers):
+        folds = column == elastic
+        shown.add_column(header, justify="left" if column in to_left else "right", no_wrap=not folds, overflow="fold")
+    for row in rows:
+        shown.add_row(*(printable(str(cell)) for cell in row))
+    console = _console(width=width, file=io.StringIO(), color_system=None)
+    with console.capture() as captured:
+        console.print(shown)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def redraw(lines: Sequence[str]) -> None:
+    """Show lines in place of what is on the terminal. What is too long for it scrolls, so that its end is seen."""
+    console = _console()
+    if len(lines) > console.height:
+        lines = [*lines[:-1], f"{lines[-1]} ({len(lines)} lines, the terminal shows {console.height})"]
+    console.clear()
+    console.print("\n".join(map(printable, lines)), no_wrap=True, overflow="crop", crop=True, end="")
+
+
+def _console(**options: Any) -> Console:
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False, **options)
 
 
 def counted(number: int, one: str, more: str) -> str:
     """A number with its word."""
     return f"{number} {one if number == 1 else more}"
-
-
-def _folded(cell: str, width: int) -> list[str]:
-    return [cell] if len(cell) <= width else wrap(cell, width, break_on_hyphens=False)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from arena.commands import step_viewer
-from arena.commands.text_tables import counted
+from arena.commands.step_viewer import clocks
+from arena.commands.text_tables import columns, counted, redraw
 from arena.network.spectator import Spectator, spectating
 from arena.operator import credentials
 from arena.operator.client import NoServer
@@ -149,8 +149,7 @@ class _Shown:
         ]
         board = self._game.board(self._game.decode_state(state)) if state else ""
         if self._terminal:
-            width, height = step_viewer.size()
-            left = step_viewer.clocks(self._header, self._clock, width)
-            step_viewer.draw([*board.split("\n"), "", self._title, *told[-1:], *left, *below], width, height)
+            left = clocks(self._header, self._clock, columns())
+            redraw([*board.split("\n"), "", self._title, *told[-1:], *left, *below])
         else:
             print("\n" + printable("\n".join([*told, board, *below]), lines=True), flush=True)

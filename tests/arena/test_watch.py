@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from arena.commands import step_viewer, watch
+from arena.commands import watch
 from arena.commands.watch import _url_of, _watch
 from arena.network.spectator import Spectator
 from arena.operator.client import NoServer
@@ -41,7 +41,8 @@ class Screen(io.StringIO):
 def screen(monkeypatch: pytest.MonkeyPatch, *, terminal: bool = False) -> Screen:
     found = Screen(terminal=terminal)
     monkeypatch.setattr(sys, "stdout", found)
-    monkeypatch.setattr(step_viewer, "size", lambda: (80, 24))
+    monkeypatch.setattr(watch, "columns", lambda: 80)
+    monkeypatch.setenv("TERM", "xterm")
     return found
 
 
@@ -69,7 +70,7 @@ async def test_the_newest_match_is_told_in_lines_to_its_end(serve: Any, monkeypa
 async def test_on_a_terminal_every_board_is_drawn_over_the_last(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     out = screen(monkeypatch, terminal=True)
     match = await shown_whole(await serve(), out)
-    drawn = out.getvalue().split("\x1b[H\x1b[2J")
+    drawn = out.getvalue().split("\x1b[2J\x1b[H")
     assert len(drawn) >= 3
     assert all("s left:" in board and match in board for board in drawn[1:])
 

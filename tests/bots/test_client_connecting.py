@@ -216,8 +216,8 @@ async def test_a_peer_that_accepts_and_closes_is_away_whenever_it_closes(hanging
 @pytest.fixture
 async def playing(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[..., asyncio.Task[int]]]:
     """Starts a bot that waits hardly at all between its attempts."""
-    monkeypatch.setattr("bots.client.run.FIRST", 0.001)
-    monkeypatch.setattr("bots.client.run.LONGEST", 0.01)
+    monkeypatch.setattr("bots.client.run.FIRST_DELAY", 0.001)
+    monkeypatch.setattr("bots.client.run.LONGEST_DELAY", 0.01)
     tasks = []
 
     def play(url: str, **settings: Any) -> asyncio.Task[int]:

@@ -45,7 +45,13 @@ async def test_every_page_is_looked_at() -> None:
     assert unseen == [LEADS_ELSEWHERE]
 
 
-@pytest.mark.parametrize(("size", "theme"), [(PHONE, "light"), (DESKTOP, "dark")], ids=["phone", "desktop"])
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [
+        pytest.param(PHONE, "light", id="phone"),
+        pytest.param(DESKTOP, "dark", marks=pytest.mark.ci, id="desktop"),
+    ],
+)
 @pytest.mark.parametrize("address", ADDRESSES)
 async def test_a_page_keeps_nobody_out_and_nothing_sticks_out_of_it(
     visiting: Visits,

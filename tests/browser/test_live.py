@@ -99,7 +99,8 @@ async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visitin
         visit.forgives(GONE)  # there are some if the page tried again before the arena was back
 
 
-@pytest.mark.parametrize("path", ["/", pytest.param("/matches", marks=pytest.mark.ci)])
+@pytest.mark.ci
+@pytest.mark.parametrize("path", ["/", "/matches"])
 async def test_after_a_restart_a_table_is_renewed(visiting: Visits, tmp_path: Path, path: str) -> None:
     options, home = lasting()
     async with visiting(home) as visit:

@@ -31,7 +31,9 @@ def exported(name: str, folder: Path, forge: Callable[[list[Any]], None] = lambd
     return page
 
 
-@pytest.mark.parametrize("name", ["campaign-drop-out", "duel-africa", "nim-dealt"])
+@pytest.mark.parametrize(
+    "name", ["campaign-drop-out", *(pytest.param(name, marks=pytest.mark.ci) for name in ("duel-africa", "nim-dealt"))]
+)
 @pytest.mark.parametrize("script", ["", WITHOUT_CRYPTO], ids=["web-crypto", "plain-http"])
 async def test_a_match_in_one_file_plays_and_verifies_itself_from_disk(
     visiting: Visits, tmp_path: Path, name: str, script: str

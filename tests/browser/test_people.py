@@ -47,6 +47,7 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
         await expect(page.get_by_role("heading", name="tictactoe against rival")).to_be_visible()
 
 
+@pytest.mark.ci
 async def test_nothing_is_said_of_waiting_where_somebody_wants_the_game(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit, player(house.url, "rival") as rival:
         page = await sit_down(visit, "ann", "game=nim&preset=classic")
@@ -71,6 +72,7 @@ async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
         await expect(page.get_by_role("button", name="Give up waiting")).to_be_visible()
 
 
+@pytest.mark.ci
 async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim")
@@ -80,6 +82,7 @@ async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiti
         await expect(page.get_by_role("button", name="Play here instead")).to_be_visible()
 
 
+@pytest.mark.ci
 async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim&opponent=ANN")

@@ -178,6 +178,7 @@ async def test_the_board_keeps_the_keyboard_between_turns(
         assert turns > 1
 
 
+@pytest.mark.ci
 async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page, PHONE) as visit:
         page, _ = await begin(visit, rival, "risk-duel", '&config={"map":"south-america","max_plies":16}')
@@ -218,6 +219,7 @@ async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House, 
         assert (await play(page, rival, click_list))["reason"] in ("win", "draw")
 
 
+@pytest.mark.ci
 async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page) as visit:
         page, _ = await begin(visit, rival, "tictactoe")
@@ -239,6 +241,7 @@ async def test_a_page_that_is_loaded_again_goes_on_with_its_match(
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
 
 
+@pytest.mark.ci
 async def test_of_two_tabs_of_one_person_the_newer_one_plays(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page) as visit:
         first, start = await begin(visit, rival, "nim", "&preset=classic")

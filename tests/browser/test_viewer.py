@@ -67,7 +67,9 @@ async def boards(page: Page, button: str) -> list[str]:
     return seen
 
 
-@pytest.mark.parametrize("game", ["nim", "grundy", "tictactoe", "duel"])
+@pytest.mark.parametrize(
+    "game", ["duel", *(pytest.param(game, marks=pytest.mark.ci) for game in ("nim", "grundy", "tictactoe"))]
+)
 async def test_a_match_is_the_same_on_the_way_back(
     visiting: Visits, library: str, kept: dict[str, str], game: str
 ) -> None:
@@ -214,7 +216,13 @@ async def test_a_forged_record_is_red_at_the_ply_that_is_wrong(
         await expect(page.locator(".now-steps li.bad")).to_have_count(1)
 
 
-@pytest.mark.parametrize("game", ["nim", "grundy", "tictactoe", "duel", "campaign", "resign"])
+@pytest.mark.parametrize(
+    "game",
+    [
+        "campaign",
+        *(pytest.param(game, marks=pytest.mark.ci) for game in ("nim", "grundy", "tictactoe", "duel", "resign")),
+    ],
+)
 async def test_who_comes_late_to_a_match_sees_the_boards_before(
     visiting: Visits, library: str, kept: dict[str, str], game: str
 ) -> None:
