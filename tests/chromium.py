@@ -23,7 +23,7 @@ from playwright.async_api import (
     expect,
 )
 
-from patience import WITHIN
+from timeouts import WITHIN
 
 DESKTOP = (1280, 800)
 PHONE = (360, 800)

@@ -22,7 +22,7 @@ import pytest
 
 import arena.cli
 import bots.cli
-from patience import WITHIN
+from timeouts import WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
 FAULTY = Path(__file__).with_name("faulty_bots.py")

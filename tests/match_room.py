@@ -10,12 +10,12 @@ from arena.host.journal import Journal
 from arena.host.peer import EncodedMessages
 from arena.host.runner import Runner
 from arena.replay.verify import verify
-from patience import WITHIN
 from protocol.messages import End, FromServer
 from referee import record_reader
 from referee.effects import Played, Readied
 from referee.match import Match
 from referee_table import A_MOVE, NONCES, Table, header
+from timeouts import WITHIN
 
 
 class Friend:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from patience import WITHIN
+from timeouts import WITHIN
 
 
 class Node(NamedTuple):

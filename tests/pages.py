@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from patience import WITHIN
 from processes import REPOSITORY, stopped
+from timeouts import WITHIN
 
 PAGE = re.compile(r"the page is at (http://\S+)")
 

@@ -11,7 +11,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from patience import WITHIN
+from timeouts import WITHIN
 
 Map = dict[str, Any]
 

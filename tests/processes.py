@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from patience import WITHIN
+from timeouts import WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
 

@@ -12,9 +12,9 @@ from arena.ratings.rating_system import INITIAL
 from arena.server.matchmaking import Matchmaker, MatchRate
 from arena.server.rating_cache import EncounterCounts
 from arena.server.seek_index import ActiveSeek, agreed
-from patience import WITHIN
 from protocol.games import load
 from protocol.messages import Seek
+from timeouts import WITHIN
 
 
 class Bot:

@@ -22,7 +22,7 @@ import pytest
 from bots import run as run_bot
 from bots.reference.random_bot import RandomBot
 from commands import REPOSITORY, Done, call, run, started
-from patience import WITHIN
+from timeouts import WITHIN
 
 Rows = list[dict[str, Any]]
 

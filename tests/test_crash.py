@@ -23,11 +23,11 @@ from arena.tournament.sandbox import BotEnvironment
 from commands import FAULTY, REPOSITORY, call, faulty, passing, run
 from conftest import free_port
 from machine.workers.local import processes
-from patience import WITHIN
 from processes import serving
 from protocol.games import load
 from protocol.messages import Clock
 from referee.result import Result
+from timeouts import WITHIN
 
 FAST = ("--clock", "1")
 

@@ -9,7 +9,7 @@ import pytest
 
 from arena.doctor.cases import COURSE
 from commands import FAULTY, REPOSITORY, call, run
-from examined import QUICK, examined, examined_whole, faults
+from doctor_runs import QUICK, examined, examined_whole, faults
 
 MINE = REPOSITORY / "docs" / "examples" / "mine.py"
 

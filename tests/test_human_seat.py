@@ -9,8 +9,8 @@ import sys
 from asyncio.subprocess import PIPE, STDOUT
 from pathlib import Path
 
-from patience import WITHIN
 from processes import REPOSITORY, serving
+from timeouts import WITHIN
 
 
 async def test_a_match_is_played_by_typing_and_what_is_no_move_costs_nothing(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from websockets.asyncio.client import ClientConnection
 from commands import call
 from conftest import free_port
 from independent_client import JSON, MSGPACK, Client, Map, Played
-from patience import WITHIN
 from processes import Served, play, run, serving
+from timeouts import WITHIN
 
 P_POSITION = {"heaps": [12, 14, 16], "take": [1, 2, 3], "misere": True, "start": "p-position"}
 MATCHES = 5

@@ -14,8 +14,8 @@ import aiomqtt
 import pytest
 
 from commands import call
-from patience import WITHIN
 from processes import REPOSITORY, Served, play, serving
+from timeouts import WITHIN
 
 
 class Listener:

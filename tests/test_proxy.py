@@ -21,8 +21,8 @@ from arena.operator.client import connected
 from arena.operator.credentials import token_of
 from certificates import Pair, make
 from conftest import free_port
-from patience import WITHIN
 from processes import REPOSITORY, run, serving
+from timeouts import WITHIN
 
 FRAME = """daemon off;
 master_process off;

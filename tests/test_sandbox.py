@@ -21,8 +21,8 @@ from arena.tournament.contestants import Contestant
 from arena.tournament.sandbox import Sandbox
 from commands import FAULTY, REPOSITORY, call, descendants, ends, passing, run, started
 from hostile_bot import TAKES
-from patience import WITHIN
 from protocol.errors import UsageFault
+from timeouts import WITHIN
 
 HOSTILE = Path(__file__).with_name("hostile_bot.py")
 

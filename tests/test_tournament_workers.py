@@ -25,10 +25,10 @@ from arena.tournament import result_writer
 from arena.tournament.job import MatchReport
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
 from dask_cluster import cluster, dask, scheduler
-from patience import WITHIN
 from referee.footer import Closed
 from referee.record import Footer
 from seasons import result
+from timeouts import WITHIN
 from tournaments import digests, killer, ratings, tournament
 
 MINE = """

@@ -15,7 +15,7 @@ from typing import Any
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
 from commands import ends, of_workers, passing, run, started
-from patience import WITHIN, found_in
+from timeouts import WITHIN, found_in
 
 KILLER = """
 import os, re, signal

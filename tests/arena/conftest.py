@@ -20,8 +20,8 @@ from arena.server.auth import Authenticator, Registration
 from arena.server.rating_policy import RatingPolicy
 from arena.store.async_store import AsyncStore
 from arena.store.store import Store
-from patience import WITHIN
 from protocol.messages import Clock
+from timeouts import WITHIN
 
 
 class Client:

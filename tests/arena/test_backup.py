@@ -25,9 +25,9 @@ from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
 from commands import Done, call
 from machine.atomic_write import locked
-from patience import WITHIN
 from processes import Served, serving
 from seasons import finish, result, season
+from timeouts import WITHIN
 
 
 def back_up(data: Path, to: Path) -> Done:

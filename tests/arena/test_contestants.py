@@ -15,9 +15,9 @@ from arena.processes.bot_commands import startable
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotCrashed, BotProcess
 from arena.tournament.contestants import Contestant, contestants
-from patience import WITHIN
 from protocol.bot_launch import REFERENCE_BOTS, BotSpec
 from protocol.errors import ArenaFault, UsageFault
+from timeouts import WITHIN
 
 RUN = (sys.executable, "-P", "-m", "bots", "run")
 

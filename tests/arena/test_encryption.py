@@ -22,8 +22,8 @@ from arena.network.connection_limits import Bounds
 from arena.network.encryption import CertificateFault, Encryption
 from certificates import Pair, make
 from commands import call
-from patience import WITHIN, rest_of
 from processes import run, serving
+from timeouts import WITHIN, rest_of
 
 
 @pytest.fixture

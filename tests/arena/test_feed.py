@@ -13,8 +13,8 @@ import pytest
 
 from arena.feed.feed import BadBroker, Broker, Feed
 from arena.feed.outbox import OVERHEAD, Message, Outbox
-from patience import WITHIN
 from protocol.messages import Clock, End, Outcome, Player, Start, Turn
+from timeouts import WITHIN
 
 SEATS = [Player(bot="ann"), Player(bot="bob")]
 HEX = "0" * 64

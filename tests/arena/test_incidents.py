@@ -17,7 +17,7 @@ from arena.store.incidents import MAX_PER_BOT, Incident, latest_incidents, note_
 from arena.store.registry import add_bots, register_bot
 from arena.store.store import Reader
 from arena.store.tokens import hash_token
-from patience import WITHIN
+from timeouts import WITHIN
 
 
 async def noted(served: Any, bot: str, count: int = 1) -> list[Incident]:

@@ -18,8 +18,8 @@ import pytest
 from arena.processes.launch_spec import LaunchSpec, passed
 from arena.processes.process import BotCrashed, BotProcess
 from commands import REPOSITORY, children, descendants, ends
-from patience import WITHIN
 from protocol.errors import UsageFault
+from timeouts import WITHIN
 
 
 async def told(tmp_path: Path, program: str) -> Any:

@@ -12,9 +12,9 @@ from arena.host import lobby
 from arena.server import ladder
 from arena.server.matchmaking import MatchRate
 from machine.timestamps import utc
-from patience import WITHIN
 from protocol.codec import JSON
 from protocol.messages import MAX_SERVER_FRAME, ListedBot, ListedMatch, ListedSeek, Listing
+from timeouts import WITHIN
 
 
 @pytest.fixture(autouse=True)

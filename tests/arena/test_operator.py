@@ -28,11 +28,11 @@ from arena.operator.requests import MAX_REQUEST, Handler, Request, table
 from arena.store.annulment import Annulment
 from arena.tournament.remote_messages import Play, PlayReply
 from certificates import make
-from patience import WITHIN
 from processes import REPOSITORY, run, serving
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, UsageFault
 from protocol.messages import Clock
+from timeouts import WITHIN
 
 TOKEN = "secret"
 

@@ -15,7 +15,7 @@ from arena.host import handshake
 from arena.network import connection
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
-from patience import WITHIN
+from timeouts import WITHIN
 
 
 async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:

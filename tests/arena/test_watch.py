@@ -16,9 +16,9 @@ from arena.commands.watch import _url_of, _watch
 from arena.network.spectator import Spectator
 from arena.operator.client import NoServer
 from commands import call
-from patience import WITHIN
 from processes import serving
 from protocol.errors import ArenaFault, UsageFault
+from timeouts import WITHIN
 
 
 class Screen(io.StringIO):

@@ -16,12 +16,12 @@ import pytest
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
-from patience import WITHIN
 from protocol import messages
 from protocol.codec import MSGPACK
 from protocol.dice import Dice
 from protocol.games import load
 from protocol.messages import FromClient, FromServer
+from timeouts import WITHIN
 
 HERE = Path(__file__).parent
 

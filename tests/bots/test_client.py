@@ -14,8 +14,8 @@ import pytest
 from bots.client.bot import Bot, Turn
 from bots.client.run import Client
 from bots.client.settings import Settings
-from patience import WITHIN
 from protocol.messages import Hello, Move, Ready, Resign, Seek
+from timeouts import WITHIN
 
 Begin = Callable[..., "asyncio.Task[int]"]
 

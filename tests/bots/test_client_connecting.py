@@ -22,9 +22,9 @@ from bots.client.connecting import Away, Refused, connect
 from bots.client.run import Client
 from bots.client.settings import Settings
 from bots.reference.random_bot import RandomBot
-from patience import WITHIN
 from protocol.errors import UsageFault
 from protocol.messages import Error, Hello, List, Listing, Ready, Seek
+from timeouts import WITHIN
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 REQUEST = b"\r\n\r\n"

@@ -15,11 +15,11 @@ from bots.client.protocol import Conversation
 from bots.client.settings import OPEN_SLOTS, Given, Settings, settle
 from bots.reference.random_bot import RandomBot
 from conftest import free_port
-from patience import WITHIN
 from processes import run, serving
 from protocol import messages
 from protocol.errors import UsageFault
 from protocol.games.base import Game
+from timeouts import WITHIN
 
 
 class Warm(RandomBot):

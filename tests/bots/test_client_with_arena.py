@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bots import play_all
-from patience import WITHIN
+from timeouts import WITHIN
 
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLES = REPOSITORY / "docs" / "examples"

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from commands import run
-from examined import QUICK, examined, examined_whole, faults
+from doctor_runs import QUICK, examined, examined_whole, faults
 from node import Node, node_in
-from patience import WITHIN
 from players import player
+from timeouts import WITHIN
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -28,6 +28,7 @@ def node(tmp_path: Path) -> Node:
     return made
 
 
+@pytest.mark.ci
 def test_the_javascript_bot_plays_in_a_tournament(node: Node, tmp_path: Path) -> None:
     program, folder = node
     words = ["random", f"nodette={program} {folder / 'bot.mjs'}", "--game", "nim", "--seed", "1"]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from bots import Bot, Turn, play
-from patience import WITHIN
 from protocol.errors import UsageFault
+from timeouts import WITHIN
 
 BOT = """
 from bots import Bot, play, run

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from patience import WITHIN
+from timeouts import WITHIN
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "examples" / "luck.ipynb"
 

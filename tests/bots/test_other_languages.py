@@ -20,9 +20,9 @@ from bots.client.worker_threads import Choose
 from bots.piping.lines import answer, asked, told
 from bots.reference.random_bot import RandomBot
 from commands import REPOSITORY, run
-from patience import WITHIN
 from protocol import messages
 from protocol.games import load
+from timeouts import WITHIN
 
 EXAMPLES = REPOSITORY / "docs" / "examples"
 DOCUMENT = (REPOSITORY / "docs" / "other-languages.md").read_text()

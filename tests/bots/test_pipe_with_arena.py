@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from commands import Done, call, descendants, ends, run, started
-from patience import WITHIN, found_in
 from players import player
+from timeouts import WITHIN, found_in
 
 ANSWER = """case $line in *legal*) moves=${line#*'"legal":['}; echo "${moves%%\\}*}}";; esac"""
 PIPE = f"{sys.executable} -m bots pipe --"

@@ -264,7 +264,7 @@ def test_the_deepest_search_of_six_seats_on_a_hundred_territories_is_that_of_the
     assert (found.depth, found.deepest) == (DEEPEST, DEEPEST)
 
 
-@pytest.mark.parametrize(("maps", "seed", "deep"), [(SMALL, 2, 3), (LARGE[:2], 3, 2)])
+@pytest.mark.parametrize(("maps", "seed", "deep"), [(SMALL, 2, 3), pytest.param(LARGE[:2], 3, 2, marks=pytest.mark.ci)])
 def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: int, deep: int) -> None:
     for i, (search, state, how) in enumerate(searches(seed, 500, maps)):
         depth = 1 + i % deep if how["candidates"] else 1 + i % 2

@@ -21,9 +21,9 @@ from bots.tuning.presets import PRESETS
 from bots.tuning.selfplay import Freed, Seats, play_freed
 from commands import at_terminal, call, children, ends, run, started
 from machine.workers.local import WorkerPool, processes
-from patience import WITHIN
 from protocol import VERSION
 from protocol.errors import UsageFault
+from timeouts import WITHIN
 
 PLAIN = {"ARENA_PLAIN": "1"}
 DUEL = ["trial", "risk-duel", "--set", "depth=1", "--config", "max_troops=5", "--jobs", "1"]

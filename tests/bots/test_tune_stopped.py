@@ -17,8 +17,8 @@ from distributed import LocalCluster
 from bots.tuning.file import read
 from bots.tuning.tuning import Tuning
 from commands import children, run, started
-from patience import WITHIN, found_in
 from protocol.errors import UsageFault
+from timeouts import WITHIN, found_in
 
 SETS = ["genes=8", "tournaments=2", "starts=4", "best=2", "children=2", "mutants=1", "generations=2", "depth=2"]
 GAMES = 48

@@ -21,10 +21,10 @@ from bots.client.settings import Settings
 from bots.client.warm_up import lock_of, warm_up
 from bots.client.worker_threads import Choose
 from bots.reference.random_bot import RandomBot
-from patience import WITHIN
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
+from timeouts import WITHIN
 
 
 @pytest.fixture(autouse=True)

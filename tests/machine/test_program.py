@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from commands import REPOSITORY
-from patience import WITHIN
+from timeouts import WITHIN
 
 FREED = """
 import os, signal, threading, weakref

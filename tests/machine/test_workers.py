@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-import chores
+import worker_tasks
 from machine.workers.local import CHUNK_SECONDS, IN_FLIGHT, WorkerPool, processes, spread
-from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
+from timeouts import WITHIN
 
 TESTS = Path(__file__).parents[1]
 SCRIPT = """
-import os, signal, sys, chores
+import os, signal, sys, worker_tasks
 from machine.workers.local import processes
 try:
     with processes(2) as crew:
-        for done in crew.run(chores.strike, [None, (%s, signal.%s), (os.getpid(), 0)]):
+        for done in crew.run(worker_tasks.strike, [None, (%s, signal.%s), (os.getpid(), 0)]):
             pass
 except KeyboardInterrupt:
     print("stopped")
@@ -38,64 +38,64 @@ def crew() -> Iterator[WorkerPool]:
 
 
 def test_every_task_has_its_result_once(crew: WorkerPool) -> None:
-    results = list(crew.run(chores.square, range(100)))
+    results = list(crew.run(worker_tasks.square, range(100)))
     assert sorted(results) == [(number, number**2) for number in range(100)]
 
 
 def test_every_item_of_spread_work_has_its_result_once(crew: WorkerPool) -> None:
-    results = list(spread(crew, chores.squares, range(1000)))
+    results = list(spread(crew, worker_tasks.squares, range(1000)))
     assert sorted(results) == [(number, number**2) for number in range(1000)]
 
 
 def test_no_tasks_have_no_results(crew: WorkerPool) -> None:
-    assert (list(crew.run(chores.square, [])), list(spread(crew, chores.squares, []))) == ([], [])
+    assert (list(crew.run(worker_tasks.square, [])), list(spread(crew, worker_tasks.squares, []))) == ([], [])
 
 
 def test_only_a_few_tasks_are_taken_before_workers_need_them(crew: WorkerPool) -> None:
     left = iter(range(50))
-    ahead = [50 - length_hint(left) - done for done, _ in enumerate(crew.run(chores.square, left))]
+    ahead = [50 - length_hint(left) - done for done, _ in enumerate(crew.run(worker_tasks.square, left))]
     assert max(ahead) == IN_FLIGHT * crew.size
 
 
 def test_chunks_grow_while_they_are_quick_and_shrink_at_the_end(crew: WorkerPool) -> None:
-    lengths = [length for _, length in sorted(spread(crew, chores.lengths, [0.0] * 500))]
+    lengths = [length for _, length in sorted(spread(crew, worker_tasks.lengths, [0.0] * 500))]
     assert (lengths[0], lengths[-1]) == (1, 1)
     assert max(lengths) > 20
 
 
 def test_chunks_of_slow_items_stay_short(crew: WorkerPool) -> None:
-    lengths = [length for _, length in spread(crew, chores.lengths, [CHUNK_SECONDS / 2] * 12)]
+    lengths = [length for _, length in spread(crew, worker_tasks.lengths, [CHUNK_SECONDS / 2] * 12)]
     assert max(lengths) <= 2
 
 
 def test_a_fault_of_the_work_arrives_as_it_is_and_the_crew_goes_on(crew: WorkerPool) -> None:
     with pytest.raises(ArenaFault, match=r"^three is refused$"):
-        list(crew.run(chores.refuse, range(10)))
-    assert list(crew.run(chores.square, [7])) == [(0, 49)]
+        list(crew.run(worker_tasks.refuse, range(10)))
+    assert list(crew.run(worker_tasks.square, [7])) == [(0, 49)]
 
 
 def test_work_left_alone_is_ended(crew: WorkerPool, tmp_path: Path) -> None:
     os.mkfifo(gate := tmp_path / "gate")
-    results = crew.run(chores.wait_for, [None, *[gate] * 10])
+    results = crew.run(worker_tasks.wait_for, [None, *[gate] * 10])
     assert next(results) == (0, None)
     results.close()
-    assert list(crew.run(chores.square, [7])) == [(0, 49)]
+    assert list(crew.run(worker_tasks.square, [7])) == [(0, 49)]
 
 
 def test_killed_workers_cost_no_result_and_none_is_worked_out_twice(tmp_path: Path) -> None:
     with processes(1) as crew:
-        results = list(crew.run(chores.killed_twice, [(tmp_path, number) for number in range(20)]))
+        results = list(crew.run(worker_tasks.killed_twice, [(tmp_path, number) for number in range(20)]))
     times = [(tmp_path / str(number)).read_text().count("\n") for number in range(20)]
     assert sorted(results) == [(number, number) for number in range(20)]
     assert (times[:5], times[5]) == ([1] * 5, 3)
 
 
 def test_a_worker_killed_between_two_runs_is_replaced(crew: WorkerPool) -> None:
-    before = {pid for _, pid in crew.run(chores.own_process, range(10))}
+    before = {pid for _, pid in crew.run(worker_tasks.own_process, range(10))}
     for worker in multiprocessing.active_children():
         worker.kill()
         worker.join()
-    after = {pid for _, pid in crew.run(chores.own_process, range(10))}
+    after = {pid for _, pid in crew.run(worker_tasks.own_process, range(10))}
     assert after
     assert not after & before
 
@@ -103,7 +103,7 @@ def test_a_worker_killed_between_two_runs_is_replaced(crew: WorkerPool) -> None:
 def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
     before = multiprocessing.active_children()
     with processes(2) as crew, pytest.raises(ArenaFault) as caught:
-        list(crew.run(chores.die, range(10)))
+        list(crew.run(worker_tasks.die, range(10)))
     assert str(caught.value) == (
         "workers ended 3 times in a row before they gave a result: is there memory enough for 2? Try a lower --jobs"
     )
@@ -113,7 +113,7 @@ def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
 def test_one_task_that_kills_its_workers_is_found_out_among_many() -> None:
     results: list[tuple[int, int]] = []
     with processes(2) as crew, pytest.raises(ArenaFault, match=r"^workers ended 3 times in a row"):
-        results.extend(crew.run(chores.die_at_three, range(10**6)))
+        results.extend(crew.run(worker_tasks.die_at_three, range(10**6)))
     assert len(results) < 100
 
 
@@ -123,7 +123,7 @@ def test_ctrl_c_stops_the_work_at_once_and_without_a_word_from_workers() -> None
 
 
 def test_no_worker_hears_of_ctrl_c_from_its_start_on(crew: WorkerPool) -> None:
-    heard = [heard for _, heard in crew.run(chores.hears_ctrl_c, range(10))]
+    heard = [heard for _, heard in crew.run(worker_tasks.hears_ctrl_c, range(10))]
     assert heard == [False] * 10
 
 
@@ -136,7 +136,7 @@ def test_an_exception_does_not_wait_for_work_that_never_ends(tmp_path: Path) -> 
     os.mkfifo(gate := tmp_path / "gate")
     before = multiprocessing.active_children()
     with pytest.raises(ZeroDivisionError), processes(2) as crew:
-        sum(1 / number for number, _ in crew.run(chores.wait_for, [None, *[gate] * 10]))
+        sum(1 / number for number, _ in crew.run(worker_tasks.wait_for, [None, *[gate] * 10]))
     assert set(multiprocessing.active_children()) <= set(before)
 
 

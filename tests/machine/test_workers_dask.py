@@ -17,24 +17,24 @@ from typing import Any
 
 import pytest
 
-import chores
+import worker_tasks
 from dask_cluster import dask, environ, scheduler
 from machine.workers.cluster import cluster
 from machine.workers.local import WorkerPool, processes, spread
-from patience import WITHIN
 from protocol.errors import ArenaFault, UsageFault
+from timeouts import WITHIN
 
 distributed = pytest.importorskip("distributed")
 TESTS = Path(__file__).parents[1]
 KILLS_ITS_SCHEDULER = """
-import chores, signal, sys
+import worker_tasks, signal, sys
 from machine.workers.cluster import cluster
 from protocol.errors import ArenaFault
 address, pid = sys.argv[1:]
 try:
     with cluster(address) as crew:
         print(crew.size)
-        list(crew.run(chores.strike, [None, (int(pid), signal.SIGKILL)]))
+        list(crew.run(worker_tasks.strike, [None, (int(pid), signal.SIGKILL)]))
 except ArenaFault as fault:
     print(fault)
 """
@@ -56,16 +56,17 @@ def crew(address: str) -> Iterator[WorkerPool]:
 
 def test_a_cluster_gives_the_results_of_processes(crew: WorkerPool) -> None:
     with processes(2) as other:
-        expected = sorted(spread(other, chores.squares, range(1000)))
-    assert sorted(spread(crew, chores.squares, range(1000))) == expected
+        expected = sorted(spread(other, worker_tasks.squares, range(1000)))
+    assert sorted(spread(crew, worker_tasks.squares, range(1000))) == expected
 
 
 def test_the_size_of_a_cluster_is_its_threads(crew: WorkerPool) -> None:
     assert crew.size == 2
 
 
+@pytest.mark.ci
 def test_a_killed_worker_costs_no_result(crew: WorkerPool, tmp_path: Path) -> None:
-    results = list(crew.run(chores.killed_twice, [(tmp_path, number) for number in range(20)]))
+    results = list(crew.run(worker_tasks.killed_twice, [(tmp_path, number) for number in range(20)]))
     assert sorted(results) == [(number, number) for number in range(20)]
     assert (tmp_path / "5").read_text().count("\n") == 3
 
@@ -95,7 +96,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_a_result_that_is_lost_while_it_is_fetched_is_worked_out_again(crew: WorkerPool, killed: list[int]) -> None:
-    results = list(crew.run(chores.own_process_after, [0.3]))
+    results = list(crew.run(worker_tasks.own_process_after, [0.3]))
     assert killed
     assert [number for number, _ in results] == [0]
 
@@ -111,7 +112,7 @@ def test_a_result_lost_with_the_last_worker_is_not_waited_for_without_end(
     ):
         monkeypatch.setattr("machine.workers.cluster.WORKERS_WITHIN", 0.1)
         with pytest.raises(ArenaFault, match="has no workers: start some on any machine"):
-            list(crew.run(chores.own_process_after, [0.3]))
+            list(crew.run(worker_tasks.own_process_after, [0.3]))
     assert killed
 
 
@@ -125,7 +126,7 @@ def test_work_that_kills_every_worker_is_given_up_in_one_line(monkeypatch: pytes
         cluster(address) as crew,
         pytest.raises(ArenaFault) as caught,
     ):
-        list(crew.run(chores.die, [0]))
+        list(crew.run(worker_tasks.die, [0]))
     assert str(caught.value) == (
         f"the cluster at {address}: 2 workers died of the same work: is there memory enough for each?"
     )
@@ -133,8 +134,8 @@ def test_work_that_kills_every_worker_is_given_up_in_one_line(monkeypatch: pytes
 
 def test_a_fault_of_the_work_arrives_as_it_is_and_the_crew_goes_on(crew: WorkerPool) -> None:
     with pytest.raises(ArenaFault, match=r"^three is refused$"):
-        list(crew.run(chores.refuse, range(10)))
-    assert list(crew.run(chores.square, [7])) == [(0, 49)]
+        list(crew.run(worker_tasks.refuse, range(10)))
+    assert list(crew.run(worker_tasks.square, [7])) == [(0, 49)]
 
 
 def test_work_that_the_workers_do_not_have_is_refused_and_they_live_on(
@@ -148,16 +149,16 @@ def test_work_that_the_workers_do_not_have_is_refused_and_they_live_on(
     assert str(caught.value) == (
         f"the cluster at {address}: a worker lacks the bot-arena that runs here (No module named 'elsewhere')"
     )
-    assert list(crew.run(chores.square, [7])) == [(0, 49)]
+    assert list(crew.run(worker_tasks.square, [7])) == [(0, 49)]
 
 
 def test_ctrl_c_does_not_wait_for_what_the_workers_are_at(address: str, tmp_path: Path) -> None:
     os.mkfifo(gate := tmp_path / "gate")
     with pytest.raises(KeyboardInterrupt), cluster(address) as crew:
-        list(crew.run(chores.strike_and_wait, [(os.getpid(), signal.SIGINT, gate)]))
+        list(crew.run(worker_tasks.strike_and_wait, [(os.getpid(), signal.SIGINT, gate)]))
     gate.write_bytes(b"")
     with cluster(address) as crew:
-        assert list(crew.run(chores.square, [7])) == [(0, 49)]
+        assert list(crew.run(worker_tasks.square, [7])) == [(0, 49)]
 
 
 def test_a_lost_scheduler_is_named_and_the_library_says_nothing() -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drawn_messages import FROM_CLIENT, FROM_SERVER
 from frames import BOTH, frame
+from message_strategies import FROM_CLIENT, FROM_SERVER
 from protocol import codec
 from protocol.codec import JSON, MSGPACK, Codec, read_info
 from protocol.errors import MalformedMessage

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from drawn_messages import FROM_CLIENT, FROM_SERVER
 from frames import BOTH
+from message_strategies import FROM_CLIENT, FROM_SERVER
 from protocol.codec import JSON, MSGPACK, Codec
 from protocol.errors import MalformedMessage
 from protocol.messages import (

@@ -9,7 +9,7 @@ import pytest
 
 from arena.store.store import Reader, Store
 from arena.web.site import Site
-from visitor import Visitor, served
+from web_client import Visitor, served
 
 
 @pytest.fixture

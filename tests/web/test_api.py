@@ -31,9 +31,9 @@ from arena.web.api.query_types import MatchesQuery
 from arena.web.site import Site
 from commands import call
 from library import Library, fill
-from patience import WITHIN
 from seasons import finish, result
-from visitor import Answer, Visitor, served
+from timeouts import WITHIN
+from web_client import Answer, Visitor, served
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from seasons import finish, result, season
-from visitor import Visitor
+from web_client import Visitor
 
 
 def section(page: str, name: str) -> str:

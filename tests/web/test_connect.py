@@ -17,10 +17,10 @@ from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.web.site import Site, address
 from node import Node, node_in
-from patience import WITHIN
 from players import player
 from processes import Served, play, serving
-from visitor import Visitor, served
+from timeouts import WITHIN
+from web_client import Visitor, served
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 

@@ -9,7 +9,7 @@ import pytest
 
 from arena.store.seasons import start_season
 from seasons import finish, result, season
-from visitor import Visitor
+from web_client import Visitor
 
 
 def bots(text: str) -> list[str]:

@@ -19,7 +19,7 @@ from arena.store.store import Reader, Store
 from arena.web.results import sentence
 from arena.web.site import Site
 from library import ANN, PERFECT, Library
-from visitor import Visitor, served
+from web_client import Visitor, served
 
 
 def test_a_page_says_without_scripts_who_played_and_how_it_ended(visitor: Visitor) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from seasons import finish, result
-from visitor import Visitor
+from web_client import Visitor
 
 
 def found(text: str) -> list[str]:

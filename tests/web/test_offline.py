@@ -18,7 +18,7 @@ from arena.web.site import STATIC
 from commands import call
 from golden import make
 from library import ANN, PERFECT, Library
-from visitor import Visitor
+from web_client import Visitor
 
 GOLDEN = make.HERE / "duel-south-america.jsonl"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seasons import finish, result
-from visitor import Visitor
+from web_client import Visitor
 
 
 def test_an_arena_without_matches_says_so(visitor: Visitor) -> None:

@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus
 from certificates import make
 from commands import call, children, ends
 from processes import Served, run, serving
-from visitor import Answer, answer
+from web_client import Answer, answer
 
 
 async def get(url: str, trust: Path | None = None, **headers: str) -> Answer:

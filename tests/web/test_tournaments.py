@@ -10,7 +10,7 @@ from msgspec import json
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from seasons import finish, result
-from visitor import Visitor
+from web_client import Visitor
 
 ARGUMENTS = {
     "bots": ["ann", "bob=python /home/me/secret.py", "cid"],

@@ -14,9 +14,9 @@ import pytest
 from arena.host import broadcast as audiences
 from arena.host.broadcast import PORTION, Audience, Broadcaster
 from arena.host.peer import EncodedMessages
-from patience import WITHIN
 from protocol.codec import JSON, MSGPACK, Codec
 from protocol.messages import FromServer, Turn, Unseeked
+from timeouts import WITHIN
 
 
 @pytest.fixture(autouse=True)

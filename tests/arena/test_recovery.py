@@ -12,10 +12,10 @@ import pytest
 
 from arena.host import host
 from arena.host.runner import Runner
-from patience import WITHIN
 from protocol.close_codes import RESTARTING
 from referee.effects import Resigned
 from referee.match import Match
+from timeouts import WITHIN
 
 
 class Held:

@@ -15,7 +15,7 @@ from arena.network.addresses import networks
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
 from arena.network.origins import Origins, OwnPage, is_own_name, origins
-from patience import WITHIN, rest_of
+from timeouts import WITHIN, rest_of
 
 
 async def refused(served: Any, **headers: str) -> tuple[int, str]:

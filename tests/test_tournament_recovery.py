@@ -10,7 +10,7 @@ from arena.store.pending_results import pending_of_tournament
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
 from commands import call, faulty, passing, run, started
-from patience import found_in
+from timeouts import found_in
 from tournaments import digests, ratings, tournament
 
 WORDS = ["random", "perfect", faulty("pausingonce"), "--game", "nim", "--rounds", "4", "--seed", "3", "--clock", "9999"]

@@ -15,8 +15,8 @@ from arena.store.async_store import AsyncStore
 from arena.store.database import StoreError, StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
-from patience import WITHIN
 from referee.result import Ratings, Result
+from timeouts import WITHIN
 
 
 class Shelf:

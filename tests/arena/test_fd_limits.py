@@ -17,9 +17,9 @@ from arena.commands.fd_limits import needed, raised, shares
 from arena.host.journal import Journal, JournalFault
 from arena.network import acceptor
 from commands import call
-from patience import WITHIN
 from processes import play, serving
 from protocol.errors import ArenaFault
+from timeouts import WITHIN
 
 
 @pytest.mark.parametrize("limit", [128, 256, 1024, 4096, 20_000, 1_000_000])

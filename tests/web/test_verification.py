@@ -19,8 +19,8 @@ from arena.web.site import STATIC
 from golden import make
 from golden.make import Golden
 from independent_client import canonical
-from patience import WITHIN
 from referee import record_reader
+from timeouts import WITHIN
 
 Lines = list[dict[str, Any]]
 Steps = list[dict[str, Any]]

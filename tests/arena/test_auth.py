@@ -16,7 +16,7 @@ from arena.store.database import StoreError
 from arena.store.registry import add_bots, register_bot, registered_bot, update_last_seen
 from arena.store.tokens import hash_token
 from machine.timestamps import utc
-from patience import WITHIN
+from timeouts import WITHIN
 
 
 async def test_the_same_name_without_its_token_stays_out(serve: Any) -> None:

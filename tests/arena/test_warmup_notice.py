@@ -10,7 +10,7 @@ import pytest
 
 from arena.processes import warmup_notice
 from arena.processes.warmup_notice import warm_ups_told
-from patience import WITHIN
+from timeouts import WITHIN
 
 
 class Heard(io.StringIO):

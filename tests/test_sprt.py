@@ -110,7 +110,13 @@ def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> Non
 # The same again
 
 
-@pytest.mark.parametrize("how", [("--jobs", "2"), ("--in-process",)], ids=["two jobs", "in process"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param(("--jobs", "2"), marks=pytest.mark.ci, id="two jobs"),
+        pytest.param(("--in-process",), id="in process"),
+    ],
+)
 def test_the_same_seed_gives_the_same_test_whoever_plays_it(
     duel: StorableMatch, tmp_path: Path, how: tuple[str, ...]
 ) -> None:

@@ -18,10 +18,10 @@ from arena.operator.client import Operator, connected, connected_to
 from arena.server.auth import Authenticator, Registration
 from arena.store.registry import add_bots, revoke_bots
 from arena.store.tokens import hash_token
-from patience import WITHIN
 from processes import run, serving
 from protocol.errors import UsageFault
 from protocol.messages import Clock
+from timeouts import WITHIN
 
 TOKEN = "secret"
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from arena.store.store import Store
 from arena.web.app import application
 from arena.web.site import Site
-from patience import WITHIN
+from timeouts import WITHIN
 
 
 class Answer(Struct):

@@ -9,7 +9,7 @@ import sys
 import pytest
 from sqlalchemy import Connection
 
-from visitor import Visitor
+from web_client import Visitor
 
 
 @pytest.mark.parametrize("address", ["/", "/api/v1/pools"])

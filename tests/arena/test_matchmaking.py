@@ -14,10 +14,10 @@ import pytest
 from arena.server import matchmaking
 from arena.server.matchmaking import MatchRate
 from arena.server.seek_index import ActiveSeek, match_spec_of
-from patience import WITHIN
 from protocol.games import load
 from referee.rules import rules_of
 from seek_board import SeekBoard
+from timeouts import WITHIN
 
 
 @pytest.fixture

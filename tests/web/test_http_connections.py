@@ -18,7 +18,7 @@ from arena.store.store import Reader, Store
 from arena.web import http_connections
 from arena.web.http_connections import PageServer
 from arena.web.site import Site
-from patience import WITHIN, rest_of
+from timeouts import WITHIN, rest_of
 
 ASK = b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

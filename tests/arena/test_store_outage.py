@@ -16,8 +16,8 @@ from arena.server import arena
 from arena.store import async_store, database
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, record_of
-from patience import WITHIN
 from referee import record_reader
+from timeouts import WITHIN
 
 
 @pytest.fixture(autouse=True)

@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 
 from commands import REPOSITORY, call
-from patience import WITHIN
 from referee.effects import Resigned
 from referee_table import Table, header
+from timeouts import WITHIN
 
 
 def sit_down() -> None:

@@ -15,11 +15,11 @@ from arena.host import runner
 from arena.host.journal import JournalFault
 from arena.host.runner import MOST_KEPT
 from match_room import Friend, Room
-from patience import WITHIN
 from protocol.messages import Error, Rejected, Start, Turn
 from referee.effects import Forfeited, Played, Readied, Resigned, Voided
 from referee.record import Ply, Void
 from referee_table import A_MOVE
+from timeouts import WITHIN
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ import pytest
 
 from certificates import make
 from commands import descendants, ends
-from patience import WITHIN, found_in
 from processes import REPOSITORY, serving
+from timeouts import WITHIN, found_in
 
 MINE = """
 from bots import Bot, Turn, run
