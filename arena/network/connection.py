@@ -32,6 +32,7 @@ MOST_UNREAD, MOST_UNREAD_OF_ALL = 4 * 1024 * 1024, 256 * 1024 * 1024
 FAIR_SHARE = 256 * 1024
 STALLED_AFTER = 20.0
 FAREWELL = 1.0
+"""Seconds that a peer has to answer a close."""
 LATE = 0.01
 """Seconds between two ends of the loop's work for one connection that are not worth looking into."""
 PIECE = 512
@@ -193,9 +194,14 @@ class Connection(ServerConnection):
         """Whether the arena waits for a message of this client, which has not sent too much else."""
         return bool(self._awaited) and not self._account.resting(now) and not self._ahead.resting(now)
 
+    @property
+    def _is_held(self) -> bool:
+        """Whether what comes after the first message has to wait until it is known who receives it."""
+        return self._first.done() and self._receive is None and self.protocol.state is OPEN
+
     def _go_on(self) -> None:
         """Have what is unread acted on, in turn unless it is waited for. Nothing more is read until all of it was."""
-        if self._unread and not self._in_line and not (self._first.done() and self._receive is None):
+        if self._unread and not self._in_line and not self._is_held:
             if self._is_awaited(self._clock()):
                 self._in_line = True
                 self.loop.call_soon(self._turn, True)
@@ -213,7 +219,7 @@ class Connection(ServerConnection):
         ends = now + TURN
         if self._unread:
             self._account.charge(READING, now)
-        while self._unread and now < ends and not (self._first.done() and self._receive is None):
+        while self._unread and now < ends and not self._is_held:
             if ahead and not self._is_awaited(now):
                 break
             piece = bytes(self._unread[:PIECE])

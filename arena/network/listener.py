@@ -18,6 +18,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
+from arena.network import connection
 from arena.network.acceptor import Acceptor
 from arena.network.admission import OPERATOR, Admission, ConnectionRequest
 from arena.network.binding import bound, port_of
@@ -113,7 +114,7 @@ class Listener:
             server,
             ping_interval=PING_EVERY,
             ping_timeout=PONG_WITHIN,
-            close_timeout=1,
+            close_timeout=connection.FAREWELL,
             budget=self._budget,
             place=place,
             foreign=self._foreign,

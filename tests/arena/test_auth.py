@@ -57,6 +57,18 @@ async def test_two_connections_of_a_new_bot_at_once_are_both_let_in(serve: Any) 
         assert (await client.receive())["type"] == "welcome"
 
 
+async def test_a_bot_that_is_refused_is_let_go_as_soon_as_it_has_answered_the_close(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.network.connection.FAREWELL", 2 * WITHIN)
+    served = await serve()
+    await served.enter("ann")
+    client = await served.connect(close_timeout=None)
+    await client.send(type="hello", bot="ann", token="x" * 16)
+    async with asyncio.timeout(WITHIN):
+        assert await client.closed() == 4001
+
+
 async def test_a_store_that_fails_lets_nobody_in_and_says_to_come_back(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
