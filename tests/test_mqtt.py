@@ -87,6 +87,7 @@ async def test_a_subscriber_sees_fifty_matches_whole_and_the_leaderboard(broker:
         assert all(seat["mu_after"] != seat["mu_before"] for seat in end["seats"])
 
 
+@pytest.mark.ci
 async def test_who_comes_after_all_is_over_gets_the_last_leaderboard(broker: Any, tmp_path: Path) -> None:
     async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
         await play_fifty(arena)
@@ -139,6 +140,7 @@ async def test_an_arena_that_starts_again_knows_its_leaderboard(broker: Any, tmp
     assert listener.of_matches("end") == {}
 
 
+@pytest.mark.ci
 async def test_a_broker_that_accepts_but_never_answers_slows_no_match(tmp_path: Path) -> None:
     accepted = asyncio.Event()
     silence = asyncio.Event()

@@ -37,6 +37,7 @@ def test_rivals_play_campaigns_of_any_kind_to_the_end_and_no_move_of_theirs_is_r
         assert not [line for line in played.record.lines if isinstance(line, Strike)]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("players", "matches"), [pytest.param(2, 6, marks=pytest.mark.ci), (3, 3)])
 def test_rivals_play_as_processes_and_lose_nothing_but_by_play(tmp_path: Path, players: int, matches: int) -> None:
     rivals = [f"{Path(file).stem}={sys.executable} {file}" for file in FILES]

@@ -156,6 +156,7 @@ def test_who_is_not_root_can_not_run_bots_as_other_users(tmp_path: Path) -> None
 
 
 @boxed
+@pytest.mark.ci
 def test_a_bot_that_dies_in_its_sandbox_plays_on_in_another_until_it_died_too_often(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -211,6 +211,7 @@ def test_a_tournament_that_was_killed_leaves_no_bots_and_goes_on(tmp_path: Path)
 # Six seats
 
 
+@pytest.mark.ci
 def test_of_six_bots_one_that_crashes_drops_out_and_plays_the_next_match(tmp_path: Path) -> None:
     words = [*SIX, faulty("crashingonce"), *CAMPAIGN, "--rounds", "2", "--seed", "4", "--jobs", "1"]
     content = tournament(tmp_path / "data", *words, ARENA_MEMORY=str(tmp_path / "crashed"))

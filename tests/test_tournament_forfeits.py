@@ -93,6 +93,7 @@ def test_a_program_that_is_not_there_forfeits_too(tmp_path: Path) -> None:
     assert list(content["failures"]["mine"]) == [f"can't be started: No such file or directory: {script}"]
 
 
+@pytest.mark.ci
 def test_in_process_a_file_that_can_not_be_imported_forfeits_and_one_that_is_not_there_is_refused(
     tmp_path: Path,
 ) -> None:

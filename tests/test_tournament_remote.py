@@ -101,6 +101,7 @@ async def counted(served: Served) -> AsyncIterator[tuple[str, list[str]]]:
         yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}", came
 
 
+@pytest.mark.ci
 async def test_matches_are_asked_for_on_one_connection_for_each_job(tmp_path: Path) -> None:
     async with serving(tmp_path / "server") as served, playing(served, *HERE), counted(served) as (url, came):
         token = credentials.read(served.data).token  # type: ignore[union-attr]

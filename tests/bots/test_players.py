@@ -115,7 +115,7 @@ def in_process(records: list[Record], specs: dict[str, tuple[str, dict[str, str]
     ("game", "sets", "bots"),
     [
         ("nim", (), {"random": ("random", {}), "perfect": ("perfect", {}), "calm": ("greedy", {})}),
-        ("risk-duel", (), {"deep": ("ga", {"depth": "2"}), "random": ("random", {})}),
+        pytest.param("risk-duel", (), {"deep": ("ga", {"depth": "2"}), "random": ("random", {})}, marks=pytest.mark.ci),
         (
             "risk-campaign",
             ("--set", "max_rounds=2"),

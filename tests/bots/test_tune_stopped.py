@@ -107,6 +107,7 @@ def test_a_tuning_that_is_stopped_says_where_and_goes_on_from_there(
     assert resumed(file) == whole
 
 
+@pytest.mark.ci
 def test_a_tuning_that_is_stopped_between_generations_goes_on_with_the_next(whole: bytes, tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
     with tuning(file) as process:

@@ -59,6 +59,7 @@ async def harmless(page: Page, address: str) -> None:
     assert await page.locator(EVIL).count() == 0, address
 
 
+@pytest.mark.ci
 async def test_a_stored_name_version_or_note_that_is_markup_is_harmless(visiting: Visits, tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as store:
         library = Library(store)

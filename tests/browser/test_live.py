@@ -58,6 +58,7 @@ async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visit
         assert await barriers(page) == ""
 
 
+@pytest.mark.ci
 async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting: Visits, house: House) -> None:
     async with player(house.url, "cas", follow=True) as cas, player(house.url, "dee") as dee:
         start = await meet(cas, dee)

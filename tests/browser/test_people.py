@@ -57,6 +57,7 @@ async def test_nothing_is_said_of_waiting_where_somebody_wants_the_game(visiting
         await expect(why).to_have_text("")
 
 
+@pytest.mark.ci
 async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
     visiting: Visits, tmp_path: Path
 ) -> None:
@@ -91,6 +92,7 @@ async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path)
             assert await page.get_by_label(field).get_attribute("aria-invalid") == invalid
 
 
+@pytest.mark.ci
 async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", 'game=nim&config={"heaps":[-1]}')

@@ -158,6 +158,7 @@ async def test_a_deal_is_told_as_chances(visiting: Visits, house: House, rival: 
         await expect(page.locator(".log li").last).to_have_text(re.compile("^chance: deals heaps of "))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("game", "part"), [("nim", "[tabindex='0']"), ("risk-duel", ".offered")])
 async def test_the_board_keeps_the_keyboard_between_turns(
     visiting: Visits, house: House, rival: Player, game: str, part: str
@@ -190,6 +191,7 @@ async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: Hous
         assert await sideways(page) == 0
 
 
+@pytest.mark.ci
 async def test_a_move_that_is_none_is_explained_and_costs_nothing(
     visiting: Visits, house: House, rival: Player
 ) -> None:
@@ -230,6 +232,7 @@ async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house:
             await expect(page.locator(".opponent", has_text=late.name)).to_be_visible()
 
 
+@pytest.mark.ci
 async def test_a_page_that_is_loaded_again_goes_on_with_its_match(
     visiting: Visits, house: House, rival: Player
 ) -> None:

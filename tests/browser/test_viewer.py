@@ -116,6 +116,7 @@ async def test_keys_step_through_a_match_and_the_address_says_where(
         await expect(page.locator(".timeline-place")).to_have_text(re.compile("ply 1 "))
 
 
+@pytest.mark.ci
 async def test_a_match_plays_by_itself_to_its_end(visiting: Visits, library: str, kept: dict[str, str]) -> None:
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=start"))
@@ -126,6 +127,7 @@ async def test_a_match_plays_by_itself_to_its_end(visiting: Visits, library: str
         await expect(page.get_by_role("button", name="play (Space)")).to_be_visible()
 
 
+@pytest.mark.ci
 async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
     visiting: Visits, library: str, kept: dict[str, str]
 ) -> None:
@@ -154,6 +156,7 @@ async def test_a_match_of_dice_tells_what_they_gave_by_the_move_and_in_all(
         await expect(page.locator(".moves [data-column=luck]").first).to_be_hidden()
 
 
+@pytest.mark.ci
 async def test_the_clock_beside_a_ply_is_that_of_its_seat(visiting: Visits, library: str, kept: dict[str, str]) -> None:
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=1"))

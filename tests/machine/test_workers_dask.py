@@ -101,6 +101,7 @@ def test_a_result_that_is_lost_while_it_is_fetched_is_worked_out_again(crew: Wor
     assert [number for number, _ in results] == [0]
 
 
+@pytest.mark.ci
 def test_a_result_lost_with_the_last_worker_is_not_waited_for_without_end(
     killed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +162,7 @@ def test_ctrl_c_does_not_wait_for_what_the_workers_are_at(address: str, tmp_path
         assert list(crew.run(worker_tasks.square, [7])) == [(0, 49)]
 
 
+@pytest.mark.ci
 def test_a_lost_scheduler_is_named_and_the_library_says_nothing() -> None:
     with scheduler() as (address, pid):
         command = [sys.executable, "-c", KILLS_ITS_SCHEDULER, address, str(pid)]
