@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 
 _HOME = Path(__file__).parents[1]
-_OURS = ("bots", "machine", "measuring", "protocol", "referee")
-"""The packages there that are followed where others are installed beside them."""
+PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
+"""Those that bot-arena is made of."""
 _INSTALLED = ("site-packages", "dist-packages")
 _COMMENT = re.compile("#.*")
 _IMPORT = re.compile(
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[\w.]+")
 def digest_of_all() -> str:
     """What all of bot-arena here is made of, code and data, in hexadecimal. Raises `OSError` as `digest`."""
     held = hashlib.sha256()
-    for package in ("arena", *_OURS):
+    for package in PACKAGES:
         for file in sorted((_HOME / package).rglob("*.*")):
             if file.suffix in (".py", ".toml"):
                 held.update(f"{file.relative_to(_HOME)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
@@ -98,7 +98,7 @@ def _files(name: str | Path, root: Path, own: str) -> tuple[Path, ...]:
         paths = [name]
     else:
         parts = name.split(".")
-        ours = parts[0] in (own, *_OURS)
+        ours = parts[0] in (own, *PACKAGES)
         homes = (home for home in dict.fromkeys((root, _HOME)) if ours or home.name not in _INSTALLED)
         paths = [home.joinpath(*parts) for home in homes]
     candidates = (file for path in paths for file in (path.parent / f"{path.name}.py", path / "__init__.py"))

@@ -22,6 +22,8 @@ from typing import Any, NamedTuple
 
 from mutmut.stats import status_by_exit_code
 
+from machine.sources import PACKAGES
+
 ROOT = Path(__file__).parent.parent
 PLAN = ROOT / "tests" / "mutants.toml"
 FOUND = ("killed", "timeout")
@@ -29,7 +31,7 @@ FOUND = ("killed", "timeout")
 STRICT = re.compile(r", (strict=\w+)?\)")
 SETTINGS = """
 [tool.mutmut]
-source_paths = ["arena", "bots", "machine", "measuring", "protocol", "referee"]
+source_paths = {packages}
 only_mutate = [{module}]
 also_copy = ["docs", "README.md"]
 pytest_add_cli_args = ["--hypothesis-profile=mutants", "-p", "no:cacheprovider"]
@@ -84,7 +86,11 @@ def tried(module: str, plan: dict[str, Any], workers: int, only: Sequence[str]) 
         copy = Path(folder)
         copy_tree(copy)
         with (copy / "pyproject.toml").open("a") as project:
-            project.write(SETTINGS.format(module=json.dumps(module), tests=json.dumps(plan["tests"])))
+            project.write(
+                SETTINGS.format(
+                    packages=json.dumps(PACKAGES), module=json.dumps(module), tests=json.dumps(plan["tests"])
+                )
+            )
         run = subprocess.run(
             [mutmut(), "run", f"--max-children={workers}", *only], cwd=copy, capture_output=True, text=True, check=False
         )

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from machine.sources import PACKAGES
+
 ROOT = Path(__file__).parent.parent
 PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)(?: ; .*)? \\$")
 
@@ -42,3 +44,17 @@ def test_a_lock_has_every_dependency_in_a_version_that_is_allowed(lock: str, ext
 def test_what_is_tested_is_what_runs() -> None:
     run, dev = locked("run.lock"), locked("dev.lock")
     assert {name: dev.get(name) for name in run} == run
+
+
+def test_tools_name_the_packages_that_there_are() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    (siblings,) = [one for one in tools["importlinter"]["contracts"] if one["type"] == "acyclic_siblings"]
+    copied = re.findall(r"^COPY (\w+) \1$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    for named in (
+        tools["hatch"]["build"]["targets"]["wheel"]["packages"],
+        tools["importlinter"]["root_packages"],
+        siblings["ancestors"],
+        copied,
+    ):
+        assert named == list(PACKAGES)
+    assert set(PACKAGES) <= set(tools["mypy"]["files"])

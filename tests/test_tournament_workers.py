@@ -25,6 +25,7 @@ from arena.tournament import result_writer
 from arena.tournament.job import MatchReport
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
 from dask_cluster import cluster, dask, scheduler
+from machine.sources import PACKAGES
 from referee.footer import Closed
 from referee.record import Footer
 from seasons import result
@@ -80,7 +81,7 @@ def test_a_worker_that_is_killed_costs_no_match_and_changes_none(
 
 def test_a_worker_of_another_version_is_refused_in_one_line_and_its_words_say_which(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
-    for package in ("arena", "bots", "machine", "measuring", "protocol", "referee"):
+    for package in PACKAGES:
         shutil.copytree(REPOSITORY / package, tmp_path / "other" / package)
     job = tmp_path / "other" / "arena" / "tournament" / "job.py"
     job.write_text(job.read_text().replace("in_process:", "inside:"))
