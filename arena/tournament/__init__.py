@@ -1,1 +1,1 @@
-"""A schedule that follows from its seed, and the bot processes that play it through an arena of its own."""
+"""Tournaments: a plan that follows from its seed, entrants, and workers that have its matches played."""

@@ -1,1 +1,1 @@
-"""What `arena-bot analyze`, `compare`, `tune` and `trial` do."""
+"""What `arena-bot analyze`, `compare`, `pipe`, `solve`, `trial` and `tune` do."""
