@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
 from measuring.scores import Z95
 from protocol.reasons import FORFEITS, RESIGNED, VOID
-from referee.result import Result, points
+from referee.result import Result, points_of
 
 
 class TableRow(Struct, frozen=True, kw_only=True):
@@ -32,14 +32,28 @@ class TableRow(Struct, frozen=True, kw_only=True):
     """Matches lost by time, strikes, disconnection or not showing up."""
 
 
-class Score(NamedTuple):
-    """What a bot has won: matches, the share of the points, and how many it forfeited."""
+class PlayedSeat(Protocol):
+    """How a seat fared: of two bots the one with the lower rank was better."""
 
-    won: int
-    drawn: int
-    lost: int
-    share: float
-    forfeits: int
+    @property
+    def bot(self) -> str: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
+
+
+class PlayedMatch(Protocol):
+    """What a table is made of: results are such."""
+
+    @property
+    def reason(self) -> str: ...
+    @property
+    def seats(self) -> Sequence[PlayedSeat]: ...
+
+
+HeadToHead = dict[str, dict[str, float | None]]
+"""The share of points of each bot (first key) in its matches against each other one; None where they never met."""
 
 
 def interval(score: float, played: int) -> tuple[float, float]:
@@ -55,7 +69,7 @@ def interval(score: float, played: int) -> tuple[float, float]:
     return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
-def table(names: Sequence[str], results: Iterable[Result]) -> list[TableRow]:
+def table(names: Sequence[str], results: Iterable[PlayedMatch]) -> list[TableRow]:
     """The bots by their share of points, best first; equal shares have equal ranks. Void matches do not count."""
     score: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
@@ -64,42 +78,27 @@ def table(names: Sequence[str], results: Iterable[Result]) -> list[TableRow]:
             continue
         best = min(seat.rank for seat in result.seats)
         shared = sum(seat.rank == best for seat in result.seats) > 1
-        for seat, won in zip(result.seats, points(result), strict=True):
+        for seat, won in zip(result.seats, points_of([seat.rank for seat in result.seats]), strict=True):
             score[seat.bot] += won  # type: ignore[assignment]  # Counter adds floats as well
             outcome = "lost" if seat.rank != best else "drawn" if shared else "won"
             counts[seat.bot].update(["played", outcome, *(["forfeits"] if seat.reason in FORFEITS else [])])
-    return rows_of(
-        {
-            name: Score(
+    shares = {name: score[name] / count["played"] if count["played"] else 0.0 for name, count in counts.items()}
+    rows: list[TableRow] = []
+    for place, (name, share) in enumerate(sorted(shares.items(), key=lambda item: -item[1]), 1):
+        count = counts[name]
+        low, high = interval(share, count["played"])
+        rows.append(
+            TableRow(
+                rank=rows[-1].rank if rows and rows[-1].score == share else place,
+                bot=name,
+                played=count["played"],
                 won=count["won"],
                 drawn=count["drawn"],
                 lost=count["lost"],
-                share=score[name] / count["played"] if count["played"] else 0.0,
-                forfeits=count["forfeits"],
-            )
-            for name, count in counts.items()
-        }
-    )
-
-
-def rows_of(scores: Mapping[str, Score]) -> list[TableRow]:
-    """The table of what each bot has won, best first; equal shares have equal ranks."""
-    rows: list[TableRow] = []
-    for place, (name, score) in enumerate(sorted(scores.items(), key=lambda item: -item[1].share), 1):
-        played = score.won + score.drawn + score.lost
-        low, high = interval(score.share, played)
-        rows.append(
-            TableRow(
-                rank=rows[-1].rank if rows and rows[-1].score == score.share else place,
-                bot=name,
-                played=played,
-                won=score.won,
-                drawn=score.drawn,
-                lost=score.lost,
-                score=score.share,
+                score=share,
                 low=low,
                 high=high,
-                forfeits=score.forfeits,
+                forfeits=count["forfeits"],
             )
         )
     return rows
@@ -115,8 +114,8 @@ def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[
     return lost
 
 
-def head_to_head(names: Sequence[str], results: Iterable[Result]) -> dict[str, dict[str, float | None]]:
-    """The share of points of each bot (first key) in its matches against each other one; None where they never met."""
+def head_to_head(names: Sequence[str], results: Iterable[PlayedMatch]) -> HeadToHead:
+    """Who beat whom. Void matches do not count."""
     won: Counter[tuple[str, str]] = Counter()
     met: Counter[tuple[str, str]] = Counter()
     for result in results:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, text
@@ -13,15 +13,15 @@ from sqlalchemy import Connection, text
 from arena.ratings import tournament_pairing
 from arena.ratings.bot_results import standing
 from arena.ratings.significant_ranks import ScoredMatch
-from arena.ratings.standings import Score, TableRow, rows_of
+from arena.ratings.standings import HeadToHead, TableRow, head_to_head, table
 from arena.store.cursors import check_limit, decode_cursor, make_page
 from arena.store.database import StoreError
-from arena.store.view_models import DRAWN, LOST, VOIDED, WON, Page, TournamentRow, TournamentTable
+from arena.store.view_models import Page, TournamentRow, TournamentTable
 from protocol.bot_launch import bot_name_in
 from protocol.errors import BotFault
 from protocol.games import load
 from protocol.names import folded
-from protocol.reasons import FORFEITS
+from protocol.reasons import VOID
 from referee.result import points_of
 
 _LIST = """
@@ -32,19 +32,10 @@ FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 """
 _NEXT = text(_LIST.format(where="WHERE :start OR started < :started OR (started = :started AND id > :id)"))
 _ONE = text(_LIST.format(where="WHERE id = :id"))
-_FARED = text("""
-SELECT bots.name, outcome, reason, sum(matches) AS matches FROM tallies JOIN bots ON bots.id = tallies.bot
-WHERE tournament = :id GROUP BY bot, outcome, reason
-""")
-_SAT = text("""
-SELECT matches.number, matches.place, bots.name, seats.rank FROM matches
+_MATCHES = text("""
+SELECT matches.number, matches.place, matches.reason, bots.name, seats.rank, seats.reason AS ended FROM matches
 JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
-WHERE matches.tournament = :id AND seats.outcome <> 'void' ORDER BY matches.number, seats.seat
-""")
-_MET = text("""
-SELECT one.name AS bot, other.name AS opponent, sum(wins) AS wins, sum(draws) AS draws, sum(losses) AS losses
-FROM opponents JOIN bots AS one ON one.id = opponents.bot JOIN bots AS other ON other.id = opponents.opponent
-WHERE tournament = :id GROUP BY opponents.bot, opponents.opponent
+WHERE matches.tournament = :id ORDER BY matches.number, seats.seat
 """)
 
 
@@ -63,8 +54,22 @@ def has_tournament(connection: Connection, name: str) -> bool:
     return connection.execute(text("SELECT 1 FROM tournaments WHERE id = :id"), {"id": name}).first() is not None
 
 
-Standings = dict[str, tuple[list[TableRow], list[TableRow]]]
-"""Tables by tournament, as counted and as told, so that matches are looked at again only where some were added."""
+class _Seat(NamedTuple):
+    bot: str
+    rank: int
+    reason: str
+
+
+class _Match(NamedTuple):
+    place: int
+    reason: str
+    seats: tuple[_Seat, ...]
+
+
+Standings = dict[str, tuple[int, list[TableRow], HeadToHead]]
+"""By tournament its matches so far, its table and who beat whom: so that matches are looked at again only where some
+were added.
+"""
 
 
 def tournament_table(connection: Connection, name: str, known: Standings) -> TournamentTable | None:
@@ -73,53 +78,31 @@ def tournament_table(connection: Connection, name: str, known: Standings) -> Tou
     if row is None:
         return None
     fields = _fields(row)
-    fared = connection.execute(_FARED, {"id": name}).all()
-    met = connection.execute(_MET, {"id": name}).all()
-    words = fields["arguments"]["bots"]
-    planned = words if fields["arguments"].get("afar") else map(bot_name_in, words)
-    names = {folded(bot): bot for bot in planned}
-    names |= {folded(bot.name): bot.name for bot in fared}
-    counts: dict[str, Counter[str]] = {bot: Counter() for bot in names.values()}
-    for bot in fared:
-        counts[bot.name][bot.outcome] += bot.matches
-        if bot.outcome != VOIDED and bot.reason in FORFEITS:
-            counts[bot.name]["forfeits"] += bot.matches
-    halves: Counter[str] = Counter()
-    of: Counter[str] = Counter()
-    cross: dict[str, dict[str, float | None]] = {
-        bot: {other: None for other in counts if other != bot} for bot in counts
-    }
-    for pair in met:
-        times = pair.wins + pair.draws + pair.losses
-        if times:
-            halves[pair.bot] += 2 * pair.wins + pair.draws
-            of[pair.bot] += 2 * times
-            cross[pair.bot][pair.opponent] = (pair.wins + pair.draws / 2) / times
-    scores = {
-        bot: Score(
-            won=count[WON],
-            drawn=count[DRAWN],
-            lost=count[LOST],
-            share=halves[bot] / of[bot] if of[bot] else 0.0,
-            forfeits=count["forfeits"],
-        )
-        for bot, count in counts.items()
-    }
-    listed = rows_of(scores)
-    if name not in known or known[name][0] != listed:
+    if name not in known or known[name][0] != row.played:
+        words = fields["arguments"]["bots"]
+        planned = words if fields["arguments"].get("afar") else map(bot_name_in, words)
+        matches = list(_matches(connection, name))
+        names = {folded(bot): bot for bot in planned}
+        names |= {folded(seat.bot): seat.bot for match in matches for seat in match.seats}
+        bots = list(names.values())
         paired = bool(fields["arguments"].get("paired"))
-        known[name] = listed, standing(listed, _scored(connection, name, paired=paired))
-    return TournamentTable(**fields, table=known[name][1], head_to_head=cross)
+        scored = [_scored(match, paired=paired) for match in matches if match.reason != VOID]
+        known[name] = row.played, standing(table(bots, matches), scored), head_to_head(bots, matches)
+    _, rows, cross = known[name]
+    return TournamentTable(**fields, table=rows, head_to_head=cross)
 
 
-def _scored(connection: Connection, name: str, *, paired: bool) -> list[ScoredMatch]:
-    """The matches that count: paired ones share a start with those at the next places."""
-    found = []
-    for _, group in itertools.groupby(connection.execute(_SAT, {"id": name}), lambda row: row.number):
+def _matches(connection: Connection, name: str) -> Iterator[_Match]:
+    for _, group in itertools.groupby(connection.execute(_MATCHES, {"id": name}), lambda row: row.number):
         sat = list(group)
-        start = sat[0].place // len(sat) if paired else None
-        found.append(ScoredMatch(tuple(row.name for row in sat), points_of([row.rank for row in sat]), start))
-    return found
+        yield _Match(sat[0].place, sat[0].reason, tuple(_Seat(row.name, row.rank, row.ended) for row in sat))
+
+
+def _scored(match: _Match, *, paired: bool) -> ScoredMatch:
+    """Paired matches share a start with those at the next places."""
+    start = match.place // len(match.seats) if paired else None
+    ranks = [seat.rank for seat in match.seats]
+    return ScoredMatch(tuple(seat.bot for seat in match.seats), points_of(ranks), start)
 
 
 @functools.lru_cache(maxsize=1000)
