@@ -80,7 +80,7 @@ def run_test(
     game: ToPlay = None,
     sets: Sets = None,
     h0: Annotated[float | None, typer.Option(help="Null hypothesis: A's advantage [0].")] = None,
-    h1: Annotated[float | None, typer.Option(help="What it has more if it is [0.02]: a score above one half.")] = None,
+    h1: Annotated[float | None, typer.Option(help="Alternative: A's advantage [0.02], a score above one half.")] = None,
     unit: Annotated[str, typer.Option(help="Of both: score, elo or nelo.")] = "score",
     alpha: Annotated[float, typer.Option(help="How often to be wrong where A is no better.")] = 0.05,
     beta: Annotated[float, typer.Option(help="How often to be wrong where it is.")] = 0.05,
