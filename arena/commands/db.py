@@ -20,7 +20,7 @@ from arena.store.backup import back_up
 from arena.store.integrity_check import check_database
 from arena.store.match_luck import MatchLuck
 from arena.store.store import Store
-from arena.store.store import upgrade as upgrade_file
+from arena.store.upgrade import upgrade as upgrade_file
 from measuring.luck import luck_of
 from measuring.value_registry import names_of
 from protocol.display import printable

@@ -12,9 +12,8 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from arena.store import database, summaries
+from arena.store import database
 from arena.store.database import DatabaseNotFound, StoreUnavailable
-from arena.store.rating_rebuild import rebuild_ratings
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -48,21 +47,6 @@ def _gone(path: Path, what: str) -> StoreUnavailable:
     return StoreUnavailable(
         f"{path} was {what} while it was in use: move the one that was in use back, or stop the arena and start it anew"
     )
-
-
-def upgrade(file: Path) -> tuple[str, str]:
-    """Bring a file's schema up to date, and its ratings with it; the revisions before and after.
-
-    Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`; then nothing has changed.
-    """
-    return database.upgrade(file, _MADE_ANEW.get(database.revision_of(file), lambda connection: None))
-
-
-_MADE_ANEW: dict[str | None, Callable[[Connection], object]] = {
-    "0001": rebuild_ratings,
-    "0002": summaries.rebuild,
-}
-"""What follows from the results otherwise than in these schemas."""
 
 
 class Reader:

@@ -14,7 +14,8 @@ from alembic.config import Config
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
-from arena.store import database, store
+from arena.store import database
+from arena.store import upgrade as upgrading
 from arena.store.annulment import annul_matches
 from arena.store.database import StoreError
 from arena.store.integrity_check import check_database
@@ -25,7 +26,8 @@ from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, standings_of
 from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.seasons import season_leaderboards, start_season
-from arena.store.store import Reader, Store, upgrade
+from arena.store.store import Reader, Store
+from arena.store.upgrade import upgrade
 from arena.store.view_models import Search
 from arena.store.views import VIEWS
 from protocol.games import load
@@ -98,7 +100,7 @@ def test_an_upgrade_that_fails_leaves_the_file_as_it_was(first: Path, monkeypatc
     def fail(connection: object) -> int:
         raise StoreError("no more room")
 
-    monkeypatch.setitem(store._MADE_ANEW, "0001", fail)
+    monkeypatch.setitem(upgrading._MADE_ANEW, "0001", fail)
     with pytest.raises(StoreError, match="no more room"):
         upgrade(first)
     assert database.revision_of(first) == "0001"
