@@ -13,7 +13,7 @@ import pytest
 
 from commands import at_terminal, call, faulty, passing, run
 from measuring.pair_scores import MIN_UNITS
-from tournaments import Interrupted, killer
+from tournaments import Interrupted
 
 COUNT = ", and count: has a bot changed, take another --seed"
 DUEL = ["greedy", "random", "--game", "risk-duel", "--seed", "9"]
@@ -123,15 +123,6 @@ def test_the_same_seed_gives_the_same_test_whoever_plays_it(
     assert StorableMatch(tmp_path / "again", *DUEL, *how).essence == duel.essence
 
 
-@pytest.mark.ci
-def test_a_worker_that_is_killed_changes_neither_matches_nor_verdict(tmp_path: Path) -> None:
-    words = ["random", killer(tmp_path), "--game", "nim", "--pairs", "6", "--seed", "3"]
-    struck = tmp_path / "struck"
-    disturbed = StorableMatch(tmp_path / "disturbed", *words, "--jobs", "2", STRUCK=str(struck))
-    assert struck.exists()
-    assert disturbed.essence == StorableMatch(tmp_path / "whole", *words, "--jobs", "1", STRUCK=str(struck)).essence
-
-
 def test_results_with_luck_left_in_are_tested_by_their_counts(duel: StorableMatch, tmp_path: Path) -> None:
     raw = StorableMatch(tmp_path / "raw", *DUEL, "--raw", "--h1", "0.2", "--most", "10", "--in-process")
     assert raw.content["findings"]["adjusted"] is None
@@ -159,20 +150,6 @@ HELD_UP += ["--pairs", "4"]
 def test_a_test_that_is_told_to_stop_says_how_far_it_is(tmp_path: Path, number: signal.Signals) -> None:
     said = Interrupted(tmp_path, "test", HELD_UP).stopped_by(number)
     assert re.fullmatch(r"arena: stopped after (0 pairs|1 pair, score .*); the same command goes on", said)
-
-
-@pytest.mark.ci
-def test_a_test_that_was_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
-    cut = Interrupted(tmp_path, "test", HELD_UP)
-    assert cut.kill() == 4  # two, each with its keeper
-    before = len(cut.stored())
-    gone_on = StorableMatch(cut.folder, *cut.words)
-    assert 0 < before < 8
-    assert (
-        gone_on.said.splitlines()[0]
-        == f"arena: {before} game{' was' if before == 1 else 's were'} played before{COUNT}"
-    )
-    assert gone_on.essence == StorableMatch(tmp_path / "whole", *cut.words).essence
 
 
 def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tmp_path: Path) -> None:

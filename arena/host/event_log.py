@@ -212,7 +212,7 @@ def _fared(bots: Sequence[str], ranks: Sequence[int]) -> str:
 def ending(ended: CloseInfo) -> str:
     """How a connection ended with which nothing went wrong."""
     if ended.here:
-        return f"the arena closed the connection ({ended.code}): {ended.reason or 'without a word'}"
+        return f"the arena closed the connection ({ended.code}): {ended.reason or 'no reason given'}"
     return f"the bot closed the connection ({ended.code})"
 
 
@@ -231,4 +231,4 @@ def parting(ended: CloseInfo, last_fault: str, playing: int) -> str | None:
         return f"replaced by a newer connection under the same name: the bot came back, or runs twice{left}"
     if ended.code == close_codes.READS_TOO_SLOWLY:
         return f"closed because the bot did not read what it was sent{left}"
-    return f"closed by the arena ({ended.code}): {ended.reason or 'without a word'}{left}"
+    return f"closed by the arena ({ended.code}): {ended.reason or 'no reason given'}{left}"

@@ -28,10 +28,12 @@ from rig import WITHIN, Raw, Server, small_or_asked
 HASTY = """
 from arena import cli
 from referee import match
+from arena.network import rate_limits
 from arena.server import playban
 match.READY_WITHIN /= {haste}
-for name in ("FIRST", "LONGEST", "LONGEST_OF_ADDRESS", "FORGOTTEN"):
-    setattr(attendance, name, getattr(attendance, name) / {haste})
+rate_limits.FORGOTTEN_AFTER /= {haste}
+for name in ("FIRST", "LONGEST", "LONGEST_OF_ADDRESS"):
+    setattr(playban, name, getattr(playban, name) / {haste})
 cli.main()
 """
 PER_PAIR = 50
@@ -122,13 +124,12 @@ async def king(server: Server, options: argparse.Namespace) -> bool:
     scores = []
     for name, preset, resigns in (("king", "sticks", True), ("champion", "min-nim", False)):
         best = await Player.enter(server, name, min_nim)
-        playing = asyncio.create_task(best.play(preset))
+        playing = asyncio.create_task(best.play(preset, count=options.puppets))
         for number in range(options.puppets):
             weak = await Player.enter(server, f"{name}-{number}", worst, resigns=resigns)
             await asyncio.wait_for(weak.play(preset, count=1), WITHIN)
             weak.raw.close()
-        await asyncio.sleep(0)
-        playing.cancel()
+        await asyncio.wait_for(playing, WITHIN)
         scores.append(best.score)
     crowned, honest = scores
     places = [pool for pool, bots in boards(server).items() if "king" in bots]
