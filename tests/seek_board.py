@@ -9,9 +9,10 @@ from typing import Any, cast
 
 from arena.host.session import Session
 from arena.ratings.rating_system import INITIAL
+from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import Matchmaker, MatchRate
-from arena.server.rating_cache import EncounterCounts
 from arena.server.seek_index import ActiveSeek, agreed
+from arena.store.async_store import AsyncStore
 from protocol.games import load
 from protocol.messages import Seek
 from timeouts import WITHIN
@@ -38,7 +39,7 @@ class SeekBoard:
         self.seeks = Matchmaker(
             self.begin,
             lambda bot, pool: INITIAL,
-            EncounterCounts(),
+            BotCache(cast("AsyncStore", None)),
             lambda bot: False,
             most=lambda bot: bot not in self.busy,
             chance=Random(1),

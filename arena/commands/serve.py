@@ -30,6 +30,7 @@ from arena.operations.table import operations
 from arena.operator import credentials
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
+from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import MatchRate
 from arena.server.rating_policy import RatingPolicy
 from arena.store.async_store import AsyncStore
@@ -113,7 +114,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             access=_access(settings, files, ports.page, token),
             encryption=encryption,
             rate=MatchRate(settings.max_matches_per_hour),
-            policy=RatingPolicy(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
+            policy=RatingPolicy(BotCache(archive), settings.rated_per_pair, approved_only=settings.rated == "approved"),
             operations=operations,
         )
         stack.push_async_callback(arena.close)

@@ -23,10 +23,10 @@ from arena.operator.channel import Channel
 from arena.operator.requests import Handler
 from arena.server.assigned_matches import AssignedMatches
 from arena.server.auth import Authenticator, Revoked
+from arena.server.bot_cache import BotCache
 from arena.server.feed_publisher import FeedPublisher
 from arena.server.ladder import Ladder
 from arena.server.matchmaking import MatchRate
-from arena.server.rating_cache import RatingCache
 from arena.server.rating_policy import RatingPolicy
 from arena.server.seek_index import ActiveSeek, agreed
 from arena.server.unknown_names import UnknownNames
@@ -84,8 +84,8 @@ class Arena(HostHandler):
         self._clock = clock
         self._slow_clock = slow_clock or clock
         self._away_ms = round(away * 1000)
-        self._policy = policy or RatingPolicy(store)
-        self._ratings = RatingCache(store, self._policy)
+        self._policy = policy or RatingPolicy(BotCache(store))
+        self._bots = self._policy.bots
         self._unknown = UnknownNames(store)
         self._channel = Channel(operations(self))
         self.host = MatchHost(self, journal, access, encryption, self._channel.serve)
@@ -94,7 +94,7 @@ class Arena(HostHandler):
         self.ladder = Ladder(
             self.host.lobby,
             self._begin_sought,
-            self._ratings,
+            self._bots,
             self._policy,
             rate or MatchRate(),
             self._unknown,
@@ -117,13 +117,13 @@ class Arena(HostHandler):
     async def approvals_changed(self, bots: Iterable[str]) -> None:
         """Have the approvals of these bots count from now on. Raises `StoreError`."""
         for bot in bots:
-            await self._policy.look_up(bot)
+            await self._bots.look_up(bot)
             self.ladder.seeks.reconsider(bot)
         self.ladder.seeks.again()
 
     async def ratings_changed(self, pools: Iterable[str]) -> None:
         """Know the ratings of bots anew, and publish the leaderboards of these pools. Raises `StoreError`."""
-        await self._ratings.renew()
+        await self._bots.renew()
         if self._feed is not None:
             for pool in pools:
                 self._feed.rated(pool)
@@ -187,7 +187,7 @@ class Arena(HostHandler):
                 events.impostor(hello.bot, fault.code, with_token=hello.token is not None)
             raise
         if bot is not None:
-            await self._ratings.look_up(bot)
+            await self._bots.look_up(bot)
         if revocations != self._revocations:
             again = hello if token is None else replace(hello, token=token)
             bot, made = await self.authenticate(again, address)
@@ -220,7 +220,7 @@ class Arena(HostHandler):
         return self.ladder.listed(bot)
 
     def players(self, header: Header) -> list[Player]:
-        return self._ratings.players(header)
+        return self._bots.players(header)
 
     def match_added(self, runner: Runner) -> None:
         if self._feed is not None:
@@ -231,7 +231,7 @@ class Arena(HostHandler):
         if header.tournament is not None or await self.store.read(record_of, header.match) is not None:
             return False
         for seat in header.seats:
-            await self._ratings.look_up(seat.bot)
+            await self._bots.look_up(seat.bot)
         return True
 
     async def note(self, bot: str, incident: Incident) -> None:
@@ -257,7 +257,7 @@ class Arena(HostHandler):
         match.tell(ratings)
 
     def _rated(self, result: Result, ratings: Ratings) -> None:
-        self._ratings.learn(result, ratings)
+        self._bots.learn(result, ratings)
         if self._feed is not None:
             self._feed.rated(ratings.pool)
 

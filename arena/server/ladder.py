@@ -15,9 +15,9 @@ from arena.host.lobby import Lobby
 from arena.host.refusals import NotAllowed, Unavailable
 from arena.host.runner import Runner
 from arena.host.session import Session
+from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import Begin, Matchmaker, MatchRate, named
 from arena.server.playban import Playbans, paused
-from arena.server.rating_cache import RatingCache
 from arena.server.rating_policy import RatingPolicy
 from arena.server.seek_index import ActiveSeek
 from arena.server.unknown_names import UnknownNames
@@ -50,7 +50,7 @@ class Ladder:
         self,
         lobby: Lobby,
         begin: Begin,
-        ratings: RatingCache,
+        bots: BotCache,
         policy: RatingPolicy,
         rate: MatchRate,
         unknown: UnknownNames,
@@ -66,8 +66,8 @@ class Ladder:
         """How many slots of each bot are kept free for assigned matches."""
         self.seeks = Matchmaker(
             begin,
-            ratings.of,
-            ratings.met,
+            bots.rating,
+            bots,
             lambda bot: bool(lobby.matches_of(bot)),
             held,
             self._most,

@@ -15,7 +15,7 @@ from typing import Any
 from arena.host.session import Session
 from arena.network.rate_limits import TokenBucket
 from arena.ratings import ladder_pairing
-from arena.server.rating_cache import EncounterCounts
+from arena.server.bot_cache import BotCache
 from arena.server.seek_index import (
     ActiveSeek,
     FairQueue,
@@ -124,7 +124,7 @@ class Matchmaker:
         self,
         begin: Begin,
         rating_of: RatingOf,
-        met: EncounterCounts,
+        bots: BotCache,
         plays: Callable[[str], bool],
         held: Callable[[], bool] = lambda: False,
         most: Callable[[str], int] = lambda bot: MAX_SLOTS,
@@ -136,7 +136,7 @@ class Matchmaker:
     ) -> None:
         self._begin = begin
         self._rating_of = rating_of
-        self._met = met
+        self._bots = bots
         self._rate = rate or MatchRate()
         self._held = held
         self._most = most
@@ -372,7 +372,7 @@ class Matchmaker:
         for sought in group:
             self._take(sought)
         self._began = True
-        self._met.begin(_pool(agreed(group)), [sought.key for sought in group])
+        self._bots.begin(_pool(agreed(group)), [sought.key for sought in group])
         for bot in paced:
             self._rate.begin(bot)
         self._begin(group)
@@ -415,7 +415,7 @@ class Matchmaker:
 
     def _seeker(self, bot: str, kind: MatchSpec) -> ladder_pairing.Seeker:
         mu, sigma = self._rating_of(bot, kind.pool)
-        met = self._met.of(bot, _pool(kind))
+        met = self._bots.met(bot, _pool(kind))
         spent = self._spent(kind.pool, bot) if kind.rated else ()
         return ladder_pairing.Seeker(bot, mu, sigma, met=met, played=sum(met.values()), spent=spent)
 

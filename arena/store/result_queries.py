@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Select, func, select
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store.database import StoreError
+from arena.store.registry import is_approved_bot
 from arena.store.schema import bots, failures, matches, opponents, ratings, records, seats
 from machine.timestamps import utc
 from protocol.names import folded
@@ -74,6 +75,27 @@ def standings_of(connection: Connection, bot: str) -> dict[str, Standing]:
     """A bot's place in every pool in which it has played."""
     query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == folded(bot))
     return {row.pool: Standing(row.mu, row.sigma, row.matches, row.version) for row in connection.execute(query).all()}
+
+
+class BotFacts(NamedTuple):
+    """What a ladder has to know of a bot: mu and sigma by pool, approval, how often it met others (as
+    `encounter_counts`), and its rated matches of the last day (as `meetings`).
+    """
+
+    ratings: dict[str, tuple[float, float]]
+    approved: bool
+    encounters: list[tuple[str, str, int]]
+    meetings: list[tuple[str, str, str, str]]
+
+
+def bot_facts(connection: Connection, bot: str, *, history: bool) -> BotFacts:
+    """What is known of a bot; what it played before only with `history`."""
+    return BotFacts(
+        {pool: (standing.mu, standing.sigma) for pool, standing in standings_of(connection, bot).items()},
+        is_approved_bot(connection, bot),
+        encounter_counts(connection, bot) if history else [],
+        meetings(connection, bot) if history else [],
+    )
 
 
 def rated_pools(connection: Connection, game: str | None = None) -> list[str]:

@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from arena.host.journal import Journal
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
+from arena.server.bot_cache import BotCache
 from arena.server.rating_policy import RatingPolicy
 from arena.store.async_store import AsyncStore
 from arena.store.store import Store
@@ -87,7 +88,7 @@ class Served:
         )
         clock = options.pop("clock", Clock(bank_ms=60_000, increment_ms=0))
         policy = RatingPolicy(
-            self.archive, options.pop("rated_per_pair", 0), approved_only=options.pop("approved_only", False)
+            BotCache(self.archive), options.pop("rated_per_pair", 0), approved_only=options.pop("approved_only", False)
         )
         options["policy"] = policy
         self.arena = Arena(self.archive, Journal(self.data / "journal"), auth, clock, **options)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from arena.ratings.ladder_pairing import Seeker, ladder_groups
-from arena.server.rating_cache import RatingCache
+from arena.server.bot_cache import BotCache
 from arena.server.rating_policy import DAY, RatingPolicy
 from arena.store.annulment import annul_matches
 from arena.store.async_store import AsyncStore
@@ -61,17 +61,18 @@ def test_a_time_is_read_back() -> None:
 
 async def test_a_pair_is_rated_so_often_in_a_pool_and_a_day(archive: AsyncStore) -> None:
     now = 1_000_000.0
-    eligibility = RatingPolicy(archive, 2, now=lambda: now)
-    eligibility.learn(result("m1"))
-    eligibility.learn(result("m1"))
+    bots = BotCache(archive, now=lambda: now)
+    eligibility = RatingPolicy(bots, 2, now=lambda: now)
+    bots.learn_rated(result("m1"))
+    bots.learn_rated(result("m1"))
     assert eligibility.group(POOL, ["ann", "Bob"])
     now += 60
-    eligibility.learn(result("m2", ("BOB", "ann")))
+    bots.learn_rated(result("m2", ("BOB", "ann")))
     assert not eligibility.group(POOL, ["ann", "Bob"])
     assert not eligibility.group(POOL, ["cid", "bob", "ann"])
     assert eligibility.group("nim/sticks", ["ann", "bob"])
-    assert (eligibility.spent(POOL, "ann"), eligibility.spent(POOL, "cid")) == ({"bob"}, ())
-    assert (eligibility.spent("nim/sticks", "ann"), eligibility.spent(None, "ann")) == ((), ())
+    assert (eligibility.spent(POOL, "ann"), eligibility.spent(POOL, "cid")) == ({"bob"}, set())
+    assert (eligibility.spent("nim/sticks", "ann"), eligibility.spent(None, "ann")) == (set(), ())
     now += DAY - 59
     assert eligibility.group(POOL, ["ann", "bob"])
     assert not eligibility.spent(POOL, "ann")
@@ -86,20 +87,22 @@ async def test_what_was_played_before_the_start_counts(archive: AsyncStore) -> N
         result("of three", ("cid", "ann", "bob"), ago=60),
     ]
     await stored(archive, *matches)
-    eligibility = RatingPolicy(archive, 2)
-    await eligibility.look_up("ann")
-    await eligibility.look_up("bob")
+    bots = BotCache(archive)
+    eligibility = RatingPolicy(bots, 2)
+    await bots.look_up("ann")
+    await bots.look_up("bob")
     assert not eligibility.group(POOL, ["ann", "bob"])
     assert eligibility.group(POOL, ["ann", "cid"])
-    eligibility.learn(result("now"))
-    eligibility.learn(result("more", ("ann", "cid")))
+    bots.learn_rated(result("now"))
+    bots.learn_rated(result("more", ("ann", "cid")))
     assert not eligibility.group(POOL, ["ann", "cid"])
 
 
 async def test_without_a_limit_nothing_is_counted(archive: AsyncStore) -> None:
-    eligibility = RatingPolicy(archive)
+    bots = BotCache(archive)
+    eligibility = RatingPolicy(bots)
     for number in range(100):
-        eligibility.learn(result(f"m{number}"))
+        bots.learn_rated(result(f"m{number}"))
     assert eligibility.group(POOL, ["ann", "bob"])
     assert eligibility.bot("anybody")
 
@@ -107,14 +110,15 @@ async def test_without_a_limit_nothing_is_counted(archive: AsyncStore) -> None:
 async def test_only_approved_bots_are_rated_where_the_operator_wants_it_so(archive: AsyncStore) -> None:
     await archive.write(add_bots, {"Ann": "a" * 64})
     await archive.write(register_bot, "bob", "b" * 64)
-    eligibility = RatingPolicy(archive, approved_only=True)
+    bots = BotCache(archive)
+    eligibility = RatingPolicy(bots, approved_only=True)
     for name in ("ann", "bob"):
-        await eligibility.look_up(name)
+        await bots.look_up(name)
     assert [eligibility.bot(name) for name in ("ANN", "bob")] == [True, False]
     await archive.write(approve_bots, ["BOB"], approved=True)
     await archive.write(approve_bots, ["ann"], approved=False)
     for name in ("ann", "bob"):
-        await eligibility.look_up(name)
+        await bots.look_up(name)
     assert [eligibility.bot(name) for name in ("ann", "bob")] == [False, True]
 
 
@@ -148,13 +152,12 @@ def test_a_match_of_three_has_no_two_whose_matches_are_spent_if_others_are_there
 
 async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive: AsyncStore) -> None:
     await stored(archive, result("m1"), result("m2", ("bob", "ann")), result("m3", ("ann", "cid"), pool=None))
-    known = RatingCache(archive, RatingPolicy(archive))
-    meetings = known.met
+    known = BotCache(archive)
     for bot in ("Ann", "bob", "ANN"):
         await known.look_up(bot)
-    meetings.begin(POOL, ["ann", "bob"])
-    assert (meetings.of("ann", POOL), meetings.of("ann", "nim/unrated")) == ({"bob": 3}, {"cid": 1})
-    assert meetings.of("bob", POOL) == {"ann": 3}
+    known.begin(POOL, ["ann", "bob"])
+    assert (known.met("ann", POOL), known.met("ann", "nim/unrated")) == ({"bob": 3}, {"cid": 1})
+    assert known.met("bob", POOL) == {"ann": 3}
 
 
 # Over sockets

@@ -1,0 +1,115 @@
+"""What the store says of bots that are here, in memory: ratings, encounters, approvals, rated matches of a day."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+from arena.ratings.rating_system import INITIAL
+from arena.store.async_store import AsyncStore
+from arena.store.result_queries import BotFacts, bot_facts
+from machine.timestamps import seconds_of
+from protocol.messages import Player
+from protocol.names import folded
+from referee.record import Header
+from referee.result import Ratings, Result
+from referee.rules import rules_of
+
+
+class _Known:
+    """What is known of a bot, by pool. Others are named in lower case."""
+
+    def __init__(self) -> None:
+        self.ratings: dict[str, tuple[float, float]] = {}
+        """Mu and sigma."""
+        self.met: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        """How many matches with whom, those under way included."""
+        self.rated: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+        """With whom, when which rated match was over."""
+        self.approved = False
+        self.has_history = False
+        """Whether it was looked up what it played before."""
+
+
+class BotCache:
+    """Bots that were looked up, kept up to date by the matches since. `now()` is in seconds since 1970."""
+
+    def __init__(self, store: AsyncStore, now: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._now = now
+        self._bots: defaultdict[str, _Known] = defaultdict(_Known)
+
+    def rating(self, bot: str, pool: str | None) -> tuple[float, float]:
+        """A bot's mu and sigma in a pool; those of a new bot where nothing is known, or nothing is rated."""
+        known = self._bots.get(folded(bot))
+        return (known and known.ratings.get(pool or "")) or (INITIAL.mu, INITIAL.sigma)
+
+    def met(self, bot: str, pool: str) -> Mapping[str, int]:
+        """With whom a bot (in lower case) met how often in a pool."""
+        known = self._bots.get(bot)
+        return {} if known is None else known.met.get(pool, {})
+
+    def rated(self, bot: str, pool: str) -> Mapping[str, dict[str, float]]:
+        """With whom a bot (in lower case) had which rated matches in a pool, and when they were over."""
+        known = self._bots.get(bot)
+        return {} if known is None else known.rated.get(pool, {})
+
+    def is_approved(self, bot: str) -> bool:
+        """Whether the operator approved a bot."""
+        known = self._bots.get(folded(bot))
+        return known is not None and known.approved
+
+    def players(self, header: Header) -> list[Player]:
+        """Who sits at a match, with the ratings they bring in its pool. Raises `UnknownGame` or `BadConfig`."""
+        pool = header.pool or rules_of(header.game, header.config).pool
+        players = []
+        for seat in header.seats:
+            mu, sigma = self.rating(seat.bot, pool)
+            players.append(Player(bot=seat.bot, version=seat.version, mu=mu, sigma=sigma))
+        return players
+
+    async def look_up(self, bot: str) -> None:
+        """Read what concerns a bot; what it played before only once. Raises `StoreError`."""
+        known = self._bots[folded(bot)]
+        found = await self._store.read(bot_facts, bot, history=not known.has_history)
+        known.approved = found.approved
+        known.ratings = found.ratings
+        if not known.has_history:
+            known.has_history = True
+            for pool, other, count in found.encounters:
+                known.met[pool][other] += count
+            self._note_rated(folded(bot), found)
+
+    async def renew(self) -> None:
+        """Read again what is known of ratings and of the matches that were rated, as the operator changed that.
+
+        Raises `StoreError`.
+        """
+        for name in [name for name, known in self._bots.items() if known.has_history]:
+            found = await self._store.read(bot_facts, name, history=True)
+            self._bots[name].ratings = found.ratings
+            self._bots[name].rated.clear()
+            self._note_rated(name, found)
+
+    def begin(self, pool: str, bots: Iterable[str]) -> None:
+        """A match of these (in lower case) begins."""
+        for bot, other in itertools.permutations(bots, 2):
+            self._bots[bot].met[pool][other] += 1
+
+    def learn(self, result: Result, ratings: Ratings) -> None:
+        """Know what a rated match changed."""
+        for seat, rating in zip(result.seats, ratings.seats, strict=True):
+            self._bots[folded(seat.bot)].ratings[ratings.pool] = (rating.mu_after, rating.sigma_after)
+        self.learn_rated(result)
+
+    def learn_rated(self, result: Result) -> None:
+        """Know that a match was rated, unless it was a tournament's."""
+        if result.pool is not None and result.tournament is None:
+            for bot, other in itertools.permutations([folded(seat.bot) for seat in result.seats], 2):
+                self._bots[bot].rated[result.pool][other][result.match] = self._now()
+
+    def _note_rated(self, name: str, found: BotFacts) -> None:
+        for match, pool, other, finished in found.meetings:
+            self._bots[name].rated[pool][other][match] = seconds_of(finished)
