@@ -1,4 +1,4 @@
-"""Matches of a plan played by a crew, and handed back closed in the order of the schedule."""
+"""Matches of a plan played by workers, and handed back closed in the order of the schedule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from machine.workers.local import WorkerPool, spread_chunks
 def play(
     job: MatchJob,
     matches: Sequence[Pairing],
-    crew: WorkerPool,
+    workers: WorkerPool,
     early: Iterable[MatchReport] = (),
     hold: Callable[[Sequence[MatchReport]], object] = lambda reports: None,
 ) -> Iterator[Sequence[MatchReport]]:
@@ -32,7 +32,7 @@ def play(
     try:
         if ready := _due(due, waiting):
             yield ready
-        for start, replies in spread_chunks(crew, _work(job), missing, None if job.in_process else 1):
+        for start, replies in spread_chunks(workers, _work(job), missing, None if job.in_process else 1):
             for bot, words in (words for reply in replies for words in reply.words):
                 write_down(job.logs, bot, words)
             reports = [reply for reply in replies if isinstance(reply, MatchReport)]
@@ -47,7 +47,7 @@ def play(
                 if isinstance(reply, Aborted):
                     raise reply.fault
     finally:
-        crew.broadcast(partial(leave, job.key))
+        workers.broadcast(partial(leave, job.key))
 
 
 def _due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:

@@ -312,7 +312,7 @@ class TournamentHost(HostHandler):
         self._news.set()
 
     def _told(self, crash: Crash) -> str:
-        """In words, with the log as the head has it."""
+        """In words, with the log as the command has it."""
         return str(crash).replace(str(self._folder), str(self._job.logs)) if self._job.sources else str(crash)
 
     def _words(self) -> Words:

@@ -1,4 +1,4 @@
-"""The tables of one process, in an event loop beside it: kept for the next matches, closed when there are none."""
+"""The hosts of one process, in an event loop beside it: kept for the next matches, closed when there are none."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from machine.subprocesses import keep_private
 from protocol.errors import ArenaFault
 
 IDLE = 60.0
-"""Seconds after which a cluster's table where nothing is played is closed, and its bots end: the head may be gone."""
+"""Seconds after which a cluster's host where nothing is played is closed, and its bots end: the command may be gone."""
 
 T = TypeVar("T")
 
 log = logging.getLogger("arena.tournament")
 
 
-class _Place(NamedTuple):
-    """A folder that is one table's alone; `lock` tells so to others, without one the folder goes with the table."""
+class _LogFolder(NamedTuple):
+    """A folder that is one host's alone; `lock` tells so to others, without one the folder goes with the host."""
 
-    folder: Path
+    path: Path
     lock: int | None = None
 
     @classmethod
-    def here(cls, logs: Path) -> _Place:
+    def here(cls, logs: Path) -> _LogFolder:
         """`logs`, or the first of the folders 2, 3, … in it that is free. Raises `ArenaFault`."""
         for number in count(1):
             folder = logs if number == 1 else logs / str(number)
@@ -57,7 +57,7 @@ class _Place(NamedTuple):
         raise AssertionError("numbers do not end")
 
     @classmethod
-    def apart(cls) -> _Place:
+    def apart(cls) -> _LogFolder:
         """Among what is temporary. Raises `ArenaFault`."""
         try:
             return cls(Path(tempfile.mkdtemp(prefix="arena-")))
@@ -67,45 +67,45 @@ class _Place(NamedTuple):
     def leave(self) -> None:
         """Give it up."""
         if self.lock is None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            shutil.rmtree(self.path, ignore_errors=True)
         else:
             os.close(self.lock)
 
 
 class _Kept(NamedTuple):
-    """A table that matches are played at, and where."""
+    """A host of matches, and where it writes."""
 
-    table: TournamentHost
-    place: _Place
+    host: TournamentHost
+    folder: _LogFolder
 
 
 class TournamentHostPool:
-    """The tables of a process, in an event loop in a thread of its own."""
+    """The hosts of a process, in an event loop in a thread of its own."""
 
     def __init__(self) -> None:
         keep_private()
         event_loop.collect_rarely()
         self._loop = event_loop.new()
         self._open: dict[_Kept, str] = {}
-        """The tables, with whose sitting they are for."""
+        """The hosts, with the run that each is for."""
         self._free: list[_Kept] = []
-        """Those at which nothing is played."""
+        """Those where nothing is played."""
         self._closing: set[asyncio.Task[None]] = set()
-        threading.Thread(target=self._loop.run_forever, name="tables", daemon=True).start()
+        threading.Thread(target=self._loop.run_forever, name="hosts", daemon=True).start()
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._terminate)
 
     @contextlib.contextmanager
-    def table(self, job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
-        """What plays a match at a table that is nobody else's. Raises `ArenaFault`."""
+    def host(self, job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
+        """What plays a match on a host that is nobody else's. Raises `ArenaFault`."""
         kept = self._run(self._take(job))
         try:
-            yield lambda match: self._run(kept.table.play(match))
+            yield lambda match: self._run(kept.host.play(match))
         finally:
             self._run(self._put_back(job, kept))
 
     def leave(self, key: str | None = None) -> None:
-        """Close the tables of a sitting, or all, whatever is played at them."""
+        """Close the hosts of a run, or all, whatever is played there."""
         self._run(self._leave(key))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -116,32 +116,32 @@ class TournamentHostPool:
             if self._open[kept] == job.key:
                 self._free.remove(kept)
                 return kept
-        place = _Place.here(job.logs) if job.sources is None else _Place.apart()
+        folder = _LogFolder.here(job.logs) if job.sources is None else _LogFolder.apart()
         try:
-            kept = _Kept(TournamentHost(job, place.folder), place)
+            kept = _Kept(TournamentHost(job, folder.path), folder)
         except BaseException:
-            place.leave()
+            folder.leave()
             raise
         self._open[kept] = job.key
         try:
-            await kept.table.open()
+            await kept.host.open()
         except BaseException:
             await self._close(kept)
             raise
         return kept
 
     async def _put_back(self, job: MatchJob, kept: _Kept) -> None:
-        """Keep a table for the next matches, unless it is of no use any more."""
-        if not kept.table.usable:
+        """Keep a host for the next matches, unless it is of no use any more."""
+        if not kept.host.usable:
             await self._close(kept)
             return
         self._free.append(kept)
         if job.sources is not None:
-            self._loop.call_later(IDLE, self._close_idle, kept, kept.table.played)
+            self._loop.call_later(IDLE, self._close_idle, kept, kept.host.played)
 
     def _close_idle(self, kept: _Kept, played: int) -> None:
-        """Close a table at which there was no match since so many."""
-        if kept.table.played == played and kept in self._free:
+        """Close a host where there was no match since so many."""
+        if kept.host.played == played and kept in self._free:
             task = self._loop.create_task(self._close(kept))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
@@ -150,14 +150,14 @@ class TournamentHostPool:
         await asyncio.gather(*(self._close(kept) for kept, of in list(self._open.items()) if key in (None, of)))
 
     async def _close(self, kept: _Kept) -> None:
-        """Close a table, once."""
+        """Close a host, once."""
         if self._open.pop(kept, None) is None:
             return
         if kept in self._free:
             self._free.remove(kept)
-        for fault in await kept.table.close():
-            log.error("a table did not close as it should: %s", fault)
-        kept.place.leave()
+        for fault in await kept.host.close():
+            log.error("a host did not close as it should: %s", fault)
+        kept.folder.leave()
 
     def _terminate(self, number: int, frame: object) -> NoReturn:
         """Let bots end by themselves, and the process after them."""
@@ -167,6 +167,6 @@ class TournamentHostPool:
 
 
 @cache
-def hall() -> TournamentHostPool:
+def host_pool() -> TournamentHostPool:
     """That of this process."""
     return TournamentHostPool()

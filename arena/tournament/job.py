@@ -1,4 +1,4 @@
-"""What a tournament and its workers hand each other: the terms that hold for all matches, and a report of each."""
+"""What a tournament and its workers hand each other: the job, which holds for all matches, and a report of each."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ MAX_LOG_BYTES = 64 * 1024
 class MatchJob(Struct, frozen=True, kw_only=True):
     """How the matches of a plan are refereed, wherever that is done.
 
-    `key` tells one sitting of the head from another: bots are kept running for it. `logs` is where what they write
+    `key` tells one run of the command from another: bots are kept running for it. `logs` is where what they write
     goes. `value` names what luck is measured by, None where it is not. `in_process`: bots have no processes of their
-    own. When `strict`, a bot that can't go on ends the sitting; else it forfeits its matches. `sources` are given where
-    workers may be on other machines, `machine.sources.digest_of_all` of the head: they refuse to play by other ones,
-    and hand in what bots wrote, as the head's folder of logs is not theirs.
+    own. When `strict`, a bot that can't go on ends the run; else it forfeits its matches. `sources` are given where
+    workers may be on other machines, `machine.sources.digest_of_all` of the command's: they refuse to play by others,
+    and hand in what bots wrote, as its folder of logs is not theirs.
     """
 
     key: str

@@ -21,7 +21,7 @@ TRY_AGAIN = 2.0
 WHY: Mapping[str, str] = {NO_SHOW: "it was not there"}
 
 _lines: dict[str, RemoteClient] = {}
-"""By sitting, those of this process."""
+"""By run, those of this process."""
 _making = threading.Lock()
 
 
@@ -48,7 +48,7 @@ def play(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted
 
 
 def leave(key: str) -> None:
-    """Nothing more is played for a sitting in this process."""
+    """Nothing more is played for a run in this process."""
     line = _lines.pop(key, None)
     if line is not None:
         line.close()

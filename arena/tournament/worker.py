@@ -14,7 +14,7 @@ from socket import gethostname
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.match_luck import MatchLuck
 from arena.tournament import remote
-from arena.tournament.host_pool import hall
+from arena.tournament.host_pool import host_pool
 from arena.tournament.in_process import InProcessHost
 from arena.tournament.job import Aborted, MatchJob, MatchReport
 from machine.sources import digest_of_all
@@ -39,7 +39,7 @@ def referee_elsewhere(sources: str, job: bytes, matches: Sequence[Pairing]) -> l
         _check_sources(sources)
     except ArenaFault as fault:
         return [Aborted(fault)]
-    return referee(pickle.loads(job), matches)  # noqa: S301 - from the head, whose code it is that runs here
+    return referee(pickle.loads(job), matches)  # noqa: S301 - from the command, whose code it is that runs here
 
 
 def referee(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
@@ -58,14 +58,14 @@ def referee(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchReport | Abo
 
 
 def leave(key: str) -> None:
-    """Let go of the bots that are kept for a sitting, whatever they play."""
+    """Let go of the bots that are kept for a run, whatever they play."""
     remote.leave(key)
-    if hall.cache_info().currsize:
-        hall().leave(key)
+    if host_pool.cache_info().currsize:
+        host_pool().leave(key)
 
 
 def _check_sources(sources: str) -> None:
-    """Raises `ArenaFault` where this is another bot-arena than that of the head."""
+    """Raises `ArenaFault` where this is another bot-arena than that of the command."""
     if sources != digest_of_all():
         raise ArenaFault(
             f"the worker on {gethostname()} has another bot-arena ({VERSION}, sources {digest_of_all()}) than the one "
@@ -80,14 +80,14 @@ def _playing(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborte
         yield partial(remote.play, job.server, job)
         return
     if not job.in_process:
-        with hall().table(job) as play:
+        with host_pool().host(job) as play:
             yield play
         return
     if getattr(_mine, "key", None) != job.key:
         with _making:
             _print_to(job.logs / PRINTED)
-            _mine.key, _mine.guests = job.key, InProcessHost(job)
-    yield _mine.guests.play
+            _mine.key, _mine.host = job.key, InProcessHost(job)
+    yield _mine.host.play
 
 
 def _print_to(log: Path) -> None:
