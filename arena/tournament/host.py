@@ -56,7 +56,7 @@ log = logging.getLogger("arena.tournament")
 
 class TournamentHost(HostHandler):
     """`open`, `play` match after match, `close`. Bots are started for the first match; their logs are in `folder`,
-    which is this table's alone.
+    which is this host's alone.
 
     Where nothing goes on because of a bot that is not here for `connect_timeout` seconds, that bot is ended. Making one
     raises `ArenaFault`.
