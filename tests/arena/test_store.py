@@ -33,9 +33,10 @@ from arena.store.result_queries import (
     tournament_results,
 )
 from arena.store.schema import APPLICATION_ID, REVISIONS
-from arena.store.store import Store, upgrade
+from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from arena.store.tournament_state import finish_tournament, open_tournament
+from arena.store.upgrade import upgrade
 from protocol.errors import ArenaFault, UsageFault
 from referee.result import Ratings, Result
 from seasons import result, season
