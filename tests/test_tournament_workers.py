@@ -194,7 +194,7 @@ def test_reports_wait_for_a_store_that_can_do_nothing_which_is_said_once(
     closed = Closed(result("m1"), (), Footer(**FOOTER))
     incident = Incident(at="2026-01-01T00:00:00.000Z", code="1006", text="the connection broke off")
     with closing(Store.open(tmp_path / "arena.db")) as store:
-        result_writer.store_all(store, [MatchReport(closed, incidents=(("ann", incident),))])
+        result_writer.store_reports(store, [MatchReport(closed, incidents=(("ann", incident),))])
         assert [match.match for match in list(store.iterate(iter_results))] == ["m1"]
     with closing(Reader.open(tmp_path / "arena.db")) as reader:
         assert reader.read(latest_incidents, "ann") == [incident]

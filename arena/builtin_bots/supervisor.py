@@ -13,7 +13,7 @@ from arena.builtin_bots.specs import BuiltinBot
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess, Crash
 from arena.processes.restart_policy import keep_running
-from arena.processes.warmup_notice import warm_ups_told
+from arena.processes.warmup_notice import tell_warm_ups
 from protocol import bot_launch
 from protocol.errors import ArenaFault
 
@@ -57,7 +57,7 @@ class Supervisor:
 
     async def _keep_all(self, url: str) -> None:
         environment = {**self._environment, bot_launch.URL: url, bot_launch.TOKEN_FD: "0"}
-        with warm_ups_told(self._folder):
+        with tell_warm_ups(self._folder):
             async with asyncio.TaskGroup() as group:
                 for bot in self._bots:
                     order = LaunchSpec(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.name_list import NAME, NameList, read_roll
+from arena.commands.name_list import NAME, NameList, read_name_list
 from arena.commands.text_tables import counted
 from arena.store import registry
 from arena.store.database import DatabaseNotFound
@@ -36,7 +36,7 @@ def add_bots(where: str, names: Sequence[str], source: Path | None, tokens_to: P
     roll = (
         NameList([NAME], [{NAME: name} for name in names], [0] * len(names))
         if source is None
-        else read_roll(source, {GIVEN: "tokens are made here"})
+        else read_name_list(source, {GIVEN: "tokens are made here"})
     )
     _check(roll, source, _taken(where))
     tokens = {row[NAME]: new_token() for row in roll.rows}

@@ -25,7 +25,7 @@ ADDRESS = "the house"
 FOLDER = "house"
 
 
-def housed(settings: ServerSettings) -> list[BuiltinBot]:
+def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
     """The bots that the settings ask for. Raises `UsageFault`, also for a setting that a bot does not have."""
     asked = house_bots(settings.house)
     check_settings({f"the house bot {bot.name}": bot.command for bot in asked})
@@ -39,7 +39,7 @@ def housed(settings: ServerSettings) -> list[BuiltinBot]:
 
 
 @contextlib.asynccontextmanager
-async def keeping(bots: Sequence[BuiltinBot], store: Store, data: Path) -> AsyncIterator[Supervisor | None]:
+async def running(bots: Sequence[BuiltinBot], store: Store, data: Path) -> AsyncIterator[Supervisor | None]:
     """The house, to be begun inside when its arena listens. Raises `Fault` where a name or a token can't be had."""
     if not bots:
         yield None
@@ -54,7 +54,7 @@ async def keeping(bots: Sequence[BuiltinBot], store: Store, data: Path) -> Async
         await house.end()
 
 
-async def let_in(house: Supervisor, arena: Arena) -> None:
+async def start_bots(house: Supervisor, arena: Arena) -> None:
     """Begin, on a socket of the house's own: not encrypted, and on this machine alone."""
     (listening,) = bound(HOST, 0)
     await arena.host.take(listening, ADDRESS)

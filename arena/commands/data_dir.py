@@ -15,7 +15,7 @@ from protocol.errors import ArenaFault
 
 
 @contextmanager
-def held(data: Path, db: str | None) -> Iterator[str]:
+def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
     """Hold a data folder and close it to other users, which is said where it was open; its database.
 
     Raises `Locked`, `ArenaFault`, `StoreError`.

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from arena.commands.server_or_local import alone
+from arena.commands.server_or_local import exclusively
 from arena.commands.text_tables import counted
 from arena.replay.consistency import differences
 from arena.replay.verify import verify
@@ -40,14 +40,14 @@ class Unsound(ArenaFault):
 
 def upgrade(where: str, data: Path) -> None:
     """Bring the database's schema up to date."""
-    with alone(where, data) as file:
+    with exclusively(where, data) as file:
         before, after = upgrade_file(file)
     print(f"{file} has schema {after}" + ("" if before == after else f", upgraded from {before}"))
 
 
 def rebuild_ratings(where: str, data: Path) -> None:
     """Compute all ratings again from the results."""
-    with alone(where, data), closing(Store.open(where, create=False)) as store:
+    with exclusively(where, data), closing(Store.open(where, create=False)) as store:
         count = store.write(rating_rebuild.rebuild_ratings)
     print(f"ratings computed again from the results: {count} rows were different")
 

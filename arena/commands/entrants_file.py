@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from arena.commands.name_list import NAME, read_roll
+from arena.commands.name_list import NAME, read_name_list
 from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
@@ -26,7 +26,7 @@ def read_entrants(file: Path) -> list[str]:
 
 
 def _of_csv(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
-    roll = read_roll(file)
+    roll = read_name_list(file)
     for row, line in zip(roll.rows, roll.lines, strict=True):
         yield f"line {line}", {key: row[key] for key in _KEYS if row.get(key)}
 

@@ -42,7 +42,7 @@ def shares(limit: int, connections: int) -> Shares:
     return Shares(connections=taken, waiting=waiting, journals=rest - waiting - taken)
 
 
-def raised(connections: int) -> Shares:
+def raise_fd_limit(connections: int) -> Shares:
     """Raise this process' limit as far as `connections` need it and it may be raised: what there is now, shared out.
 
     Fewer connections than wanted are said in the log. Raises `ArenaFault` where there is too little for anything.

@@ -24,7 +24,7 @@ class NameList(NamedTuple):
     delimiter: str = ","
 
 
-def read_roll(file: Path, refused: Mapping[str, str] | None = None) -> NameList:
+def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> NameList:
     """The names of a CSV file and all that stands beside them; `refused` are columns that it may not have, and why.
 
     Raises `UsageFault`, naming each line that is wrong.

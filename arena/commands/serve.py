@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.builtin_bots.specs import BuiltinBot
-from arena.commands.builtin_bots import housed, keeping, let_in
+from arena.commands.builtin_bots import builtin_bots_of, running, start_bots
 from arena.commands.config import clock, database
-from arena.commands.data_dir import held
-from arena.commands.fd_limits import Shares, raised
+from arena.commands.data_dir import hold_data_dir
+from arena.commands.fd_limits import Shares, raise_fd_limit
 from arena.commands.settings import ServerSettings
 from arena.commands.text_tables import counted
 from arena.commands.web_process import page_url, shown, web_scheme, web_sockets
@@ -64,8 +64,8 @@ def run(settings: ServerSettings) -> None:
     """Serve until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
     write_log(settings.log_level, settings.log)
     data = Path(settings.data)
-    bots = housed(settings)
-    with listening(settings) as ports, held(data, settings.db):
+    bots = builtin_bots_of(settings)
+    with listening(settings) as ports, hold_data_dir(data, settings.db):
         event_loop.run(serve(settings, data, ports, bots))
 
 
@@ -89,11 +89,11 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
     """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
     async with contextlib.AsyncExitStack() as stack:
         feed = _feed(settings.mqtt)
-        files = raised(settings.max_connections)
+        files = raise_fd_limit(settings.max_connections)
         journal = Journal(data / "journal", sync=settings.durability == "machine", most=files.journals)
         store = stack.enter_context(contextlib.closing(Store.open(database(settings.db, data))))
         token = credentials.token_of(data)
-        house = await stack.enter_async_context(keeping(bots, store, data))
+        house = await stack.enter_async_context(running(bots, store, data))
         archive = AsyncStore(store)
         stack.push_async_callback(archive.drain)
         if feed is not None:
@@ -130,7 +130,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         log.info("listening on %s://%s:%d (data in %s)", scheme, settings.host, port, data)
         _warn_of_clear_text(settings)
         if house is not None:
-            await let_in(house, arena)
+            await start_bots(house, arena)
         if ports.page:
             page = await stack.enter_async_context(shown(settings, database(settings.db, data), ports.page, port))
             others.append(page.reload)

@@ -43,12 +43,12 @@ def by_server_or_alone(where: str, data: Path, request: Request, answer: type[T]
     try:
         return by_server(database.database_path(where), data, request, answer)
     except NoServer:
-        with alone(where, data), closing(Store.open(where, create=False)) as store:
+        with exclusively(where, data), closing(Store.open(where, create=False)) as store:
             return here(store)
 
 
 @contextmanager
-def alone(where: str, data: Path) -> Iterator[Path]:
+def exclusively(where: str, data: Path) -> Iterator[Path]:
     """The database's file, with nobody else on the data folder. Raises `DatabaseNotFound` or `Locked`."""
     file = database.database_path(where)
     if database.revision_of(file) is None:

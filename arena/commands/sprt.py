@@ -56,8 +56,8 @@ def _play(test: TournamentRun, evidence: Evidence) -> None:
     display = Display(test.plan, evidence)
     try:
         with display:
-            for reports in test.play(missing, lambda early: test.hold(early, display.console)):
-                test.keep(_take(evidence, reports), display.console)
+            for reports in test.play(missing, lambda early: test.save_pending(early, display.console)):
+                test.finish(_take(evidence, reports), display.console)
                 display.look()
                 if evidence.verdict is not None:
                     break

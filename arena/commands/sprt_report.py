@@ -14,7 +14,7 @@ from rich.text import Text
 
 from arena.commands.output import write_document
 from arena.commands.text_tables import columns, counted
-from arena.commands.tournament_report import print_unbeaten
+from arena.commands.tournament_report import print_uncontested_losses
 from arena.sprt.evidence import Evidence, Findings, Question
 from arena.sprt.summary import amount, conclusion, warnings
 from arena.tournament.plan import Plan
@@ -99,7 +99,7 @@ class Conclusion:
         console = Console(width=columns(), highlight=False)
         console.print(shown(self._plan, self._evidence.question, self._findings))
         console.print(f"seed {self._plan.seed}, id {self._plan.id}")
-        print_unbeaten(console, self._plan, [sample.result for sample in self._evidence.matches], data)
+        print_uncontested_losses(console, self._plan, [sample.result for sample in self._evidence.matches], data)
         for said in self._warnings:
             console.print(f"\n{said}", markup=False)
         console.print(f"\n{self._conclusion}", markup=False)

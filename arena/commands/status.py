@@ -39,28 +39,28 @@ def status(data: Path, *, watch: bool, to_json: bool) -> None:
         finally:
             print()
     else:
-        print("\n".join(told(asked(data, StatusRequest(most=MOST), ServerStatus), MOST, columns())))
+        print("\n".join(status_lines(asked(data, StatusRequest(most=MOST), ServerStatus), MOST, columns())))
 
 
 async def _watch(data: Path) -> None:
     async with connected_to(data) as operator:
         while True:
             width, height = os.get_terminal_size(sys.stdout.fileno())
-            lines = fitting(await operator.ask(StatusRequest(most=MOST), ServerStatus), width or 80, height or 24)
+            lines = fitting_lines(await operator.ask(StatusRequest(most=MOST), ServerStatus), width or 80, height or 24)
             redraw([*lines, "Ctrl-C ends this"])
             await asyncio.sleep(EVERY)
 
 
-def fitting(present: ServerStatus, width: int, height: int) -> list[str]:
+def fitting_lines(present: ServerStatus, width: int, height: int) -> list[str]:
     """The lines of what goes on, with as many rows as a terminal has room for above a line of its own."""
     for most in range(MOST, 0, -1):
-        lines = told(present, most, width)
+        lines = status_lines(present, most, width)
         if len(lines) < height:
             return lines
     return [*lines[: height - 2], "…"]
 
 
-def told(present: ServerStatus, most: int, width: int) -> list[str]:
+def status_lines(present: ServerStatus, most: int, width: int) -> list[str]:
     """The lines of what goes on, with so many rows of bots and of matches at most."""
     now = datetime.fromisoformat(present.at)
     here = counted(present.connected, "bot", "bots")

@@ -44,7 +44,7 @@ def run(options: TournamentOptions) -> None:
 def _play(tournament: TournamentRun) -> list[Result]:
     plan, store = tournament.plan, tournament.store
     played = store.read(tournament_results, plan.id)
-    before = len(played) + len(tournament.held())
+    before = len(played) + len(tournament.pending())
     if before:
         again = "" if before < plan.count else ": another --seed or --data plays new ones"
         said = f"{before} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
@@ -61,14 +61,14 @@ class _Player:
     def __init__(self, tournament: TournamentRun, played: Sequence[Result]) -> None:
         self._run = tournament
         self._results = list(played)
-        self._held = {place_of(report.result) for report in tournament.held()}
+        self._pending = {place_of(report.result) for report in tournament.pending()}
         """The places of matches that wait to be rated."""
         self._console = Console(stderr=True)
         self._progress, self._task = _progress(self._console, tournament.plan, self._so_far)
 
     @property
     def _so_far(self) -> int:
-        return len(self._results) + len(self._held)
+        return len(self._results) + len(self._pending)
 
     def play(self) -> None:
         """Play on to the end."""
@@ -76,24 +76,24 @@ class _Player:
         try:
             with self._progress:
                 while missing := _missing(plan, self._results):
-                    for reports in self._run.play(missing, self._hold):
-                        self._keep(reports)
+                    for reports in self._run.play(missing, self._save_pending):
+                        self._finish(reports)
         except KeyboardInterrupt:
             # What is stored counts: the signal may come between that and its being noted here.
-            stored = len(self._run.store.read(tournament_results, plan.id)) + len(self._run.held())
+            stored = len(self._run.store.read(tournament_results, plan.id)) + len(self._run.pending())
             matches = counted(plan.count, "match", "matches")
             print(f"arena: stopped after {stored} of {matches}; the same command goes on", file=sys.stderr)
             raise
 
-    def _hold(self, reports: Sequence[MatchReport]) -> None:
-        self._run.hold(reports, self._console)
-        self._held.update(place_of(report.result) for report in reports)
+    def _save_pending(self, reports: Sequence[MatchReport]) -> None:
+        self._run.save_pending(reports, self._console)
+        self._pending.update(place_of(report.result) for report in reports)
         self._show()
 
-    def _keep(self, reports: Sequence[MatchReport]) -> None:
-        self._run.keep(reports, self._console)
+    def _finish(self, reports: Sequence[MatchReport]) -> None:
+        self._run.finish(reports, self._console)
         self._results += [report.result for report in reports]
-        self._held.difference_update(place_of(report.result) for report in reports)
+        self._pending.difference_update(place_of(report.result) for report in reports)
         self._show()
 
     def _show(self) -> None:

@@ -90,7 +90,7 @@ class Report:
             console.print(f"\nless luck, by {self._value}{so_many}")
             console.print(less_luck_table(self._rows, worth=worth))
         self._show_duels(console)
-        print_unbeaten(console, plan, results, data, self._failures)
+        print_uncontested_losses(console, plan, results, data, self._failures)
 
     def _show_duels(self, console: Console) -> None:
         names = [row.bot for row in self._rows]
@@ -124,7 +124,7 @@ def failures_of(
     return counts
 
 
-def print_unbeaten(
+def print_uncontested_losses(
     console: Console,
     plan: Plan,
     results: Sequence[Result],
@@ -138,7 +138,7 @@ def print_unbeaten(
             continue
         why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
         many = counted(lost.total(), "match", "matches")
-        logs = plan.words(data, bot) if plan.logs(data).is_dir() else []  # none of bots that run elsewhere
+        logs = plan.bot_logs(data, bot) if plan.logs(data).is_dir() else []  # none of bots that run elsewhere
         its_log = "; log:" if logs else ""
         console.print(f"\n{bot}: {many} lost by forfeit or resignation{f' ({why})' if why else ''}{its_log}")
         told = failed.most_common(MOST_FAILURES)

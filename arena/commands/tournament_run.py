@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from arena.commands.data_dir import held
+from arena.commands.data_dir import hold_data_dir
 from arena.commands.tournament_options import TournamentSetup
-from arena.processes.warmup_notice import warm_ups_told
+from arena.processes.warmup_notice import tell_warm_ups
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.store import Store
 from arena.store.tournament_state import open_tournament, tournament_randomness
 from arena.tournament.dispatch import play
 from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan
-from arena.tournament.result_writer import held_by, hold_all, store_all
+from arena.tournament.result_writer import pending_reports, save_pending_reports, store_reports
 from machine.sources import digest_of_all
 from machine.subprocesses import keep_private
 from machine.workers.cluster import cluster
@@ -46,23 +46,23 @@ class TournamentRun(NamedTuple):
 
         `hold` is given those that come in before their turn.
         """
-        with warm_ups_told(self.job.logs) as enough:
-            for reports in play(self.job, matches, self.workers, self.held(), hold):
+        with tell_warm_ups(self.job.logs) as enough:
+            for reports in play(self.job, matches, self.workers, self.pending(), hold):
                 enough.set()
                 yield reports
 
-    def held(self) -> list[MatchReport]:
+    def pending(self) -> list[MatchReport]:
         """The matches that are stored and wait for their turn to be rated."""
-        return held_by(self.store, self.plan.id)
+        return pending_reports(self.store, self.plan.id)
 
-    def hold(self, reports: Sequence[MatchReport], console: Console) -> None:
+    def save_pending(self, reports: Sequence[MatchReport], console: Console) -> None:
         """Store matches before their turn, and tell what happened in them."""
-        hold_all(self.store, reports)
+        save_pending_reports(self.store, reports)
         self._tell(reports, console)
 
-    def keep(self, reports: Sequence[MatchReport], console: Console) -> None:
+    def finish(self, reports: Sequence[MatchReport], console: Console) -> None:
         """Store and rate matches, in this order, and tell what happened in them."""
-        store_all(self.store, reports)
+        store_reports(self.store, reports)
         self._tell(reports, console)
 
     def _tell(self, reports: Sequence[MatchReport], console: Console) -> None:
@@ -83,7 +83,7 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
     resources, output = setup.resources, setup.output
     with (
         processes(resources.jobs) if resources.dask is None else cluster(resources.dask) as workers,
-        held(output.data, output.db) as where,
+        hold_data_dir(output.data, output.db) as where,
         closing(Store.open(where)) as store,
     ):
         tournament, seed = store.write(open_tournament, setup.schedule.key, setup.seed, setup.chance)

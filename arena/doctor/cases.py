@@ -68,8 +68,8 @@ async def _plain(exam: Checkup) -> Finding:
 
 async def _next_match(exam: Checkup) -> Finding:
     match = await exam.match()
-    for house in exam.houses:
-        await house.resign()
+    for opponent in exam.opponents:
+        await opponent.resign()
     mark = exam.mark
     await exam.expect("end", by=ARENA, since=mark, within=TOLD_WITHIN, instead="was not told the end", match=match)
     again = await exam.relay.until(lambda: exam.said("seek", since=mark) or exam.patient.ended, TOLD_WITHIN)
@@ -174,17 +174,17 @@ async def _cut_before_ready(exam: Checkup) -> Finding:
 
 
 async def _waiting(exam: Checkup) -> tuple[str, int]:
-    """A match in which the house holds its turn, and the mark at which it does."""
+    """A match in which the opponent holds its turn, and the mark at which it does."""
     exam.hold()
     match = await exam.match()
-    await exam.until_house_moves(match)
+    await exam.until_opponent_moves(match)
     return match, exam.mark
 
 
 async def _goes_on(exam: Checkup, match: str, since: int) -> None:
-    """See that the bot plays on when the house has moved."""
-    for house in exam.houses:
-        await house.go_on()
+    """See that the bot plays on when the opponent has moved."""
+    for opponent in exam.opponents:
+        await opponent.go_on()
     await exam.moves(match, since)
 
 
@@ -214,12 +214,12 @@ async def _half_open(exam: Checkup) -> Finding:
 
 async def _restart(exam: Checkup) -> Finding:
     match, mark = await _waiting(exam)
-    for house in exam.houses:
-        house.held.clear()
+    for opponent in exam.opponents:
+        opponent.held.clear()
     await exam.premises.stop()
     await exam.premises.start()
     back = await exam.comes_back(mark)
-    await exam.until_house_moves(match)
+    await exam.until_opponent_moves(match)
     await _goes_on(exam, match, mark)
     return Finding(PASSED, f"came back {back.after:.1f} s after the restart, and played on")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from arena.doctor.bot_under_test import BotUnderTest
-from arena.doctor.opponent import House
+from arena.doctor.opponent import Opponent
 from arena.doctor.tcp_proxy import TcpProxy
 from arena.doctor.test_server import TestServer
 from arena.doctor.websocket_proxy import ARENA, BOT, OWN_SEEK, Message, Seen, WebSocketProxy
@@ -50,7 +50,7 @@ class Checkup:
         self.relay = relay
         self.cable = cable
         self.patient = patient
-        self.houses: list[House] = []
+        self.opponents: list[Opponent] = []
         self.seeks = True
         """Whether the bot seeks matches by itself."""
         self.slowest_move = 0.0
@@ -84,7 +84,7 @@ class Checkup:
         await self.patient.start()
 
     async def summon(self) -> None:
-        """Have the arena begin a match of the bot with the house."""
+        """Have the arena begin a match of the bot with the opponent."""
         await self.present()
         sought = await self._until(self._seek, SEEK_WITHIN if self.seeks else 0.0)
         if sought is None:
@@ -95,8 +95,8 @@ class Checkup:
             seats = load(sought["game"], sought.get("config", {})).seats
         except (BotFault, KeyError, TypeError) as exc:
             raise Failed(f"seeks what the arena does not play: {exc}") from exc
-        for house in await self._opponents(seats - 1):
-            await house.seek(sought)
+        for opponent in await self._opponents(seats - 1):
+            await opponent.seek(sought)
 
     async def match(self) -> str:
         """Begin a match and see that the bot is ready; its id."""
@@ -134,14 +134,16 @@ class Checkup:
         return found
 
     def hold(self) -> None:
-        """Have the house keep its turns to itself."""
+        """Have the opponent keep its turns to itself."""
         self._holds = True
-        for house in self.houses:
-            house.holds = True
+        for opponent in self.opponents:
+            opponent.holds = True
 
-    async def until_house_moves(self, match: str) -> None:
-        """Wait until it is the turn of the house, which holds it."""
-        if not await self._until(lambda: any(match in house.held for house in self.houses) or None, MOVE_WITHIN):
+    async def until_opponent_moves(self, match: str) -> None:
+        """Wait until it is the turn of the opponent, which holds it."""
+        if not await self._until(
+            lambda: any(match in opponent.held for opponent in self.opponents) or None, MOVE_WITHIN
+        ):
             raise Failed(f"did not move within {MOVE_WITHIN:g} s of its turn")
 
     async def comes_back(self, since: int, within: float = BACK_WITHIN) -> Return:
@@ -186,11 +188,11 @@ class Checkup:
         self.cable.hangs_up = False
         self._holds = False
         mark = self.mark
-        playing = any(house.matches for house in self.houses)
-        for house in self.houses:
-            house.holds = False
-            await house.unseek()
-            await house.resign()
+        playing = any(opponent.matches for opponent in self.opponents)
+        for opponent in self.opponents:
+            opponent.holds = False
+            await opponent.unseek()
+            await opponent.resign()
         if playing and self.relay.line is not None and self.patient.ended is None:
             await self.relay.until(lambda: self.said("end", by=ARENA, since=mark), TOLD_WITHIN)
             ended = await self.relay.until(lambda: self.patient.ended, AFTERWARDS)
@@ -198,10 +200,10 @@ class Checkup:
                 raise Failed(f"ended when the match was over: its process {ended}")
 
     async def close(self) -> None:
-        """End the bot and the house."""
+        """End the bot and the opponent."""
         await self.patient.stop()
-        for house in self.houses:
-            await house.close()
+        for opponent in self.opponents:
+            await opponent.close()
 
     async def _until(self, found: Callable[[], T | None], within: float) -> T | None:
         """As the relay's; raises `Failed` if the bot's process ends meanwhile."""
@@ -215,16 +217,16 @@ class Checkup:
             raise Failed(f"ended: its process {self.patient.ended}")
         return it
 
-    async def _opponents(self, count: int) -> list[House]:
-        while len(self.houses) < count:
-            name = f"house-{len(self.houses) + 1}"
-            house = House(name, secrets.token_urlsafe(24), self.relay.arena, self.relay.wake)
-            house.holds = self._holds
-            self.houses.append(house)
+    async def _opponents(self, count: int) -> list[Opponent]:
+        while len(self.opponents) < count:
+            name = f"house-{len(self.opponents) + 1}"
+            opponent = Opponent(name, secrets.token_urlsafe(24), self.relay.arena, self.relay.wake)
+            opponent.holds = self._holds
+            self.opponents.append(opponent)
         async with asyncio.timeout(WELCOME_WITHIN):
-            for house in self.houses[:count]:
-                await house.welcomed.wait()
-        return self.houses[:count]
+            for opponent in self.opponents[:count]:
+                await opponent.welcomed.wait()
+        return self.opponents[:count]
 
     def _welcomed(self) -> Seen | None:
         line, since = self.relay.line, self.relay.seen[self._run :]

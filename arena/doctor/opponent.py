@@ -1,4 +1,4 @@
-"""Opponents of the house: they seek what the bot seeks, and move when they are let."""
+"""Opponents of the bot under test: they seek what the bot seeks, and move when they are let."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from protocol.codec import MSGPACK
 from protocol.messages import MAX_SERVER_FRAME, MAX_SLOTS
 
 
-class House:
+class Opponent:
     """A bot that plays the first legal move at the arena on a port. `happened` is called when something has.
 
     It has slots to spare: a match whose bot is gone is no matter to the next.

@@ -33,7 +33,7 @@ def startable(command: Sequence[str]) -> tuple[str, ...]:
     raise UsageFault(f"there is no {'file' if program.endswith('.py') else 'program'} {program!r}")
 
 
-def hidden_in(words: str) -> str | None:
+def hiding_file(words: str) -> str | None:
     """What to say to an author of whose last words are that the library is hidden: which file hides it."""
     found = _HIDDEN.search(words)
     return None if found is None else f"{found[1]} has the name of the library, and hides it: rename the file"

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.processes.bot_commands import hidden_in
+from arena.processes.bot_commands import hiding_file
 from arena.processes.launch_spec import LISTENING, TERMINATE, LaunchSpec
 from machine.keeper import FAILED, STARTED
 from machine.subprocesses import ending
@@ -160,7 +160,7 @@ class BotProcess:
 
     def _last_words(self, lines: list[str]) -> str:
         """These lines, and where the rest is."""
-        if hidden := hidden_in("\n".join(lines)):
+        if hidden := hiding_file("\n".join(lines)):
             lines = [*lines, hidden]
         return "\n  ".join([f"last output, in {self.log}:", *(lines or ["(nothing)"])])
 

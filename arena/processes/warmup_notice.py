@@ -16,7 +16,7 @@ LOOK_EVERY, LOOK_FOR = 0.5, 60.0
 
 
 @contextmanager
-def warm_ups_told(logs: Path) -> Iterator[threading.Event]:
+def tell_warm_ups(logs: Path) -> Iterator[threading.Event]:
     """Tell on standard error, once, that a bot warms up, if its log in the folder `logs` says so within a minute.
 
     It is told before the event is set, and while what is done inside goes on. What bots said earlier does not count.

@@ -40,7 +40,7 @@ def play(
             ready = _due(due, waiting)
             if rest := [report for report in reports if place_of(report.result) in waiting]:
                 hold(rest)
-                waiting.update((place_of(report.result), report.held()) for report in rest)
+                waiting.update((place_of(report.result), report.without_notes()) for report in rest)
             if ready:
                 yield ready
             for reply in replies:

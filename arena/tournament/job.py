@@ -87,15 +87,15 @@ class MatchReport(NamedTuple):
         """What came of it."""
         return self.closed.result
 
-    def finished(self) -> StorableMatch:
+    def storable(self) -> StorableMatch:
         """For the store, which rates it."""
         return StorableMatch(self.result, self.closed.record, self.luck, self.failures)
 
-    def held(self) -> MatchReport:
+    def without_notes(self) -> MatchReport:
         """The same without what was noted and told when it came in."""
         return MatchReport(self.closed, self.luck, self.failures)
 
-    def awaiting(self) -> PendingResult:
+    def pending(self) -> PendingResult:
         """For the store, which keeps it until its turn to be rated has come."""
         return PendingResult(self.closed, self.luck, self.failures)
 

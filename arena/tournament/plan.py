@@ -59,7 +59,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         """Where in the data folder the bots' standard outputs and errors go: a folder, and in it one of each worker."""
         return data / "tournaments" / self.id
 
-    def words(self, data: Path, bot: str) -> list[Path]:
+    def bot_logs(self, data: Path, bot: str) -> list[Path]:
         """The logs that there are of a bot; that of the first worker where there is none."""
         logs = self.logs(data)
         return sorted(logs.glob(f"**/{bot}.log")) or [logs / f"{bot}.log"]

@@ -28,22 +28,22 @@ TRY_AGAIN = 2.0
 """Seconds until the store is tried again."""
 
 
-def store_all(store: Store, reports: Sequence[MatchReport]) -> None:
+def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:
     """Store and rate matches, in this order, all or none of them, and what happened in them.
 
     While the store can do nothing that is said, once, and tried again. Raises `StoreError` for what it never takes.
     """
-    _once_it_can(lambda: store.write(finish_matches, [report.finished() for report in reports]))
+    _once_it_can(lambda: store.write(finish_matches, [report.storable() for report in reports]))
     _note(store, reports)
 
 
-def hold_all(store: Store, reports: Sequence[MatchReport]) -> None:
+def save_pending_reports(store: Store, reports: Sequence[MatchReport]) -> None:
     """Store matches whose turn to be rated has not come, as above."""
-    _once_it_can(lambda: store.write(save_pending, [report.awaiting() for report in reports]))
+    _once_it_can(lambda: store.write(save_pending, [report.pending() for report in reports]))
     _note(store, reports)
 
 
-def held_by(store: Store, tournament: str) -> list[MatchReport]:
+def pending_reports(store: Store, tournament: str) -> list[MatchReport]:
     """What was stored so of a tournament and is not rated yet, by place."""
     return [MatchReport(one.closed, one.luck, one.failures) for one in store.read(pending_of_tournament, tournament)]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from arena.commands import fd_limits
-from arena.commands.fd_limits import needed, raised, shares
+from arena.commands.fd_limits import needed, raise_fd_limit, shares
 from arena.host.journal import Journal, JournalFault
 from arena.network import acceptor
 from commands import call
@@ -41,7 +41,7 @@ def test_the_limit_is_raised_as_far_as_it_may_be(
     limits = []
     monkeypatch.setattr(resource, "getrlimit", lambda what: (256, 1024))
     monkeypatch.setattr(resource, "setrlimit", lambda what, pair: limits.append(pair))
-    assert raised(1000) == shares(1024, 1000)
+    assert raise_fd_limit(1000) == shares(1024, 1000)
     assert limits == [(1024, 1024)]
     assert "only 1024 files may be open (ulimit -n): at most 420 connections instead of 1000" in caplog.text
 
@@ -50,7 +50,7 @@ def test_too_few_files_for_anything_are_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(resource, "getrlimit", lambda what: (100, 100))
     monkeypatch.setattr(resource, "setrlimit", lambda what, pair: None)
     with pytest.raises(ArenaFault, match="only 100 files may be open: raise the limit"):
-        raised(1000)
+        raise_fd_limit(1000)
 
 
 def test_of_journals_so_many_are_begun_and_those_of_a_restart_go_on(tmp_path: Path) -> None:

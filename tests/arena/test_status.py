@@ -11,7 +11,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
-from arena.commands.status import fitting, told
+from arena.commands.status import fitting_lines, status_lines
 from arena.host.event_log import Failure
 from arena.operations.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from arena.operations.table import operations
@@ -55,7 +55,7 @@ def present(**parts: Any) -> ServerStatus:
 def test_it_says_who_seeks_what_and_since_when_and_the_clocks_of_matches() -> None:
     bots = [here("ann", ask(12.3), ask(7.0), ask(200.0, rated=False, opponents=["bob"]), ask(1.0, open=True))]
     failed = [Failure(at="2026-11-23T11:59:30Z", who="bob", text="timeout in m-1")]
-    lines = told(present(connected=1, bots=bots, under_way=1, matches=[match(1)], failures=failed), 20, 200)
+    lines = status_lines(present(connected=1, bots=bots, under_way=1, matches=[match(1)], failures=failed), 20, 200)
     assert lines[0] == "1 bot online, 1 match under way"
     assert lines[1] == "matches finished: 3 in the last minute, 40 in the last hour"
     text = "\n".join(lines)
@@ -65,14 +65,14 @@ def test_it_says_who_seeks_what_and_since_when_and_the_clocks_of_matches() -> No
 
 
 def test_it_says_whose_seeks_the_pace_of_the_ladder_holds() -> None:
-    lines = told(present(connected=1, bots=[here("ann", ask(12.3), pace_s=6)]), 20, 200)
+    lines = status_lines(present(connected=1, bots=[here("ann", ask(12.3), pace_s=6)]), 20, 200)
     assert "nim rated (classic) 12 s, held by its pace for 6 s" in "\n".join(lines)
 
 
 def test_three_hundred_bots_and_two_hundred_matches_stay_readable_in_eighty_columns() -> None:
     bots = [here(f"a-name-of-a-bot-{number}", ask(61.0, rated=False, opponents=["bob"])) for number in range(20)]
     matches = [match(number) for number in range(20)]
-    lines = told(present(connected=300, bots=bots, under_way=200, matches=matches, held="\x1b[2J"), 20, 80)
+    lines = status_lines(present(connected=300, bots=bots, under_way=200, matches=matches, held="\x1b[2J"), 20, 80)
     assert max(map(len, lines)) <= 80
     assert len(lines) < 120
     assert [line for line in lines if line.startswith("…")] == ["… and 280 more", "… and 180 more"]
@@ -83,7 +83,7 @@ def test_three_hundred_bots_and_two_hundred_matches_stay_readable_in_eighty_colu
 def test_a_drawing_has_as_many_rows_as_the_terminal_has_room_for(height: int) -> None:
     bots = [here(f"bot-{number}", ask(61.0), ask(2.0, rated=False, opponents=["bob"])) for number in range(20)]
     crowd = present(connected=300, bots=bots, under_way=200, matches=[match(number) for number in range(20)])
-    lines = fitting(crowd, 80, height)
+    lines = fitting_lines(crowd, 80, height)
     assert height * 3 // 4 < len(lines) < height
 
 

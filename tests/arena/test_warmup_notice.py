@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from arena.processes import warmup_notice
-from arena.processes.warmup_notice import warm_ups_told
+from arena.processes.warmup_notice import tell_warm_ups
 from timeouts import WITHIN
 
 
@@ -40,7 +40,7 @@ def test_a_bot_that_warms_up_is_told_once_and_not_what_was_said_earlier(
     heard = listening(monkeypatch)
     log, other = tmp_path / "uct.log", tmp_path / "2" / "ga.log"
     log.write_text("uct: warming up for nim\nuct: played\n")
-    with warm_ups_told(tmp_path):
+    with tell_warm_ups(tmp_path):
         with log.open("a") as file:
             file.write("uct: warming up for risk-duel; it takes long\n")
         assert heard.line.wait(WITHIN)
@@ -52,7 +52,7 @@ def test_a_bot_that_warms_up_is_told_once_and_not_what_was_said_earlier(
 def test_nothing_is_told_once_a_match_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard = listening(monkeypatch)
     before = threading.active_count()
-    with warm_ups_told(tmp_path) as enough:
+    with tell_warm_ups(tmp_path) as enough:
         enough.set()
         (tmp_path / "uct.log").write_text("uct: warming up for nim\n")
     assert (heard.getvalue(), threading.active_count()) == ("", before)
