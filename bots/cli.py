@@ -8,7 +8,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand
 
-from machine import program
+from machine import command_line
 
 app = typer.Typer(
     name="arena-bot",
@@ -66,7 +66,7 @@ def run_bot(
     from bots.client.named_opponents import choose_settings, find
     from bots.client.run import play
     from bots.client.settings import Given
-    from bots.client.values import read_config, read_pairs
+    from bots.client.value_parsing import read_config, read_pairs
 
     given = Given(
         url=url,
@@ -121,7 +121,7 @@ def analyze(context: typer.Context) -> None:
     """Exact facts about a position: nim, grundy, duel."""
     from bots.commands.analyze import analyze
 
-    program.command(analyze, context.args or ["--help"], "arena-bot analyze")
+    command_line.command(analyze, context.args or ["--help"], "arena-bot analyze")
 
 
 @app.command(cls=_Delegated)
@@ -143,9 +143,9 @@ def compare(context: typer.Context) -> None:
 def _run(function: Callable[..., None], args: Sequence[str], name: str) -> None:
     alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
     alone.command()(function)
-    program.command(alone, args, name)
+    command_line.command(alone, args, name)
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line."""
-    program.run(app, "arena-bot", args, {"run --pace": "--min-move-time"})
+    command_line.run(app, "arena-bot", args, {"run --pace": "--min-move-time"})

@@ -16,7 +16,7 @@ from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 from machine.cache import cache_folder
-from machine.sources import digest
+from machine.source_digest import digest
 from protocol.errors import UsageFault
 
 F = TypeVar("F", bound=Callable[..., Any])

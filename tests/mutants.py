@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from mutmut.stats import status_by_exit_code
 
-from machine.sources import PACKAGES
+from machine.source_digest import PACKAGES
 
 ROOT = Path(__file__).parent.parent
 PLAN = ROOT / "tests" / "mutants.toml"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from machine.sources import PACKAGES
+from machine.source_digest import PACKAGES
 
 ROOT = Path(__file__).parent.parent
 PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)(?: ; .*)? \\$")

@@ -25,7 +25,7 @@ from arena.tournament import result_writer
 from arena.tournament.job import MatchReport
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
 from dask_cluster import cluster, dask, scheduler
-from machine.sources import PACKAGES
+from machine.source_digest import PACKAGES
 from referee.footer import Closed
 from referee.record import Footer
 from seasons import result

@@ -13,7 +13,7 @@ from arena.cli.export import run_export, run_matches
 from arena.cli.options import Csv, Data, Database, Json, database_of, group
 from arena.cli.play import run_test, run_tournament
 from arena.commands.settings import SETTINGS, Described
-from machine import program
+from machine import command_line
 from protocol import VERSION
 
 RENAMED = {
@@ -203,4 +203,4 @@ def replay_export(
 
 def main() -> None:
     """Run the command."""
-    program.run(app, "arena", renamed=RENAMED)
+    command_line.run(app, "arena", renamed=RENAMED)

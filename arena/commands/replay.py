@@ -16,10 +16,10 @@ from arena.commands import step_viewer
 from arena.commands.match_filters import match_named
 from arena.commands.output import document, print_line
 from arena.commands.text_tables import columns, counted, say
-from arena.replay import document as documents
+from arena.replay import match_document as documents
 from arena.replay import verify as verifying
-from arena.replay.document import Document
 from arena.replay.luck_report import luck_by_move, luck_summary, record_luck
+from arena.replay.match_document import Document
 from arena.replay.transcript import TranscriptLine, describe_line
 from arena.store.annulment import annulled_pool
 from arena.store.result_queries import iter_results, record_of

@@ -21,7 +21,7 @@ from arena.tournament.dispatch import play
 from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan
 from arena.tournament.result_writer import pending_reports, save_pending_reports, store_reports
-from machine.sources import digest_of_all
+from machine.source_digest import digest_of_all
 from machine.subprocesses import keep_private
 from machine.workers.cluster import cluster
 from machine.workers.local import WorkerPool, processes

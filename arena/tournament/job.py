@@ -36,8 +36,8 @@ class MatchJob(Struct, frozen=True, kw_only=True):
     `key` tells one run of the command from another: bots are kept running for it. `logs` is where what they write
     goes. `value` names what luck is measured by, None where it is not. `in_process`: bots have no processes of their
     own. When `strict`, a bot that can't go on ends the run; else it forfeits its matches. `sources` are given where
-    workers may be on other machines, `machine.sources.digest_of_all` of the command's: they refuse to play by others,
-    and hand in what bots wrote, as its folder of logs is not theirs.
+    workers may be on other machines, `digest_of_all` of the command's: they refuse to play by others, and hand in what
+    bots wrote, as its folder of logs is not theirs.
     """
 
     key: str

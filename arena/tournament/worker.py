@@ -17,7 +17,7 @@ from arena.tournament import remote
 from arena.tournament.host_pool import host_pool
 from arena.tournament.in_process import InProcessHost
 from arena.tournament.job import Aborted, MatchJob, MatchReport
-from machine.sources import digest_of_all
+from machine.source_digest import digest_of_all
 from measuring.luck import luck_of
 from protocol import VERSION
 from protocol.errors import ArenaFault, Fault

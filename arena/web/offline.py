@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from arena.replay.document import Document, document
 from arena.replay.grading import Grades, grade
+from arena.replay.match_document import Document, document
 from arena.web import bundle
 from arena.web.formatting import moment
 from arena.web.rendering import VIEWER_SHEETS, render_template

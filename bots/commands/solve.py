@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bots.client.values import read_config
+from bots.client.value_parsing import read_config
 from bots.commands.output import Json
 from bots.commands.tuning_options import stoppable
 from protocol.display import shown

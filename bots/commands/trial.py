@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from bots.analysis.trial import Side, TrialResult, play_trial
-from bots.client.values import read_config, read_pairs
+from bots.client.value_parsing import read_config, read_pairs
 from bots.commands.output import Json
 from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_search
 from bots.tuning.presets import PRESETS, read_preset

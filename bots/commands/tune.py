@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from bots.client.values import read_config, read_pairs
+from bots.client.value_parsing import read_config, read_pairs
 from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_numbers
 from bots.tuning.file import NotKept, alone, read
 from bots.tuning.genetic import fittest, middle

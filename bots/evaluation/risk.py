@@ -1,4 +1,4 @@
-"""Two opinions about a Risk position, written to be read; bots/search/risk/sums.py keeps the same incrementally.
+"""Two opinions about a Risk position, to be read; bots/search/risk/flat_position.py keeps the same incrementally.
 
 `features` is for any Risk: four things worth having. `unam` is the evaluation of the paper that proposed bounded Risk.
 """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bots.client.bot import Bot, Choice, Turn
-from bots.client.values import read_one
+from bots.client.value_parsing import read_one
 from bots.evaluation import NAMES
 from bots.reference.search_bot import EVAL, evaluation_for, name_for, once_a_match
 from bots.reference.time_management import purse

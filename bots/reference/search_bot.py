@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from bots.client.bot import Bot, Choice, Turn
-from bots.client.values import read_number, read_one
+from bots.client.value_parsing import read_number, read_one
 from bots.evaluation import NAMES, evaluation, names_of, weights_of
 from bots.evaluation.base import EQUAL, Evaluate
 from bots.reference.time_management import purse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from bots.client.bot import Bot, Choice, Turn
-from bots.client.values import read_number
+from bots.client.value_parsing import read_number
 from bots.reference.search_bot import once_a_match
 from bots.reference.time_management import purse
 from bots.search.kernels import WITH_UCT, uct_for

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from arena.replay.document import document
 from arena.replay.luck_report import format_signed, luck_by_move, luck_summary, record_luck
+from arena.replay.match_document import document
 from commands import call
 from golden import make
 from machine.compiled import FAST

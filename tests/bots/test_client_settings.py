@@ -8,7 +8,7 @@ import pytest
 
 from bots.client.options import from_command_line
 from bots.client.settings import DEFAULT_URL, Given, from_environment, settle
-from bots.client.values import read_config, read_pairs
+from bots.client.value_parsing import read_config, read_pairs
 from bots.reference.random_bot import RandomBot
 from protocol.errors import UsageFault
 

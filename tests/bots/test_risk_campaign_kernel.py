@@ -17,8 +17,8 @@ from bots.search import WIN, Limit
 from bots.search.base import opinion
 from bots.search.risk import campaign_play, campaign_tree
 from bots.search.risk.campaign import DEEPEST, CampaignSearch
+from bots.search.risk.flat_position import FEATURES, scale_values, state_of
 from bots.search.risk.settings import CampaignSettings, Horizon
-from bots.search.risk.sums import FEATURES, scale_values, state_of
 from bots.search.risk.work_buffers import begin
 from bots.search.settings import Algorithm
 from machine.compiled import FAST, floats, zeros

@@ -12,9 +12,9 @@ import pytest
 from bots.evaluation import evaluation
 from bots.evaluation.risk import features
 from bots.search import WIN, Limit, expectiminimax
-from bots.search.risk import duel_tree as tree
+from bots.search.risk import duel_expectiminimax as tree
 from bots.search.risk.duel import DuelSearch
-from bots.search.risk.sums import FEATURES, MODES, cell, estimate, peek, put, scale_values, state_of
+from bots.search.risk.flat_position import FEATURES, MODES, cell, estimate, peek, put, scale_values, state_of
 from bots.search.risk.work_buffers import STOP, begin, random_numbers
 from machine.compiled import floats, ints
 from protocol.games.base import NO_DICE

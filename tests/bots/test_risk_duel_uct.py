@@ -12,10 +12,10 @@ from bots.reference.random_bot import RandomBot
 from bots.reference.uct import Uct
 from bots.search import Limit
 from bots.search.risk import duel_sampling as flat
-from bots.search.risk.duel_tree import BORDERS, duel_board
+from bots.search.risk.duel_expectiminimax import BORDERS, duel_board
 from bots.search.risk.duel_uct import DuelUct
 from bots.search.risk.field import seeded
-from bots.search.risk.sums import NONE, cell, state_of
+from bots.search.risk.flat_position import NONE, cell, state_of
 from machine.compiled import ints
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE

@@ -10,7 +10,7 @@ import pytest
 
 from bots.evaluation import evaluation, names_of
 from bots.evaluation.risk import features, score, unam, walk
-from bots.search.risk.sums import MODES, board_values, estimate, scale_values, state_of
+from bots.search.risk.flat_position import MODES, board_values, estimate, scale_values, state_of
 from machine.compiled import floats, ints
 from measuring.risk.features import measure
 from protocol.games.risk.duel import Duel, Position

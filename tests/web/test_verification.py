@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.replay.document import document
+from arena.replay.match_document import document
 from arena.web.site import STATIC
 from golden import make
 from golden.make import Golden

@@ -6,10 +6,10 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from arena.replay import document as documents
 from arena.replay import grading
-from arena.replay.document import Document
+from arena.replay import match_document as documents
 from arena.replay.grading import Grades
+from arena.replay.match_document import Document
 from arena.store.result_queries import record_of, result_of
 from arena.web.api.operation import ApiRequest, File
 from arena.web.api.query_types import Query

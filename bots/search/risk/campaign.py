@@ -16,8 +16,8 @@ from bots.search.risk import campaign_play as flat
 from bots.search.risk import campaign_tree as tree
 from bots.search.risk.campaign_battle import DICE, MEANS, SURE, room_for
 from bots.search.risk.drafting import drafted
+from bots.search.risk.flat_position import INDEX, MODES, NONE, estimate, scale_values, state_of
 from bots.search.risk.settings import Battles, CampaignSettings, Drafting
-from bots.search.risk.sums import INDEX, MODES, NONE, estimate, scale_values, state_of
 from bots.search.risk.work_buffers import AT_ONCE, begin, best_line, charge, found, stopping
 from bots.search.settings import Algorithm
 from machine.compiled import FAST, floats, ints, zeros

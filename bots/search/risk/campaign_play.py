@@ -11,7 +11,7 @@ from math import floor
 from typing import Any
 
 from bots.search.risk.campaign_battle import left_after, without_dice
-from bots.search.risk.sums import OWNED, ROWS, SEAT, TERRITORIES, WIDTH, board_values, cell, put
+from bots.search.risk.flat_position import OWNED, ROWS, SEAT, TERRITORIES, WIDTH, board_values, cell, put
 from bots.search.risk.work_buffers import LINE, LINES, OWN, random_numbers
 from machine.compiled import compiled, entry, ints, zeros
 from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Campaign, Position

@@ -40,7 +40,7 @@ from bots.search.risk.campaign_play import (
     take_back,
     turn_key,
 )
-from bots.search.risk.sums import ARMY, OWNED, ROWS, SEAT, WIDTH, estimate, peek, put
+from bots.search.risk.flat_position import ARMY, OWNED, ROWS, SEAT, WIDTH, estimate, peek, put
 from bots.search.risk.work_buffers import (
     BUDGET,
     DEEPEST,

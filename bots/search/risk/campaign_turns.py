@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from bots.evaluation.base import WIN
 from bots.search.base import Found, Limit, opinion
-from bots.search.risk import move_evaluation, turns
+from bots.search.risk import move_evaluation, turn_search
 from bots.search.risk.campaign_play import ATTACKS, BORDERS, SOURCES, campaign_board, keys_for
 from bots.search.risk.campaign_tree import INFINITY, MOST_ATTACKS
 from bots.search.risk.field import LEFT, field_of
+from bots.search.risk.flat_position import INDEX, MODES
 from bots.search.risk.odds import odds_table
 from bots.search.risk.raiding import Raiding
-from bots.search.risk.sums import INDEX, MODES
 from bots.search.risk.work_buffers import DEEPEST, LEAVES, LINE, LINES, NODES, STOP, begin, best_line, stopping
 from bots.search.settings import Algorithm
 from machine.compiled import floats, ints, zeros
@@ -40,7 +40,7 @@ class Width(NamedTuple):
 
 
 USUAL = Width((6, 2, 2, 2), (3, 1, 1, 1), 2)
-EVERY = Width((turns.MOST // 2,) * turns.TURNS, (turns.MOST - 1,) * turns.TURNS, 2)
+EVERY = Width((turn_search.MOST // 2,) * turn_search.TURNS, (turn_search.MOST - 1,) * turn_search.TURNS, 2)
 """As many as a list has room for."""
 
 
@@ -82,11 +82,11 @@ class TurnSearch:
         deepest = min(depth, DEEPEST_TURNS)
         field = self._field(position)
         work, scores = self._room(position, field, deepest, width)
-        work[turns.MODE] = EVALUATIONS[evaluation]
-        work[turns.PLIES] = deepest * PLIES_A_TURN if plies is None else plies
+        work[turn_search.MODE] = EVALUATIONS[evaluation]
+        work[turn_search.PLIES] = deepest * PLIES_A_TURN if plies is None else plies
         if algorithm == "alphabeta":
             self._searches += 1
-            work[turns.SEARCH] = self._searches
+            work[turn_search.SEARCH] = self._searches
         given = self._board, field, self._odds, self._raid, floats(weights), self._keys, work, scores, self._path
         best: Found[Move] | None = None
         before = limit.spent
@@ -94,12 +94,12 @@ class TurnSearch:
             for turn in range(1, deepest + 1) if algorithm == "alphabeta" else (deepest,):
                 begin(work, limit.left)
                 work[work[LINES]] = 0
-                value = turns.look(*given, *self._memory, opinion(self.rules), turn, turn, 0, -INFINITY, INFINITY)
+                value = turn_search.look(*given, *self._memory, opinion(self.rules), turn, turn, 0, -INFINITY, INFINITY)
                 limit.charge(int(work[NODES]))
                 if line := best_line(work):
-                    work[turns.FIRST] = line[0]
+                    work[turn_search.FIRST] = line[0]
                     best = self._found(position, field, line, work, turn, float(value), best)
-                if work[STOP] or abs(value) >= WIN - work[turns.PLIES]:
+                if work[STOP] or abs(value) >= WIN - work[turn_search.PLIES]:
                     break
         return None if best is None else replace(best, nodes=limit.spent - before)
 
@@ -111,25 +111,28 @@ class TurnSearch:
     def _room(self, position: Position, field: Any, depth: int, width: Width) -> tuple[Any, Any]:
         """`work` and `scores` for so many turns."""
         plies = depth * PLIES_A_TURN + 1
-        lines = turns.ROOM
+        lines = turn_search.ROOM
         kept = lines + (plies + 2) * (plies + 2)
         lists = kept + len(field) * (plies + 1)
-        places = lists + turns.MOST * (plies + 1)
+        places = lists + turn_search.MOST * (plies + 1)
         work = zeros(places + len(self.rules.map))
-        work[LINES], work[LINE], work[turns.KEPT], work[turns.LISTS], work[turns.PLACES] = (
+        work[LINES], work[LINE], work[turn_search.KEPT], work[turn_search.LISTS], work[turn_search.PLACES] = (
             lines,
             plies + 2,
             kept,
             lists,
             places,
         )
-        work[turns.ME], work[turns.FIRST], work[turns.SPLITS] = position.seat, -1, width.splits
-        for turn in range(turns.TURNS):
-            work[turns.WIDE + turn], work[turns.WIDE + turns.TURNS + turn] = width.drafts[turn], width.attacks[turn]
+        work[turn_search.ME], work[turn_search.FIRST], work[turn_search.SPLITS] = position.seat, -1, width.splits
+        for turn in range(turn_search.TURNS):
+            work[turn_search.WIDE + turn], work[turn_search.WIDE + turn_search.TURNS + turn] = (
+                width.drafts[turn],
+                width.attacks[turn],
+            )
         if position.phase == "draft":
             for at, units in self._ruled(position).units:
                 work[places + at] = units
-        return work, zeros(turns.SCORES + turns.MOST * (plies + 1), float)
+        return work, zeros(turn_search.SCORES + turn_search.MOST * (plies + 1), float)
 
     def _ruled(self, position: Position) -> Draft:
         """The draft of the draft rule."""
@@ -166,12 +169,12 @@ class TurnSearch:
         """The move that a line begins with, as the rules have it: a draft in halves is one."""
         board, first = self._board, line[0]
         if position.phase == "draft":
-            return self._ruled(position) if first == turns.RULE else self._drafted(position, line)
-        if first == turns.END:
+            return self._ruled(position) if first == turn_search.RULE else self._drafted(position, line)
+        if first == turn_search.END:
             return End()
         at = first // 2
         source, to = board[board[SOURCES] + at - board[BORDERS]], board[at]
-        units = turns.units_of(board, field, self._odds, first)
+        units = turn_search.units_of(board, field, self._odds, first)
         return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
 
     def _drafted(self, position: Position, line: list[int]) -> Draft:

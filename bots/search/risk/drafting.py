@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from bots.search.risk.flat_position import INDEX, OWNER, ROWS, SEAT, TERRITORIES, TROOPS, WIDTH, peek, put
 from bots.search.risk.settings import Drafting
-from bots.search.risk.sums import INDEX, OWNER, ROWS, SEAT, TERRITORIES, TROOPS, WIDTH, peek, put
 from machine.compiled import entry, zeros
 from protocol.games.risk.campaign import Campaign, Draft, Move, Position
 from protocol.games.risk.draft import territories_by_pressure

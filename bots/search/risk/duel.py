@@ -9,10 +9,10 @@ from typing import Any, ClassVar, get_args
 from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit, opinion
 from bots.search.iterative_deepening import DEEPEST, deepen
-from bots.search.risk import duel_pruning as pruning
-from bots.search.risk import duel_tree as tree
+from bots.search.risk import duel_alpha_beta as pruning
+from bots.search.risk import duel_expectiminimax as tree
+from bots.search.risk.flat_position import INDEX, MODES, NONE, scale_values, state_of
 from bots.search.risk.settings import DuelSettings
-from bots.search.risk.sums import INDEX, MODES, NONE, scale_values, state_of
 from bots.search.risk.work_buffers import AT_ONCE, begin, best_line, charge, found, stopping
 from bots.search.settings import Algorithm
 from machine.compiled import FAST, floats, ints, zeros

@@ -6,10 +6,10 @@ from math import sqrt
 from typing import Any
 
 from bots.evaluation.base import WIN
-from bots.search.risk.duel_tree import BORDERS, MAX_PLIES, SOURCES, list_moves, placed
+from bots.search.risk.duel_expectiminimax import BORDERS, MAX_PLIES, SOURCES, list_moves, placed
 from bots.search.risk.field import SPAN, draw
+from bots.search.risk.flat_position import OWNED, SEAT, TERRITORIES, estimate, put
 from bots.search.risk.sampling import CHILD, DECISION, NODE, SIBLING, VISITS, follow
-from bots.search.risk.sums import OWNED, SEAT, TERRITORIES, estimate, put
 from machine.compiled import compiled, entry
 from protocol.games.risk import duel
 from protocol.games.risk.duel import FREE

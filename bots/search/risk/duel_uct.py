@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit, opinion
 from bots.search.risk import duel_sampling as flat
-from bots.search.risk.duel_tree import BORDERS, CODES, SOURCES, duel_board
+from bots.search.risk.duel_expectiminimax import BORDERS, CODES, SOURCES, duel_board
 from bots.search.risk.field import seeded
+from bots.search.risk.flat_position import FEATURES, INDEX, scale_values, state_of
 from bots.search.risk.sampling import AT_ONCE, DECISION, LEAST, NODE, SEEDS, VISITS, favourite, in_portions, plant, room
-from bots.search.risk.sums import FEATURES, INDEX, scale_values, state_of
 from machine.compiled import FAST, floats, ints, zeros
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import FREE, Action, Duel, Position

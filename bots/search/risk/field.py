@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from bots.search.risk.campaign_play import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS
-from bots.search.risk.sums import ROWS, TERRITORIES, WIDTH, cell
+from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH, cell
 from machine.compiled import compiled, entry, ints
 from protocol.games.risk.battle import ATTACKING, DEFENDING, round_odds
 from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Campaign, Position

@@ -8,7 +8,7 @@ from bots.evaluation.outlook import TEMPO
 from bots.evaluation.risk import WITHIN
 from bots.search.risk.campaign_play import CLASSIC, SEATS
 from bots.search.risk.field import BLOCK_WIDTH, BLOCKS, BONUS, CONTINENTS, FOES, HELD, IN, SIZE, TURN, income
-from bots.search.risk.sums import FEATURES, NONE, ROWS, TERRITORIES, WIDTH
+from bots.search.risk.flat_position import FEATURES, NONE, ROWS, TERRITORIES, WIDTH
 from machine.compiled import compiled
 
 OUTLOOK = 3

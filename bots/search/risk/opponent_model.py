@@ -8,10 +8,10 @@ from typing import Any
 from bots.search.risk import field as flat
 from bots.search.risk.campaign_play import campaign_board
 from bots.search.risk.field import NOWHERE, field_of
+from bots.search.risk.flat_position import INDEX, cell
 from bots.search.risk.odds import odds_table
 from bots.search.risk.policies import POLICIES, RAID, RUSH, foretell
 from bots.search.risk.raiding import Raiding, advise
-from bots.search.risk.sums import INDEX, cell
 from machine.compiled import FAST, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE

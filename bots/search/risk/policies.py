@@ -6,8 +6,8 @@ from typing import Any
 
 from bots.search.risk import field as flat
 from bots.search.risk.field import DRAFTING, FOES, NOWHERE, TURN
+from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH
 from bots.search.risk.raiding import advise, raid
-from bots.search.risk.sums import ROWS, TERRITORIES, WIDTH
 from machine.compiled import compiled, entry
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from bots.search.risk import field as flat
 from bots.search.risk.campaign_play import CLASSIC
 from bots.search.risk.field import BLOCK, BONUS, FOES, HELD, IN, LEFT, NOWHERE, SIZE, TURN, UNITS
+from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH
 from bots.search.risk.odds import enough, odds_of
-from bots.search.risk.sums import ROWS, TERRITORIES, WIDTH
 from machine.compiled import compiled, entry
 
 TERRITORY, TAKEN, IDLE, KILLED, HOLD, PROGRESS, ELIMINATION, LEAST, FEAR = range(9)

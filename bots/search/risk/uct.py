@@ -11,11 +11,11 @@ from typing import Any
 from bots.search.risk import field as flat
 from bots.search.risk.campaign_play import BORDERS, SEATS, SOURCES
 from bots.search.risk.field import DRAFTING, FOES, IN, NOWHERE, OVER, POSITION, ROUND, SPAN, TURN, UNITS, draw
+from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH
 from bots.search.risk.odds import enough
 from bots.search.risk.policies import POLICIES, RAID, play_turn
 from bots.search.risk.raiding import balance, gain, site_value
 from bots.search.risk.sampling import CHILD, DECISION, NODE, SIBLING, VISITS, follow
-from bots.search.risk.sums import ROWS, TERRITORIES, WIDTH
 from machine.compiled import compiled, entry
 
 END = 0

@@ -13,10 +13,10 @@ from bots.search.risk import field as flat
 from bots.search.risk.campaign_play import BORDERS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, SEAT_KEYS, SOURCES, SPAN, key_of
 from bots.search.risk.campaign_tree import COMPLETE, INFINITY, remember
 from bots.search.risk.field import DRAFTING, FOES, IN, LEFT, OVER, ROUND, TURN, UNITS
+from bots.search.risk.flat_position import INDEX, ROWS, TERRITORIES, WIDTH
 from bots.search.risk.move_evaluation import judge
 from bots.search.risk.odds import enough, odds_of
 from bots.search.risk.raiding import balance, gain, site_value
-from bots.search.risk.sums import INDEX, ROWS, TERRITORIES, WIDTH
 from bots.search.risk.work_buffers import (
     BUDGET,
     DEEPEST,

@@ -8,7 +8,7 @@ from typing import Generic
 
 from bots.evaluation.base import Evaluate, no_opinion
 from bots.search.base import ENDLESS, Found, HasChance, Limit, M, S, Tree
-from bots.search.table import Bound, Entry, TranspositionTable, from_here, from_root
+from bots.search.transposition_table import Bound, Entry, TranspositionTable, from_here, from_root
 from protocol.games.base import Game
 
 INFINITY = float("inf")

@@ -11,7 +11,7 @@ from timeouts import WITHIN
 FREED = """
 import os, signal, threading, weakref
 import typer
-from machine import program
+from machine import command_line
 
 app = typer.Typer()
 
@@ -26,7 +26,7 @@ def wait() -> None:
     print("freed", flush=True)
     threading.Event().wait()
 
-program.run(app, "freeing", [])
+command_line.run(app, "freeing", [])
 """
 
 

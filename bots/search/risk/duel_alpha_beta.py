@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from bots.evaluation.base import WIN
-from bots.search.risk.duel_tree import (
+from bots.search.risk.duel_expectiminimax import (
     BORDERS,
     BOUND,
     CODES,
@@ -26,7 +26,7 @@ from bots.search.risk.duel_tree import (
     note_frontier,
     placed,
 )
-from bots.search.risk.sums import EMPTY, INDEX, OWNED, SEAT, TERRITORIES, peek, put
+from bots.search.risk.flat_position import EMPTY, INDEX, OWNED, SEAT, TERRITORIES, peek, put
 from bots.search.risk.work_buffers import (
     BUDGET,
     EXACT,

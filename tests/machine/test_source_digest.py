@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from machine.sources import digest, sources
+from machine.source_digest import digest, sources
 
 REPOSITORY = Path(__file__).parents[2]
 FILES = (
@@ -79,7 +79,12 @@ def test_this_projects_packages_are_followed_from_anywhere(tmp_path: Path) -> No
         (
             "bots/search/risk/campaign_tree.py",
             {"bots/evaluation/risk.py", "protocol/games/risk/duel.py", "machine/compiled.py"},
-            {"bots/client/run.py", "bots/search/risk/duel_tree.py", "protocol/games/nim.py", "machine/exact/duel.py"},
+            {
+                "bots/client/run.py",
+                "bots/search/risk/duel_expectiminimax.py",
+                "protocol/games/nim.py",
+                "machine/exact/duel.py",
+            },
         ),
         ("machine/exact/duel.py", {"machine/compiled.py", "protocol/games/risk/duel.py"}, {"bots/evaluation/risk.py"}),
     ],

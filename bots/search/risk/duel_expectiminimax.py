@@ -10,7 +10,7 @@ from typing import Any
 
 from bots.evaluation.base import WIN
 from bots.search.iterative_deepening import DEEPEST as DEEPEST_SEARCH
-from bots.search.risk.sums import (
+from bots.search.risk.flat_position import (
     EMPTY,
     OWNED,
     ROWS,
