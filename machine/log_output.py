@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 
-import msgspec
-
 from protocol.display import printable, printable_json
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -34,6 +32,8 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["traceback"] = _traceback(record)
+        import msgspec  # slow to load for what needs the names of levels alone
+
         return printable_json(msgspec.json.encode(line, enc_hook=str).decode())
 
 

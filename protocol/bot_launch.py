@@ -1,4 +1,4 @@
-"""How programs find one another: where an arena usually is, who the reference bots are, what bots are told at start."""
+"""How programs find one another: who the reference bots are, what bots are told at start."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from msgspec import Struct
 
 from protocol.errors import UsageFault
 
-PORT = 8765
-"""Where an arena listens unless it is told."""
 REFERENCE_BOTS = "bot_arena.bots"
 """The group of entry points in which packages offer bots by name."""
 PLAYERS = "bot_arena.players"

@@ -6,9 +6,12 @@ import asyncio
 import re
 from pathlib import Path
 
+import pytest
+
 from processes import run, serving
 
 
+@pytest.mark.ci
 async def test_six_bots_that_seek_the_campaign_play_it_and_its_record_verifies(tmp_path: Path) -> None:
     seek = ["--game", "risk-campaign", "--preset", "world", "--config", "max_rounds=2", "--matches", "1"]
     async with serving(tmp_path) as arena:

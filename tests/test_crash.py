@@ -203,6 +203,7 @@ def play(
     return [one.result for one in reports], [note for one in reports for note in one.notes], stopped
 
 
+@pytest.mark.ci
 def test_a_bot_that_never_says_hello_stops_the_tournament_with_its_last_lines(tmp_path: Path) -> None:
     results, noted, stopped = play(tmp_path, ["random", faulty("silent")], connect_timeout=4.0)
     assert (results, noted) == ([], [])
@@ -212,6 +213,7 @@ def test_a_bot_that_never_says_hello_stops_the_tournament_with_its_last_lines(tm
     )
 
 
+@pytest.mark.ci
 def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

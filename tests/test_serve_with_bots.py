@@ -76,6 +76,7 @@ async def test_the_house_plays_where_registration_is_closed_and_connections_are_
         assert await connected(tmp_path, "random")
 
 
+@pytest.mark.ci
 async def test_a_bot_of_the_house_that_ends_is_started_again(tmp_path: Path) -> None:
     async with serving(tmp_path, "--house", "random") as served:
         await connected(tmp_path, "random")

@@ -110,6 +110,7 @@ def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> Non
 # The same again
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "how",
     [

@@ -167,6 +167,7 @@ def test_a_bot_warms_up_with_the_game_it_is_going_to_play(tmp_path: Path) -> Non
     assert log.read_text().splitlines()[0] == "warm for nim [2, 3, 4]"
 
 
+@pytest.mark.ci
 def test_a_bot_that_seeks_nevertheless_is_told_and_plays_what_it_is_assigned(tmp_path: Path) -> None:
     content = tournament(tmp_path / "data", "random", faulty("seeking"), "--game", "nim", "--rounds", "3")
     assert [match["reason"] for match in content["matches"]] == ["win"] * 3

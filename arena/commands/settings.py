@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
-from msgspec import Struct
-
 from machine.log_output import FORMS, LEVELS
-from protocol.bot_launch import PORT
+from protocol import PORT
 from protocol.display import among
 
 DEFAULT_DATA = "arena-data"
@@ -34,7 +33,8 @@ class Setting(NamedTuple):
     flags: tuple[str, ...] = ()
 
 
-class ServerSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ServerSettings:
     """What `arena serve` needs to know."""
 
     host: Annotated[str, Setting("The address to listen on.", "a host name or address")] = "127.0.0.1"

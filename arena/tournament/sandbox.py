@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from arena.processes.launch_spec import MIB, PROCESSES, SCRATCH_MIB, LaunchSpec, ResourceLimits
 from arena.tournament.contestants import Contestant
-from protocol import bot_launch
+from protocol import PORT, bot_launch
 from protocol.errors import ArenaFault, UsageFault
 
 NONE, USERS, BWRAP = "none", "users", "bwrap"
@@ -65,7 +65,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         order = LaunchSpec(command=contestant.command, environment=changed, token=token, limits=limits)
         if self.kind == USERS:
             return order
-        changed |= {"HOME": _SCRATCH, "TMPDIR": _SCRATCH, bot_launch.URL: f"ws://127.0.0.1:{bot_launch.PORT}"}
+        changed |= {"HOME": _SCRATCH, "TMPDIR": _SCRATCH, bot_launch.URL: f"ws://127.0.0.1:{PORT}"}
         box = self._box(contestant.name, contestant.command)
         return msgspec.structs.replace(order, limits=None, sandbox=(*box, msgspec.json.encode(limits).decode()))
 

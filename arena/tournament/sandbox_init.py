@@ -12,7 +12,7 @@ import sys
 import msgspec
 
 from arena.processes.launch_spec import LISTENING, ResourceLimits
-from protocol.bot_launch import PORT
+from protocol import PORT
 
 HOST = "127.0.0.1"
 NOT_STARTED = 127

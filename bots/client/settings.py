@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
-from protocol import bot_launch
+from protocol import PORT, bot_launch
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import game_class
 from protocol.messages import LONGEST_TOKEN, MAX_SLOTS, SHORTEST_TOKEN
 from protocol.names import NAME_FORM, is_bot_name
 
-DEFAULT_URL = f"ws://127.0.0.1:{bot_launch.PORT}"
+DEFAULT_URL = f"ws://127.0.0.1:{PORT}"
 OPEN_SLOTS = 16
 """Of a bot that takes any match, unless it says otherwise: a seek for each of five games, and eleven matches."""
 MAX_MIN_MOVE_TIME = 60.0

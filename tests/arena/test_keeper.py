@@ -162,6 +162,7 @@ async def test_a_bot_is_gone_with_its_keeper(tmp_path: Path) -> None:
     assert ends(program)
 
 
+@pytest.mark.ci
 async def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(tmp_path: Path) -> None:
     order = LaunchSpec(command=(sys.executable, "-c", "import signal; signal.pause()"), environment={}, token="t" * 64)
     bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: None)

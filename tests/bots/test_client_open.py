@@ -112,6 +112,7 @@ def test_who_is_open_asks_for_nothing_else(asked: Given) -> None:
         settle(Given(open=True), asked)
 
 
+@pytest.mark.ci
 async def test_it_plays_whoever_comes_whatever_they_seek_and_after_a_restart_too(tmp_path: Path) -> None:
     port = str(free_port())
     house = ["arena-bot", "run", "greedy", "--open", "--matches", "4", "--url", f"ws://127.0.0.1:{port}"]

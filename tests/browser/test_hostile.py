@@ -87,6 +87,7 @@ async def test_a_stored_name_version_or_note_that_is_markup_is_harmless(visiting
         assert await page.locator(EVIL).count() == 0
 
 
+@pytest.mark.ci
 async def test_a_version_and_a_note_that_are_markup_are_harmless_over_the_wire(visiting: Visits, house: House) -> None:
     async with (
         player(house.url, "mallory", follow=True, version=MARKUP) as mallory,

@@ -79,6 +79,7 @@ async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting
             await expect(page.locator(".verdict")).to_contain_text("✓ Verified")
 
 
+@pytest.mark.ci
 async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visiting: Visits, tmp_path: Path) -> None:
     options, home = lasting()
     async with visiting(home) as visit:

@@ -17,6 +17,7 @@ from players import Player, player
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
+@pytest.mark.ci
 async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page, PHONE) as his:
         ann = await sit_down(hers, "ann", "game=grundy&preset=large&opponent=Bob")

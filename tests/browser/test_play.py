@@ -209,6 +209,7 @@ async def test_a_move_that_is_none_is_explained_and_costs_nothing(
         assert not any(message["type"] == "rejected" for message in rival.heard)
 
 
+@pytest.mark.ci
 async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page) as visit:
         page, _ = await begin(visit, rival, "tictactoe")
