@@ -9,8 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from arena.commands.tournament_options import read_options
-from arena.commands.tournament_resources import TournamentOptions
+from arena.commands.tournament_options import TournamentOptions, read_options
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament

@@ -29,7 +29,7 @@ def test_a_command_of_the_course_is_understood(words: list[str]) -> None:
     while hasattr(command, "commands"):
         context = command.make_context(command.name, [], parent=context, resilient_parsing=True)
         command, words = command.commands[words[0]], words[1:]
-    command.make_context(command.name, words, parent=context)
+    assert command.make_context(command.name, words, parent=context).args == []
 
 
 def test_the_course_has_its_commands() -> None:

@@ -66,7 +66,7 @@ def run_tournament(
     words = dict(locals())
     from arena.commands.entrants_file import read_entrants
     from arena.commands.tournament import run
-    from arena.commands.tournament_resources import TournamentOptions
+    from arena.commands.tournament_options import TournamentOptions
 
     del words["entrants"]
     if not bots and entrants is None:

@@ -1,12 +1,14 @@
-"""Which matches are meant: the options that choose them, checked for what can't be."""
+"""Which matches are meant: the options that choose them, checked for what can't be, and those that they choose."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 
 from msgspec import Struct
 
-from arena.store.match_search import iter_matches, parse_time_bound
+from arena.store.cursors import MOST_ROWS
+from arena.store.match_search import parse_time_bound, search_matches
 from arena.store.registry import is_known_bot
 from arena.store.store import Reader
 from arena.store.tournaments import has_tournament, tournaments_page
@@ -15,6 +17,7 @@ from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.games import game_class
 from protocol.reasons import LEAVING, PLAYED_OUT, VOID
+from referee.result import Result
 
 LATEST = "latest"
 """Names the newest match where a match is named."""
@@ -61,6 +64,20 @@ def selected(reader: Reader, chosen: Selection) -> Search:
     if search.tournament is not None and not reader.read(has_tournament, search.tournament):
         raise UsageFault(_no_tournament(reader, search.tournament))
     return search
+
+
+def iter_matches(reader: Reader, wanted: Search, limit: int | None = None) -> Iterator[Result]:
+    """All matches that fit, or the first `limit` of them, the newest first, a page at a time."""
+    after = None
+    left = limit
+    while left is None or left > 0:
+        rows = MOST_ROWS if left is None else min(left, MOST_ROWS)
+        page = reader.read(search_matches, wanted, after=after, limit=rows)
+        yield from page.rows
+        after = page.next
+        if after is None:
+            break
+        left = None if left is None else left - len(page.rows)
 
 
 def match_named(where: str, target: str) -> str:

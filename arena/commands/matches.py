@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 from contextlib import closing
 
-from arena.commands.match_filters import Selection, selected
+from arena.commands.match_filters import Selection, iter_matches, selected
 from arena.commands.output import print_csv, print_list
 from arena.commands.text_tables import columns, table
 from arena.store.export_rows import MATCHES, export_matches
-from arena.store.match_search import iter_matches
 from arena.store.store import Reader
 from arena.store.view_models import Search
 from protocol.errors import UsageFault

@@ -114,7 +114,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             access=_access(settings, files, ports.page, token),
             encryption=encryption,
             rate=MatchRate(settings.max_matches_per_hour),
-            policy=RatingPolicy(BotCache(archive), settings.rated_per_pair, approved_only=settings.rated == "approved"),
+            policy=RatingPolicy(BotCache(archive, settings.rated_per_pair), approved_only=settings.rated == "approved"),
             operations=operations,
         )
         stack.push_async_callback(arena.close)

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from arena.commands.tournament_options import MOST_ROUNDS, TournamentSetup, read_any_format
-from arena.commands.tournament_resources import TournamentOptions
+from arena.commands.tournament_options import MOST_ROUNDS, TournamentOptions, TournamentSetup, read_any_format
 from arena.ratings.tournament_pairing import TEST
 from arena.sprt.evidence import Question
 from measuring.sequential import Hypotheses

@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arena.commands.text_tables import counted
-from arena.commands.tournament_options import read_options
+from arena.commands.tournament_options import TournamentOptions, read_options
 from arena.commands.tournament_report import Report
-from arena.commands.tournament_resources import TournamentOptions
 from arena.commands.tournament_run import TournamentRun, tournament_run
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.result_queries import bot_failures, tournament_results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.ratings.rating_system import INITIAL
@@ -22,20 +23,20 @@ class Identity(NamedTuple):
     token: str | None = None
 
 
-class HostHandler:
+class HostHandler(ABC):
     """The one interface between a host and who has matches played on it: a ladder, or a tournament's worker."""
 
+    @abstractmethod
     async def authenticate(self, hello: Hello, address: str) -> Identity:
         """Who a client is. Raises `BotFault` for one that must stay out, `ArenaFault` where that can't be known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def request(self, session: Session, message: ClientMessage) -> None:
         """Do what a client asks for beside playing, watching and listing: seeks. Raises `BotFault`."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def finalize(self, match: FinishedMatch) -> None:
         """Have a match that is over kept and told. What is raised leaves it in the journal."""
-        raise NotImplementedError
 
     async def note(self, bot: str, incident: Incident) -> None:
         """Keep what went wrong with a bot by its own doing. Raises `ArenaFault`."""

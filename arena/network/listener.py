@@ -18,11 +18,10 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from arena.network import connection
 from arena.network.acceptor import Acceptor
 from arena.network.admission import OPERATOR, Admission, ConnectionRequest
 from arena.network.binding import bound, port_of
-from arena.network.connection import Connection
+from arena.network.connection import FAREWELL, Connection
 from arena.network.connection_limits import ConnectionSlot
 from arena.network.encryption import Encryption, TlsMismatch
 from arena.network.fair_scheduler import FairScheduler
@@ -114,7 +113,7 @@ class Listener:
             server,
             ping_interval=PING_EVERY,
             ping_timeout=PONG_WITHIN,
-            close_timeout=connection.FAREWELL,
+            close_timeout=FAREWELL,
             budget=self._budget,
             place=place,
             foreign=self._foreign,

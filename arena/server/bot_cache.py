@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from arena.ratings.rating_system import INITIAL
 from arena.store.async_store import AsyncStore
@@ -16,6 +16,8 @@ from protocol.names import folded
 from referee.record import Header
 from referee.result import Ratings, Result
 from referee.rules import rules_of
+
+DAY = 24 * 3600.0
 
 
 class _Known:
@@ -28,16 +30,22 @@ class _Known:
         """How many matches with whom, those under way included."""
         self.rated: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
         """With whom, when which rated match was over."""
+        self.often: defaultdict[str, set[str]] = defaultdict(set)
+        """With whom there were as many of these as a pair has in a day."""
         self.approved = False
         self.has_history = False
         """Whether it was looked up what it played before."""
 
 
 class BotCache:
-    """Bots that were looked up, kept up to date by the matches since. `now()` is in seconds since 1970."""
+    """Bots that were looked up, kept up to date by the matches since. `now()` is in seconds since 1970.
 
-    def __init__(self, store: AsyncStore, now: Callable[[], float] = time.time) -> None:
+    The rated matches of pairs are remembered for a day, where there are `per_pair` at most; 0: not at all.
+    """
+
+    def __init__(self, store: AsyncStore, per_pair: int = 0, now: Callable[[], float] = time.time) -> None:
         self._store = store
+        self._per_pair = per_pair
         self._now = now
         self._bots: defaultdict[str, _Known] = defaultdict(_Known)
 
@@ -51,10 +59,19 @@ class BotCache:
         known = self._bots.get(bot)
         return {} if known is None else known.met.get(pool, {})
 
-    def rated(self, bot: str, pool: str) -> Mapping[str, dict[str, float]]:
-        """With whom a bot (in lower case) had which rated matches in a pool, and when they were over."""
+    def spent(self, bot: str, pool: str) -> Collection[str]:
+        """With whom a bot (in lower case) has had all the rated matches of a day in a pool."""
         known = self._bots.get(bot)
-        return {} if known is None else known.rated.get(pool, {})
+        if known is None or pool not in known.often:
+            return ()
+        since = self._now() - DAY
+        for other in list(known.often[pool]):
+            met = known.rated[pool][other]
+            for match in [match for match, at in met.items() if at < since]:
+                del met[match]
+            if len(met) < self._per_pair:
+                known.often[pool].discard(other)
+        return known.often[pool]
 
     def is_approved(self, bot: str) -> bool:
         """Whether the operator approved a bot."""
@@ -80,7 +97,7 @@ class BotCache:
             known.has_history = True
             for pool, other, count in found.encounters:
                 known.met[pool][other] += count
-            self._note_rated(folded(bot), found)
+            self._note_meetings(folded(bot), found)
 
     async def renew(self) -> None:
         """Read again what is known of ratings and of the matches that were rated, as the operator changed that.
@@ -91,7 +108,8 @@ class BotCache:
             found = await self._store.read(bot_facts, name, history=True)
             self._bots[name].ratings = found.ratings
             self._bots[name].rated.clear()
-            self._note_rated(name, found)
+            self._bots[name].often.clear()
+            self._note_meetings(name, found)
 
     def begin(self, pool: str, bots: Iterable[str]) -> None:
         """A match of these (in lower case) begins."""
@@ -108,8 +126,16 @@ class BotCache:
         """Know that a match was rated, unless it was a tournament's."""
         if result.pool is not None and result.tournament is None:
             for bot, other in itertools.permutations([folded(seat.bot) for seat in result.seats], 2):
-                self._bots[bot].rated[result.pool][other][result.match] = self._now()
+                self._note_rated(bot, other, result.pool, result.match, self._now())
 
-    def _note_rated(self, name: str, found: BotFacts) -> None:
+    def _note_meetings(self, name: str, found: BotFacts) -> None:
         for match, pool, other, finished in found.meetings:
-            self._bots[name].rated[pool][other][match] = seconds_of(finished)
+            self._note_rated(name, other, pool, match, seconds_of(finished))
+
+    def _note_rated(self, bot: str, other: str, pool: str, match: str, at: float) -> None:
+        if self._per_pair:
+            known = self._bots[bot]
+            met = known.rated[pool][other]
+            met[match] = at
+            if len(met) >= self._per_pair:
+                known.often[pool].add(other)

@@ -7,7 +7,6 @@ bounds the numbers by the hour, and is looked at in the hours at the edges.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -15,10 +14,9 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, select, text
 
 from arena.store import result_queries
-from arena.store.cursors import MOST_ROWS, check_limit, decode_cursor, encode_cursor
+from arena.store.cursors import check_limit, decode_cursor, encode_cursor
 from arena.store.registry import bot_number
 from arena.store.schema import matches
-from arena.store.store import Reader
 from arena.store.view_models import OUTCOMES, Page, Search
 from machine.timestamps import written
 from protocol.errors import UsageFault
@@ -107,20 +105,6 @@ def search_matches(
     elif wanted.since is not None or wanted.until is not None:
         total = None  # what was counted is of all times
     return Page(rows=found, next=further, total=total)
-
-
-def iter_matches(reader: Reader, wanted: Search, limit: int | None = None) -> Iterator[Result]:
-    """All matches that fit, or the first `limit` of them, the newest first, a page at a time."""
-    after = None
-    left = limit
-    while left is None or left > 0:
-        rows = MOST_ROWS if left is None else min(left, MOST_ROWS)
-        page = reader.read(search_matches, wanted, after=after, limit=rows)
-        yield from page.rows
-        after = page.next
-        if after is None:
-            break
-        left = None if left is None else left - len(page.rows)
 
 
 def match_numbers(connection: Connection, wanted: Search) -> list[int]:

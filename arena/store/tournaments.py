@@ -67,9 +67,10 @@ class _Match(NamedTuple):
 
 
 Standings = dict[str, tuple[int, list[TableRow], HeadToHead]]
-"""By tournament its matches so far, its table and who beat whom: so that matches are looked at again only where some
-were added.
+"""By tournament, those asked for last: its matches so far, its table and who beat whom. So matches are looked at again
+only where some were added.
 """
+MOST_KNOWN = 64
 
 
 def tournament_table(connection: Connection, name: str, known: Standings) -> TournamentTable | None:
@@ -78,7 +79,8 @@ def tournament_table(connection: Connection, name: str, known: Standings) -> Tou
     if row is None:
         return None
     fields = _fields(row)
-    if name not in known or known[name][0] != row.played:
+    told = known.pop(name, None)
+    if told is None or told[0] != row.played:
         words = fields["arguments"]["bots"]
         planned = words if fields["arguments"].get("afar") else map(bot_name_in, words)
         matches = list(_matches(connection, name))
@@ -87,8 +89,11 @@ def tournament_table(connection: Connection, name: str, known: Standings) -> Tou
         bots = list(names.values())
         paired = bool(fields["arguments"].get("paired"))
         scored = [_scored(match, paired=paired) for match in matches if match.reason != VOID]
-        known[name] = row.played, standing(table(bots, matches), scored), head_to_head(bots, matches)
-    _, rows, cross = known[name]
+        told = row.played, standing(table(bots, matches), scored), head_to_head(bots, matches)
+    known[name] = told
+    if len(known) > MOST_KNOWN:
+        known.pop(next(iter(known)), None)
+    _, rows, cross = told
     return TournamentTable(**fields, table=rows, head_to_head=cross)
 
 

@@ -88,7 +88,7 @@ class Served:
         )
         clock = options.pop("clock", Clock(bank_ms=60_000, increment_ms=0))
         policy = RatingPolicy(
-            BotCache(self.archive), options.pop("rated_per_pair", 0), approved_only=options.pop("approved_only", False)
+            BotCache(self.archive, options.pop("rated_per_pair", 0)), approved_only=options.pop("approved_only", False)
         )
         options["policy"] = policy
         self.arena = Arena(self.archive, Journal(self.data / "journal"), auth, clock, **options)

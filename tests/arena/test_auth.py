@@ -60,7 +60,8 @@ async def test_two_connections_of_a_new_bot_at_once_are_both_let_in(serve: Any) 
 async def test_a_bot_that_is_refused_is_let_go_as_soon_as_it_has_answered_the_close(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.network.connection.FAREWELL", 2 * WITHIN)
+    for module in ("connection", "listener"):
+        monkeypatch.setattr(f"arena.network.{module}.FAREWELL", 2 * WITHIN)
     served = await serve()
     await served.enter("ann")
     client = await served.connect(close_timeout=None)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from arena.ratings.ladder_pairing import Seeker, ladder_groups
-from arena.server.bot_cache import BotCache
-from arena.server.rating_policy import DAY, RatingPolicy
+from arena.server.bot_cache import DAY, BotCache
+from arena.server.rating_policy import RatingPolicy
 from arena.store.annulment import annul_matches
 from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch, finish_matches
@@ -61,8 +61,8 @@ def test_a_time_is_read_back() -> None:
 
 async def test_a_pair_is_rated_so_often_in_a_pool_and_a_day(archive: AsyncStore) -> None:
     now = 1_000_000.0
-    bots = BotCache(archive, now=lambda: now)
-    eligibility = RatingPolicy(bots, 2, now=lambda: now)
+    bots = BotCache(archive, 2, now=lambda: now)
+    eligibility = RatingPolicy(bots)
     bots.learn_rated(result("m1"))
     bots.learn_rated(result("m1"))
     assert eligibility.group(POOL, ["ann", "Bob"])
@@ -71,8 +71,8 @@ async def test_a_pair_is_rated_so_often_in_a_pool_and_a_day(archive: AsyncStore)
     assert not eligibility.group(POOL, ["ann", "Bob"])
     assert not eligibility.group(POOL, ["cid", "bob", "ann"])
     assert eligibility.group("nim/sticks", ["ann", "bob"])
-    assert (eligibility.spent(POOL, "ann"), eligibility.spent(POOL, "cid")) == ({"bob"}, set())
-    assert (eligibility.spent("nim/sticks", "ann"), eligibility.spent(None, "ann")) == (set(), ())
+    assert (eligibility.spent(POOL, "ann"), eligibility.spent(POOL, "cid")) == ({"bob"}, ())
+    assert (eligibility.spent("nim/sticks", "ann"), eligibility.spent(None, "ann")) == ((), ())
     now += DAY - 59
     assert eligibility.group(POOL, ["ann", "bob"])
     assert not eligibility.spent(POOL, "ann")
@@ -87,8 +87,8 @@ async def test_what_was_played_before_the_start_counts(archive: AsyncStore) -> N
         result("of three", ("cid", "ann", "bob"), ago=60),
     ]
     await stored(archive, *matches)
-    bots = BotCache(archive)
-    eligibility = RatingPolicy(bots, 2)
+    bots = BotCache(archive, 2)
+    eligibility = RatingPolicy(bots)
     await bots.look_up("ann")
     await bots.look_up("bob")
     assert not eligibility.group(POOL, ["ann", "bob"])

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from arena.commands import serve, tournament
 from arena.commands.settings import ServerSettings
-from arena.commands.tournament_resources import TournamentOptions
+from arena.commands.tournament_options import TournamentOptions
 from arena.host.host import MatchHost
 from arena.host.journal import Journal
 from arena.network.binding import PortFault

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament import run
-from arena.commands.tournament_resources import TournamentOptions
+from arena.commands.tournament_options import TournamentOptions
 from bots.client.value_parsing import read_config
 from machine.arguments import MOST_BYTES, read_value
 from protocol.codec import JSON, MSGPACK
