@@ -33,20 +33,20 @@ def add_bots(where: str, names: Sequence[str], source: Path | None, tokens_to: P
         raise UsageFault("--from needs --tokens-to FILE: where the tokens go, which are shown once")
     if tokens_to is not None and tokens_to.exists():
         raise UsageFault(f"{tokens_to} already exists; not overwritten: choose another name")
-    roll = (
+    listed = (
         NameList([NAME], [{NAME: name} for name in names], [0] * len(names))
         if source is None
         else read_name_list(source, {GIVEN: "tokens are made here"})
     )
-    _check(roll, source, _taken(where))
-    tokens = {row[NAME]: new_token() for row in roll.rows}
+    _check(listed, source, _taken(where))
+    tokens = {row[NAME]: new_token() for row in listed.rows}
     hashes = {name: hash_token(token) for name, token in tokens.items()}
     with closing(Store.open(where, checkpoint=False)) as store:
         if tokens_to is not None:
-            _register(store, hashes, tokens_to, _document(roll, tokens))
+            _register(store, hashes, tokens_to, _document(listed, tokens))
         else:
             store.write(registry.add_bots, hashes)
-    _tell(roll, tokens, tokens_to)
+    _tell(listed, tokens, tokens_to)
 
 
 def _taken(where: str) -> set[str]:
@@ -58,11 +58,11 @@ def _taken(where: str) -> set[str]:
         return set()
 
 
-def _check(roll: NameList, source: Path | None, taken: set[str]) -> None:
+def _check(listed: NameList, source: Path | None, taken: set[str]) -> None:
     """Raise `UsageFault` with a line for each name that can't be registered."""
     first: dict[str, int] = {}
     wrong = []
-    for row, line in zip(roll.rows, roll.lines, strict=True):
+    for row, line in zip(listed.rows, listed.lines, strict=True):
         name, where = row[NAME], "" if source is None else f"{source}, line {line}: "
         key = folded(name)
         if not is_bot_name(name):
@@ -76,12 +76,12 @@ def _check(roll: NameList, source: Path | None, taken: set[str]) -> None:
         raise UsageFault("\n".join(wrong))
 
 
-def _document(roll: NameList, tokens: Mapping[str, str]) -> str:
+def _document(listed: NameList, tokens: Mapping[str, str]) -> str:
     """The rows as they came, with the tokens."""
     text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter=roll.delimiter, lineterminator="\n")
-    writer.writerow([*roll.columns, GIVEN])
-    writer.writerows([*row.values(), tokens[row[NAME]]] for row in roll.rows)
+    writer = csv.writer(text, delimiter=listed.delimiter, lineterminator="\n")
+    writer.writerow([*listed.columns, GIVEN])
+    writer.writerows([*row.values(), tokens[row[NAME]]] for row in listed.rows)
     return text.getvalue()
 
 
@@ -101,7 +101,7 @@ def _register(store: Store, hashes: Mapping[str, str], file: Path, document: str
         raise
 
 
-def _tell(roll: NameList, tokens: Mapping[str, str], tokens_to: Path | None) -> None:
+def _tell(listed: NameList, tokens: Mapping[str, str], tokens_to: Path | None) -> None:
     """Print a token alone, or a table of them, for who reads it from here, and beside it what it is for."""
     brings = "as ARENA_TOKEN or --token"
     if tokens_to is not None:
@@ -110,8 +110,8 @@ def _tell(roll: NameList, tokens: Mapping[str, str], tokens_to: Path | None) -> 
         return
     if len(tokens) == 1:
         print(*tokens.values())
-        what = f"{roll.rows[0][NAME]} brings this token {brings}; it is"
+        what = f"{listed.rows[0][NAME]} brings this token {brings}; it is"
     else:
-        print(_document(roll, tokens), end="")
+        print(_document(listed, tokens), end="")
         what = f"each bot brings its token {brings}; they are"
     print(f"arena: {what} not shown again", file=sys.stderr)

@@ -26,8 +26,8 @@ def read_entrants(file: Path) -> list[str]:
 
 
 def _of_csv(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
-    roll = read_name_list(file)
-    for row, line in zip(roll.rows, roll.lines, strict=True):
+    listed = read_name_list(file)
+    for row, line in zip(listed.rows, listed.lines, strict=True):
         yield f"line {line}", {key: row[key] for key in _KEYS if row.get(key)}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from arena.commands.output import print_document
-from arena.commands.text_tables import columns, counted, redraw, table
+from arena.commands.text_tables import columns, counted, redraw, screen_size, table
 from arena.host.event_log import Failure
 from arena.operations.status import ALL, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from arena.operator.client import asked, connected_to
@@ -45,8 +44,8 @@ def status(data: Path, *, watch: bool, to_json: bool) -> None:
 async def _watch(data: Path) -> None:
     async with connected_to(data) as operator:
         while True:
-            width, height = os.get_terminal_size(sys.stdout.fileno())
-            lines = fitting_lines(await operator.ask(StatusRequest(most=MOST), ServerStatus), width or 80, height or 24)
+            present = await operator.ask(StatusRequest(most=MOST), ServerStatus)
+            lines = fitting_lines(present, *screen_size())
             redraw([*lines, "Ctrl-C ends this"])
             await asyncio.sleep(EVERY)
 

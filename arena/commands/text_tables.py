@@ -21,7 +21,13 @@ ENDLESS = 100_000
 
 def columns() -> int:
     """Those of the terminal that standard output is; elsewhere there is no end to them."""
-    return os.get_terminal_size(sys.stdout.fileno()).columns or WIDTH if sys.stdout.isatty() else ENDLESS
+    return screen_size()[0] if sys.stdout.isatty() else ENDLESS
+
+
+def screen_size() -> tuple[int, int]:
+    """Columns and lines of the terminal that standard output is; of one that does not know, what most have."""
+    found = os.get_terminal_size(sys.stdout.fileno())
+    return found.columns or WIDTH, found.lines or 24
 
 
 def say(console: Console, text: str) -> None:
@@ -52,9 +58,10 @@ def table(
 
 def redraw(lines: Sequence[str]) -> None:
     """Show lines in place of what is on the terminal. What is too long for it scrolls, so that its end is seen."""
-    console = _console()
-    if len(lines) > console.height:
-        lines = [*lines[:-1], f"{lines[-1]} ({len(lines)} lines, the terminal shows {console.height})"]
+    width, height = screen_size()
+    if len(lines) > height:
+        lines = [*lines[:-1], f"{lines[-1]} ({len(lines)} lines, the terminal shows {height})"]
+    console = _console(width=width, height=height)
     console.clear()
     console.print("\n".join(map(printable, lines)), no_wrap=True, overflow="crop", crop=True, end="")
 

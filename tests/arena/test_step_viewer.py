@@ -40,7 +40,6 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "arena", *words],
             cwd=REPOSITORY,
-            env={name: value for name, value in os.environ.items() if name not in ("LINES", "COLUMNS")},
             stdin=self.slave,
             stdout=self.slave,
             stderr=self.slave,
