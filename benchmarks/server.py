@@ -172,8 +172,7 @@ async def _serve_echo() -> None:
 
 
 async def _serve_arena(connections: int) -> None:
-    from arena.host.finished import FinishedMatch
-    from arena.host.handler import Identity
+    from arena.host.handler import FinishedMatch, Identity
     from arena.host.journal import Journal
     from arena.host.session import Session
     from arena.network.admission import Access
@@ -221,7 +220,7 @@ async def _serve_arena(connections: int) -> None:
             Clock(bank_ms=60_000, increment_ms=500),
             access=Access(bounds=Bounds(per_address=1000)),
         )
-        await _until_told(await arena.host.listen("127.0.0.1", 0))
+        await _until_told(await arena.host.listener.open("127.0.0.1", 0))
         await arena.close()
         await archive.drain()
         store.close()

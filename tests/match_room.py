@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from arena.host.broadcast import EncodedMessages
 from arena.host.journal import Journal
-from arena.host.peer import EncodedMessages
 from arena.host.runner import Runner
 from arena.replay.verify import verify
 from protocol.messages import End, FromServer
@@ -64,7 +64,7 @@ class Room:
         self.match = Match(self.header, Table(header=self.header).match._seed, Table(header=self.header).match.players)
         return Runner(self.match, journal, self.finish, held=self.hold)
 
-    def hold(self, runner: Runner, reason: str | None) -> None:
+    def hold(self, match: str, reason: str | None) -> None:
         self.held.append(reason)
         self.tried.set()
 

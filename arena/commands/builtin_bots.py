@@ -57,5 +57,5 @@ async def running(bots: Sequence[BuiltinBot], store: Store, data: Path) -> Async
 async def start_bots(house: Supervisor, arena: Arena) -> None:
     """Begin, on a socket of the house's own: not encrypted, and on this machine alone."""
     (listening,) = bound(HOST, 0)
-    await arena.host.take(listening, ADDRESS)
+    await arena.host.listener.take(listening, ADDRESS)
     house.begin(f"ws://{HOST}:{port_of([listening])}")

@@ -53,7 +53,7 @@ async def let_operate(arena: Arena, data: Path, token: str, database: Path, publ
     """Take the operator's connections; say in the data folder where, and where others come in. Raises `ArenaFault`."""
     (listening,) = bound(HOST, 0)
     url = f"ws://{HOST}:{port_of([listening])}"
-    await arena.host.take(listening, ADDRESS, operators=True)
+    await arena.host.listener.take(listening, ADDRESS, operators=True)
     credentials.write(data, token, url, database, public)
 
 
@@ -121,7 +121,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
             load(game)
         restoring = arena.host.restore()
-        await arena.host.listen_on(ports.arena)
+        await arena.host.listener.open_on(ports.arena)
         port = port_of(ports.arena)
         scheme = "wss" if encryption else "ws"
         where = database_path(database(settings.db, data))

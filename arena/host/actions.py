@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arena.host.handler import HostHandler
-from arena.host.lobby import Lobby
-from arena.host.refusals import NotAllowed, Unavailable
+from arena.host.client_registry import ClientRegistry
+from arena.host.handler import HostHandler, NotAllowed, Unavailable
 from arena.host.session import Action, Session
 from protocol import error_codes
 from protocol.errors import MalformedMessage
@@ -19,7 +18,7 @@ RESIGNING = 0.0013
 """Seconds that a match takes the arena from seek to store, beside its plies; who resigns has made it for that."""
 
 
-def actions(lobby: Lobby, handler: HostHandler) -> Action:
+def actions(clients: ClientRegistry, handler: HostHandler) -> Action:
     """What the messages of clients do; `handler` does what concerns seeks. Raises `BotFault` for what they may not."""
 
     def act(session: Session, message: ClientMessage) -> None:
@@ -27,35 +26,35 @@ def actions(lobby: Lobby, handler: HostHandler) -> Action:
         if action is None:
             handler.request(session, message)
         else:
-            action(lobby, session, message)
+            action(clients, session, message)
 
     return act
 
 
-def _second_hello(lobby: Lobby, session: Session, message: Hello) -> None:
+def _second_hello(clients: ClientRegistry, session: Session, message: Hello) -> None:
     """Refuse a `hello` that is not the first message."""
     raise MalformedMessage("hello: it is said once, as the first message of a connection")
 
 
-def _ready(lobby: Lobby, session: Session, message: Ready) -> None:
+def _ready(clients: ClientRegistry, session: Session, message: Ready) -> None:
     """A seat is ready; for a match that is over by now that means nothing."""
-    place = lobby.seat(session, message.match) if session.bot is not None else None
+    place = clients.seat(session, message.match) if session.bot is not None else None
     if place is None:
         if session.told_end_of(message.match):
             return
-        if lobby.runner(message.match) is not None:
+        if clients.runner(message.match) is not None:
             raise Unavailable(f"ready: you have no seat in {message.match!r}: spectators do not send ready")
         require_bot(session)
         raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")
     runner, seat = place
-    lobby.ready(session)
+    clients.ready(session)
     runner.receive(Readied(seat, bytes.fromhex(message.nonce or "")))
 
 
-def _move(lobby: Lobby, session: Session, message: Move) -> None:
+def _move(clients: ClientRegistry, session: Session, message: Move) -> None:
     """A seat moves."""
     require_bot(session)
-    place = lobby.seat(session, message.match)
+    place = clients.seat(session, message.match)
     if place is None:
         text = f"you are in no match {message.match!r}: it is over, or was never yours"
         session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
@@ -64,40 +63,40 @@ def _move(lobby: Lobby, session: Session, message: Move) -> None:
     runner.receive(Played(seat, message.ply, message.move, message.info, session.round_trip, session.waited))
 
 
-def _resign(lobby: Lobby, session: Session, message: Resign) -> None:
+def _resign(clients: ClientRegistry, session: Session, message: Resign) -> None:
     """A seat gives up; of a match that is over, nothing is left to resign."""
     require_bot(session)
-    place = lobby.seat(session, message.match)
+    place = clients.seat(session, message.match)
     if place is not None:
         runner, seat = place
         session.charge(RESIGNING)
         runner.receive(Resigned(seat))
 
 
-def _watch(lobby: Lobby, session: Session, message: Watch) -> None:
+def _watch(clients: ClientRegistry, session: Session, message: Watch) -> None:
     """Follow one match, or hear of all."""
     if message.match == EVERY_MATCH:
-        lobby.subscribe(session)
+        clients.subscribe(session)
         return
-    runner = lobby.runner(message.match)
+    runner = clients.runner(message.match)
     if runner is None:
         raise Unavailable(f"watch: no match {message.match!r} is under way")
     runner.watch(session)
 
 
-def _unwatch(lobby: Lobby, session: Session, message: Unwatch) -> None:
+def _unwatch(clients: ClientRegistry, session: Session, message: Unwatch) -> None:
     """Stop following."""
     if message.match == EVERY_MATCH:
-        lobby.unsubscribe(session)
+        clients.unsubscribe(session)
         return
-    runner = lobby.runner(message.match)
+    runner = clients.runner(message.match)
     if runner is not None:
         runner.unwatch(session)
 
 
-def _list(lobby: Lobby, session: Session, message: List) -> None:
+def _list(clients: ClientRegistry, session: Session, message: List) -> None:
     """Tell who is here and what is played."""
-    session.show(lobby.listing())
+    session.show(clients.listing())
 
 
 def require_bot(session: Session) -> str:
@@ -107,7 +106,7 @@ def require_bot(session: Session) -> str:
     return session.key
 
 
-_ACTIONS: dict[type[ClientMessage], Callable[[Lobby, Session, Any], None]] = {
+_ACTIONS: dict[type[ClientMessage], Callable[[ClientRegistry, Session, Any], None]] = {
     Hello: _second_hello,
     Ready: _ready,
     Move: _move,

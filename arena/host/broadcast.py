@@ -1,13 +1,14 @@
-"""Who watches a match: told after its seats, everything in order, and many of them in portions."""
+"""Who is told of a match: peers, and of these the watchers after the seats, in order, and many of them in portions."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
-from arena.host.peer import EncodedMessages, Peer
+from protocol.codec import Codec, Frame
 from protocol.messages import End, FromServer, Start
 
 PORTION = 32
@@ -21,6 +22,31 @@ Report = Callable[[FromServer], None]
 """Is told what is shown, and neither waits nor takes long."""
 
 log = logging.getLogger("arena.host.broadcast")
+
+
+class EncodedMessages:
+    """Messages that many are told, in order: made ready for the wire once for each encoding, not for each peer."""
+
+    def __init__(self, messages: Sequence[FromServer]) -> None:
+        self.messages = messages
+        self._ready: dict[Codec, bytes] = {}
+
+    def ready(self, codec: Codec, framed: Callable[[Frame], bytes]) -> bytes:
+        """The bytes of all of them in an encoding, one frame behind the other."""
+        ready = self._ready.get(codec)
+        if ready is None:
+            ready = self._ready[codec] = b"".join(framed(codec.encode(message)) for message in self.messages)
+        return ready
+
+
+class Peer(Protocol):
+    """Whoever sits on a seat or watches: a connection here, or one behind a broker on another node."""
+
+    def send(self, message: FromServer) -> None:
+        """Deliver a message without waiting."""
+
+    def show(self, shown: EncodedMessages) -> None:
+        """Deliver messages that others are told as well."""
 
 
 class Broadcaster:
@@ -91,7 +117,7 @@ class Audience:
         self._watchers.pop(peer, None)
 
     def subscribe(self, peer: Peer) -> None:
-        """Tell a peer the start, if it is still to come, and the end."""
+        """Tell a peer the start, if it is still to come, and the end; whether it watches besides is no matter."""
         self._subscribers[peer] = None
 
     def unsubscribe(self, peer: Peer) -> None:

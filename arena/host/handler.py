@@ -1,19 +1,79 @@
-"""Who uses a host: what it decides for it, and what it is told."""
+"""Who uses a host: what it decides for it, what it is told and handed, and the faults that are known to both."""
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
+from arena.host.journal import Journal, JournalFault
+from arena.host.runner import Runner
+from arena.host.session import Session
 from arena.ratings.rating_system import INITIAL
 from arena.store.incidents import Incident
-from protocol.messages import ClientMessage, Hello, ListedSeek, Player
+from machine.timestamps import utc
+from protocol import error_codes
+from protocol.errors import BotFault
+from protocol.messages import ClientMessage, Error, Hello, ListedSeek, Player
+from referee.footer import Closed
 from referee.record import Header
+from referee.result import Ratings
 
-if TYPE_CHECKING:
-    from arena.host.finished import FinishedMatch
-    from arena.host.runner import Runner
-    from arena.host.session import Session
+log = logging.getLogger("arena.host")
+
+
+class NotAllowed(BotFault):
+    """Something that this client may not do."""
+
+    code = error_codes.NOT_ALLOWED
+
+
+class Unavailable(BotFault):
+    """Something that is not there now."""
+
+    code = error_codes.UNAVAILABLE
+
+
+class TooOften(Unavailable):
+    """An address that has to wait before it may try again."""
+
+
+class AuthFailed(BotFault):
+    """The token is not the name's."""
+
+    code = error_codes.AUTH_FAILED
+
+
+class FinishedMatch:
+    """What `HostHandler.finalize` has to keep, to `tell` once, and to `forget` when it is kept."""
+
+    def __init__(self, runner: Runner, journal: Journal, tell: Callable[[Ratings | None], None]) -> None:
+        self.result = runner.result(utc())
+        self.tell = tell
+        """Tells everyone the end, with ratings or without; once."""
+        self._runner = runner
+        self._journal = journal
+
+    def closed(self) -> Closed:
+        """The match with its record. Raises `JournalFault`."""
+        return self._runner.closed(self.result)
+
+    def record(self, ratings: Ratings | None) -> bytes:
+        """Its record, with ratings or without. Raises `JournalFault`."""
+        return self.closed().record(ratings)
+
+    def announce_wait(self) -> None:
+        """Tell the seats why they hear nothing."""
+        text = "the arena can't store the result of this match now: its end is told when it can"
+        self._runner.announce(Error(code=error_codes.UNAVAILABLE, message=text, ref=self.result.match))
+
+    def forget(self) -> None:
+        """Remove the journal of a match that is kept; one that stays is removed at the next start."""
+        try:
+            self._journal.forget(self.result.match)
+        except JournalFault as fault:
+            log.error("match %s is stored, but %s", self.result.match, fault)
 
 
 class Identity(NamedTuple):

@@ -5,29 +5,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
+from arena.host.actions import actions
 from arena.host.broadcast import Broadcaster
+from arena.host.client_registry import ClientRegistry
 from arena.host.event_log import EventLog
-from arena.host.finished import FinishedMatch
-from arena.host.handler import HostHandler
-from arena.host.handshake import Handshake
+from arena.host.handler import FinishedMatch, HostHandler, TooOften, Unavailable
 from arena.host.journal import Journal, JournalFault, MatchJournal
-from arena.host.lobby import Lobby
-from arena.host.recovery import recovered
 from arena.host.runner import Runner
+from arena.host.session import Session
 from arena.network.admission import Access, Admission
 from arena.network.connection import Connection
 from arena.network.encryption import Encryption
 from arena.network.listener import Listener
-from protocol.codec import Codec
-from protocol.errors import ArenaFault, Fault
+from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY
+from protocol.codec import Codec, Frame
+from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
+from protocol.games import NAMES
+from protocol.messages import MAX_CLIENT_FRAME, MAX_STRIKES, Error, Hello, Limits, Player, Welcome
 from referee.effects import Absent, Voided
 from referee.match import Match
-from referee.record import Header
+from referee.record import AnyLine, Header, Secret
+from referee.replay import Recalled
 from referee.result import Ratings
+
+HELLO_WITHIN = 5.0
+
+log = logging.getLogger("arena.host")
 
 
 class Health:
@@ -53,11 +60,9 @@ class Health:
             log.warning("play goes on after %.1f s", time.monotonic() - self._since)
 
 
-log = logging.getLogger("arena.host")
-
-
 class MatchHost:
-    """Has matches played between those who connect, for its `handler`; `restore` those of the journal and `listen`.
+    """Has matches played between those who connect, for its `handler`: `restore` those of the journal, and have the
+    `listener` take connections.
 
     `disconnect` leaves matches under way in the journal; `drain` waits until those that are over are kept. `operate`
     serves the connections of operators, whom `access` lets in.
@@ -75,9 +80,9 @@ class MatchHost:
         self._journal = journal
         self.health = Health()
         self.events = EventLog(handler.note)
-        self.lobby = Lobby(handler)
-        self._handshake = Handshake(handler, self.lobby, self.events)
-        self._listener = Listener(
+        self.clients = ClientRegistry(handler)
+        self._act = actions(self.clients, handler)
+        self.listener = Listener(
             self._serve,
             Admission(access or Access(), self.events.refused),
             encryption,
@@ -86,26 +91,14 @@ class MatchHost:
         )
         self._broadcaster = Broadcaster()
         self._recovery: asyncio.Task[int] | None = None
+        self._answers = asyncio.Event()
+        """Whether a `hello` is answered."""
+        self._answers.set()
         self._finalizing: set[asyncio.Task[None]] = set()
-
-    async def listen(self, host: str, port: int) -> int:
-        """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
-        return await self._listener.open(host, port)
-
-    async def listen_on(self, sockets: list[socket.socket]) -> None:
-        """Take connections from sockets that listen already."""
-        await self._listener.on(sockets)
-
-    async def take(self, bound: socket.socket, address: str, *, operators: bool = False) -> Callable[[], None]:
-        """Take connections also from a socket that listens already, as if from `address`; what is returned ends it.
-
-        With `operators` nobody else comes in there.
-        """
-        return await self._listener.take(bound, address, operators=operators)
 
     def restore(self) -> asyncio.Task[int]:
         """Go on with the matches of the journal: how many there are. Until all are back no `hello` is answered."""
-        self._handshake.hold()
+        self._answers.clear()
         self._recovery = asyncio.create_task(self._restore())
         return self._recovery
 
@@ -115,13 +108,12 @@ class MatchHost:
         Raises `ArenaFault`; then there is no match.
         """
         match = Match(header, seed, self._handler.players(header), seeks)
-        runner = self._runner(match, self._journal.begin(match.id))
-        self._add(runner)
+        runner = self._add(match, self._journal.begin(match.id))
         try:
             runner.open()
         except ArenaFault:
             runner.stop()
-            self.lobby.remove(runner)
+            self.clients.remove_match(runner)
             with contextlib.suppress(JournalFault):
                 self._journal.forget(match.id)
             raise
@@ -133,8 +125,8 @@ class MatchHost:
         """Take no more connections, and close those there are with `code`."""
         if self._recovery is not None:
             self._recovery.cancel()
-        self.lobby.close()
-        await self._listener.close(code)
+        self.clients.close()
+        await self.listener.close(code)
 
     async def drain(self) -> None:
         """Return when all that is over is kept."""
@@ -143,37 +135,80 @@ class MatchHost:
         await self.events.close()
 
     async def _serve(self, connection: Connection, codec: Codec) -> None:
-        """One connection, from its handshake to its end."""
-        session = await self._handshake.admit(connection, codec)
+        """One connection, from its `hello` to its end."""
+        session = await self._admit(connection, codec)
         if session is None:
             return
         try:
             await connection.deliver(session.receive, session.awaited)
         finally:
-            self.lobby.leave(session)
+            self.clients.leave(session)
             if session.bot is not None:
-                playing = len(self.lobby.matches_of(session.bot))
+                playing = len(self.clients.matches_of(session.bot))
                 self.events.left(session.bot, connection.address, connection.ended, session.fault, playing)
+
+    async def _admit(self, connection: Connection, codec: Codec) -> Session | None:
+        """The session of a client that said who it is in time, and was welcomed. None: refused, and told why."""
+        try:
+            async with asyncio.timeout(HELLO_WITHIN):
+                frame = await connection.first()
+        except TimeoutError:
+            self.events.refused(connection.address, "no hello in time")
+            connection.drop(NO_HELLO, "no hello in time")
+            return None
+        connection.place.enter()
+        if not self._answers.is_set():
+            await self._until_answered(connection)
+            if connection.gone:  # it may be back on another connection, which this one must not replace
+                return None
+        hello = None
+        try:
+            hello = _hello(codec, frame)
+            bot, token = await self._handler.authenticate(hello, connection.address)
+        except BotFault as fault:
+            self.events.refused(connection.address, str(fault), None if hello is None else hello.bot)
+            if isinstance(fault, TooOften):
+                close_code = TOO_MANY
+            else:
+                close_code = NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED
+            _refuse(connection, codec, fault, close_code)
+            return None
+        except ArenaFault as fault:
+            log.error("a bot can't be let in: %s", fault)
+            later = Unavailable("hello: the arena can't look bots up now: come back later")
+            _refuse(connection, codec, later, RESTARTING)
+            return None
+        session = Session(connection, codec, hello, bot, self._act)
+        resumed = self.clients.enter(session) if bot is not None else []
+        limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
+        session.send(Welcome(bot=bot, token=token, games=list(NAMES), limits=limits, resumed=resumed))
+        if bot is not None:
+            self.events.came(bot, hello.version, hello.client, connection.address)
+            self.clients.resume(session)
+        return session
+
+    async def _until_answered(self, connection: Connection) -> None:
+        """Wait until hellos are answered, or the connection is gone."""
+        either = [asyncio.create_task(self._answers.wait()), asyncio.create_task(connection.wait_closed())]
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in either:
+                task.cancel()
 
     async def _restore(self) -> int:
         matches = await recovered(self._journal, self._handler)
         for match, recalled, journal in matches:
-            runner = self._runner(match, journal)
-            self._add(runner)
-            runner.resume(recalled)
+            self._add(match, journal).resume(recalled)
             await asyncio.sleep(0)
-        self._handshake.open()
+        self._answers.set()
         return len(matches)
 
-    def _runner(self, match: Match, journal: MatchJournal) -> Runner:
-        return Runner(match, journal, self._finish, self.lobby.release, self._held, self._broadcaster)
-
-    def _add(self, runner: Runner) -> None:
-        self.lobby.add(runner)
+    def _add(self, match: Match, journal: MatchJournal) -> Runner:
+        runner = Runner(match, journal, self._finish, self.clients.release, self.health.tell, self._broadcaster)
+        self.clients.add_match(runner)
         self._handler.match_added(runner)
-
-    def _held(self, runner: Runner, reason: str | None) -> None:
-        self.health.tell(runner.id, reason)
+        return runner
 
     def _finish(self, runner: Runner) -> None:
         task = asyncio.create_task(self._finalize(runner))
@@ -181,7 +216,7 @@ class MatchHost:
         task.add_done_callback(self._finalizing.discard)
 
     async def _finalize(self, runner: Runner) -> None:
-        match = FinishedMatch(runner, self._journal, self._tell_end)
+        match = FinishedMatch(runner, self._journal, partial(self._tell_end, runner))
         runner.stop()
         self.events.ended(match.result)
         try:
@@ -194,5 +229,60 @@ class MatchHost:
             runner.close()
 
     def _tell_end(self, runner: Runner, ratings: Ratings | None) -> None:
-        self.lobby.remove(runner)
+        self.clients.remove_match(runner)
         runner.farewell(ratings)
+
+
+def _hello(codec: Codec, frame: Frame) -> Hello:
+    """The `hello` that a first frame has to be."""
+    hello = codec.decode_client(frame)
+    if not isinstance(hello, Hello):
+        raise MalformedMessage(f"{type(hello).__name__.lower()}: the first message of a connection is hello")
+    return hello
+
+
+def _refuse(connection: Connection, codec: Codec, fault: BotFault, close_code: int) -> None:
+    """Tell the client why, and close."""
+    connection.push(codec.encode(Error(code=fault.code, message=str(fault), fatal=True)))
+    connection.drop(close_code, fault.code)
+
+
+async def recovered(journal: Journal, handler: HostHandler) -> list[tuple[Match, Recalled, MatchJournal]]:
+    """All matches that go on, as the handler decides, where their journals left them: refereed again in a thread, while
+    the loop goes on. What can't be read is left as it is.
+    """
+    found: list[tuple[Match, Recalled, MatchJournal]] = []
+    try:
+        for match in journal.unfinished():
+            try:
+                one = await _recovered(match, journal, handler)
+            except Fault as fault:
+                log.warning("match %s can't go on, its journal is left as it is: %s", match, fault)
+            else:
+                found += [one] if one is not None else []
+    except asyncio.CancelledError:
+        for _, _, opened in found:
+            opened.close()
+        raise
+    return found
+
+
+async def _recovered(match: str, journal: Journal, handler: HostHandler) -> tuple[Match, Recalled, MatchJournal] | None:
+    lines = await asyncio.to_thread(journal.read, match)
+    if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
+        log.warning("match %s: its journal ends before the header, so nobody was told of it, and is removed", match)
+        journal.forget(match)
+        return None
+    if len(lines) == 1 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
+        raise BadRecord("it does not begin with a secret and a header")
+    header = lines[1]
+    if not await handler.resumes(header):
+        journal.forget(match)
+        return None
+    played, recalled = await asyncio.to_thread(_recalled, header, lines[0], lines[2:], handler.players(header))
+    return played, recalled, journal.proceed(match)
+
+
+def _recalled(header: Header, secret: Secret, lines: list[AnyLine], players: list[Player]) -> tuple[Match, Recalled]:
+    match = Match(header, bytes.fromhex(secret.seed), players)
+    return match, match.recall(lines)

@@ -7,9 +7,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 
-from arena.host.broadcast import Audience, Broadcaster, Report
+from arena.host.broadcast import Audience, Broadcaster, EncodedMessages, Peer, Report
 from arena.host.journal import JournalFault, MatchJournal
-from arena.host.peer import EncodedMessages, Peer
 from protocol.error_codes import UNAVAILABLE
 from protocol.messages import Error, FromServer, ListedMatch
 from referee.effects import (
@@ -96,7 +95,7 @@ class Runner:
 
     `finish` is called once, when the match is over; `release` for each seat that is free before that. While an event
     can't be recorded the match is held: nobody is told of it, time stands still, and what comes in is kept for later;
-    `held` is told why, and None when it goes on.
+    `held(id, reason)` is told why, and None when it goes on.
     """
 
     def __init__(
@@ -105,7 +104,7 @@ class Runner:
         journal: MatchJournal,
         finish: Callable[[Runner], None],
         release: Callable[[Runner, int], None] = lambda runner, seat: None,
-        held: Callable[[Runner, str | None], None] = lambda runner, reason: None,
+        held: Callable[[str, str | None], None] = lambda match, reason: None,
         rounds: Broadcaster | None = None,
     ) -> None:
         self.id = match.id
@@ -115,7 +114,8 @@ class Runner:
         self._journal = journal
         self._seats: list[Peer | None] = [None] * len(self.bots)
         self._excused: set[int] = set()
-        self._audience = Audience(rounds or Broadcaster(), self.id)
+        self.audience = Audience(rounds or Broadcaster(), self.id)
+        """Who is told beside the seats; `watch` and `report_to` here tell the referee too that turns are wanted."""
         self._view: EncodedMessages | None = None
         """What newcomers are shown, made for the first of them, and when."""
         self._viewed = 0.0
@@ -205,7 +205,7 @@ class Runner:
             self._teach(peer)
             return
         self._viewers[peer] = now
-        self._audience.watch(peer)
+        self.audience.watch(peer)
         self._match.watch(wanted=True)
         if self._view is None or now - self._viewed >= ANEW:
             view = self._match.view(now)
@@ -221,29 +221,21 @@ class Runner:
 
     def report_to(self, report: Report) -> None:
         """Tell a reporter everything from now on, at once; what it missed is not told."""
-        self._audience.report_to(report)
+        self.audience.report_to(report)
         self._match.watch(wanted=True)
 
     def unwatch(self, peer: Peer) -> None:
         """Tell a watcher of turns no more."""
-        self._audience.unwatch(peer)
+        self.audience.unwatch(peer)
         self._viewers.pop(peer, None)
         self._taught.discard(peer)
         if self._hold is not None:
             self._hold.watchers.pop(peer, None)
-        self._match.watch(wanted=self._audience.wants_turns)
-
-    def subscribe(self, peer: Peer) -> None:
-        """Tell the start, if it is still to come, and the end; whether the peer watches besides is no matter."""
-        self._audience.subscribe(peer)
-
-    def unsubscribe(self, peer: Peer) -> None:
-        """Tell start and end no more, but to a watcher."""
-        self._audience.unsubscribe(peer)
+        self._match.watch(wanted=self.audience.wants_turns)
 
     def listed(self) -> ListedMatch:
         """Where the match stands and how many watch it, for a listing."""
-        return self._match.listed(self._audience.watching)
+        return self._match.listed(self.audience.watching)
 
     def clocks(self) -> tuple[list[int], int | None]:
         """The milliseconds that each seat has left now, and whose clock runs, if one does."""
@@ -256,7 +248,7 @@ class Runner:
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 self._send(peer, self._match.farewell(seat, ratings))
-        self._audience.show(self._match.farewell(None, ratings))
+        self.audience.show(self._match.farewell(None, ratings))
 
     def absent(self, seat: int) -> bool:
         """Whether a seat dropped out because nothing was heard of it, and had not moved once.
@@ -294,7 +286,7 @@ class Runner:
             self._record(effects)
         except JournalFault as fault:
             self._hold = SuspendedMatch(effects, self._loop.time())
-            self._held(self, str(fault))
+            self._held(self.id, str(fault))
             self._loop.call_later(TRY_AGAIN, self._try_again)
         else:
             self._carry_out(effects)
@@ -313,12 +305,12 @@ class Runner:
         try:
             self._record(hold.effects)
         except JournalFault as fault:
-            self._held(self, str(fault))
+            self._held(self.id, str(fault))
             self._tell_held(hold)
             self._loop.call_later(TRY_AGAIN, self._try_again)
             return
         self._hold = None
-        self._held(self, None)
+        self._held(self.id, None)
         self._carry_out(hold.effects)
         self.receive(Held(self._loop.time() - hold.since))
         for event in hold.events:
@@ -356,7 +348,7 @@ class Runner:
             elif isinstance(effect, Deadline):
                 self._arm(effect.at)
             elif isinstance(effect, Show):
-                self._audience.show(effect.message)
+                self.audience.show(effect.message)
             elif isinstance(effect, Finish):
                 self._ended = True
                 self._finish(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from arena.host.peer import EncodedMessages
+from arena.host.broadcast import EncodedMessages
 from arena.network.connection import Connection, framed
 from machine.timestamps import utc
 from protocol.close_codes import TOO_MANY_BAD_MESSAGES

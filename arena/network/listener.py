@@ -63,10 +63,10 @@ class Listener:
     async def open(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
         sockets = bound(host, port)
-        await self.on(sockets)
+        await self.open_on(sockets)
         return port_of(sockets)
 
-    async def on(self, sockets: list[socket.socket]) -> None:
+    async def open_on(self, sockets: list[socket.socket]) -> None:
         """Take connections from sockets that listen already, as `bound` makes them."""
         await self._serve(sockets, None)
 

@@ -89,8 +89,8 @@ def operations(arena: Arena) -> Iterator[Handler]:
     """What tells the state of the arena."""
 
     async def status(request: StatusRequest, tell: Tell) -> ServerStatus:
-        sessions = sorted(arena.host.lobby.sessions(), key=lambda session: session.key)
-        runners = arena.host.lobby.runners()
+        sessions = sorted(arena.host.clients.sessions(), key=lambda session: session.key)
+        runners = arena.host.clients.runners()
         return ServerStatus(
             at=utc(),
             held=arena.host.health.reason,
@@ -127,7 +127,7 @@ def _here(arena: Arena, session: Session) -> BotStatus:
         client=session.client,
         address=session.address,
         since=session.since,
-        playing=len(arena.host.lobby.matches_of(session.key)),
+        playing=len(arena.host.clients.matches_of(session.key)),
         seeks=[_waited(sought) for sought in arena.ladder.seeks.of(session.key)],
         pace_s=ceil(arena.ladder.seeks.paced(session.key)),
     )

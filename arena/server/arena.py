@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from arena.host.finished import FinishedMatch
-from arena.host.handler import HostHandler, Identity
+from arena.host.handler import FinishedMatch, HostHandler, Identity
 from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
 from arena.host.runner import TRY_AGAIN, Runner
@@ -92,7 +91,7 @@ class Arena(HostHandler):
         store.troubled = lambda reason: self.host.health.tell("store", reason)
         auth.registered = self.host.events.registered
         self.ladder = Ladder(
-            self.host.lobby,
+            self.host.clients,
             self._begin_sought,
             self._bots,
             self._policy,
@@ -112,7 +111,7 @@ class Arena(HostHandler):
         again. `why` is what they are told, with `{bot}` for the name; `reason` goes with the close.
         """
         self._revocations += 1
-        return [bot for bot in bots if self.host.lobby.dismiss(bot, why, reason)]
+        return [bot for bot in bots if self.host.clients.dismiss(bot, why, reason)]
 
     async def approvals_changed(self, bots: Iterable[str]) -> None:
         """Have the approvals of these bots count from now on. Raises `StoreError`."""
@@ -152,7 +151,7 @@ class Arena(HostHandler):
         return header_of(
             match=match,
             game=game,
-            seats=[RecordedSeat(bot=bot, version=self.host.lobby.version(bot)) for bot in bots],
+            seats=[RecordedSeat(bot=bot, version=self.host.clients.version(bot)) for bot in bots],
             seed=seed,
             pool=pool,
             clock=clock or self._clock,

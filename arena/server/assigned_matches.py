@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from arena.host.finished import FinishedMatch
+from arena.host.handler import FinishedMatch
 from arena.host.host import MatchHost
 from arena.server.ladder import Ladder
 from protocol.errors import Fault, UsageFault
@@ -30,7 +30,7 @@ class AssignedMatches:
 
     def __init__(self, host: MatchHost, ladder: Ladder) -> None:
         self._host = host
-        self._lobby = host.lobby
+        self._clients = host.clients
         self._ladder = ladder
         self._under_way: dict[str, _UnderWay] = {}
         """By match."""
@@ -67,7 +67,7 @@ class AssignedMatches:
     def _goes_on(self, match: str, tournament: str) -> bool:
         """Whether a match is under way. Raises `UsageFault` where another one is called so."""
         known = self._under_way.get(match)
-        if known is None and self._lobby.runner(match) is not None:
+        if known is None and self._clients.runner(match) is not None:
             raise UsageFault(f"{match} is a match of the ladder: a tournament's matches have names of their own")
         if known is not None and known.tournament != tournament:
             raise UsageFault(
@@ -96,10 +96,10 @@ class AssignedMatches:
         keeps = False
         with ExitStack() as kept:
             while True:
-                there = [bot for bot in bots if self._lobby.is_online(bot)]
+                there = [bot for bot in bots if self._clients.is_online(bot)]
                 now = asyncio.get_running_loop().time()
                 if (now >= since + wait or len(there) == len(bots)) and all(
-                    self._lobby.free_slots(bot) > 0 for bot in there
+                    self._clients.free_slots(bot) > 0 for bot in there
                 ):
                     for bot in there:
                         self._ladder.free_a_slot(bot)

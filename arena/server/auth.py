@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from arena.host.refusals import AuthFailed, TooOften
+from arena.host.handler import AuthFailed, TooOften
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff, TokenBucket
 from arena.server.last_seen import LastSeen
 from arena.store.async_store import AsyncStore

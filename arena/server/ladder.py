@@ -11,8 +11,8 @@ from math import ceil
 from typing import Any
 
 from arena.host.actions import require_bot
-from arena.host.lobby import Lobby
-from arena.host.refusals import NotAllowed, Unavailable
+from arena.host.client_registry import ClientRegistry
+from arena.host.handler import NotAllowed, Unavailable
 from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.server.bot_cache import BotCache
@@ -41,14 +41,14 @@ class NoSlots(BotFault):
 
 
 class Ladder:
-    """The seeks of bots that a lobby knows. `begin` starts a match of paired seeks; while `held` says so none begins.
+    """The seeks of bots that are connected. `begin` starts a match of paired seeks; while `held` says so none begins.
 
     `missed(bot, match, pause)` is told of a bot that did not come to a match, and for how many seconds it is suspended.
     """
 
     def __init__(
         self,
-        lobby: Lobby,
+        clients: ClientRegistry,
         begin: Begin,
         bots: BotCache,
         policy: RatingPolicy,
@@ -58,7 +58,7 @@ class Ladder:
         missed: Callable[[str, str, float], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._lobby = lobby
+        self._clients = clients
         self._told_missed = missed
         self._unknown = unknown
         self._playbans = Playbans(self._loop.time)
@@ -68,7 +68,7 @@ class Ladder:
             begin,
             bots.rating,
             bots,
-            lambda bot: bool(lobby.matches_of(bot)),
+            lambda bot: bool(clients.matches_of(bot)),
             held,
             self._most,
             policy.spent,
@@ -120,9 +120,9 @@ class Ladder:
 
     def free_slots(self, bot: str) -> int:
         """How many more matches a bot takes now; 0 while it is away."""
-        if not self._lobby.is_online(bot):
+        if not self._clients.is_online(bot):
             return 0
-        return self._lobby.free_slots(bot) - len(self.seeks.of(folded(bot)))
+        return self._clients.free_slots(bot) - len(self.seeks.of(folded(bot)))
 
     def close(self) -> None:
         """Pair no more."""
@@ -163,7 +163,7 @@ class Ladder:
         if message.open:
             _check_open(message)
         self.seeks.add(session, message, None if message.open else _rules(bot, message))
-        self._unknown.ask(name for name in map(folded, named(message)) if not self._lobby.was_online(name))
+        self._unknown.ask(name for name in map(folded, named(message)) if not self._clients.was_online(name))
 
     def _missed(self, bot: str, match: str) -> None:
         """A bot did not come to its match: its seeks are taken back, and it may seek again after a pause."""
@@ -175,17 +175,17 @@ class Ladder:
 
     def _most(self, bot: str) -> int:
         """How many matches may begin now for a bot that seeks."""
-        session = self._lobby.session(bot)  # it may have left while a look went on
+        session = self._clients.session(bot)  # it may have left while a look went on
         if session is None or not self._playbans.free(bot, session.address):
             return 0
-        if self._reserved[bot] and self._lobby.free_slots(bot) <= self._reserved[bot]:
+        if self._reserved[bot] and self._clients.free_slots(bot) <= self._reserved[bot]:
             return 0
         return session.slots if self._playbans.tried(bot) else 1
 
     def _sated(self, bot: str, other: str) -> bool:
         """Whether a bot plays as many matches with another one as it may take of its open seeks."""
-        session = self._lobby.session(other)
-        together = self._lobby.matches_of(bot).keys() & self._lobby.matches_of(other).keys()
+        session = self._clients.session(other)
+        together = self._clients.matches_of(bot).keys() & self._clients.matches_of(other).keys()
         return session is not None and len(together) >= max(1, session.slots // SHARES)
 
 

@@ -16,11 +16,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from arena.host.finished import FinishedMatch
-from arena.host.handler import HostHandler, Identity
+from arena.host.handler import AuthFailed, FinishedMatch, HostHandler, Identity, NotAllowed
 from arena.host.host import MatchHost
 from arena.host.journal import Journal
-from arena.host.refusals import AuthFailed, NotAllowed
 from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.network.admission import Access
@@ -107,7 +105,7 @@ class TournamentHost(HostHandler):
 
     async def open(self) -> None:
         """Listen. Raises `ArenaFault`."""
-        self._port = await self._host.listen(HOST, 0)
+        self._port = await self._host.listener.open(HOST, 0)
 
     async def play(self, match: Pairing) -> MatchReport | Aborted:
         """The match, played; or why no more can be."""
@@ -132,7 +130,7 @@ class TournamentHost(HostHandler):
     def _begin(self, match: Pairing) -> None:
         """Begin a match; the seats of bots that are out are lost."""
         out = [seat for seat, name in enumerate(match.seats) if name in self._out]
-        header, seed = self._job.plan.header_of(match, utc(), self._host.lobby.version)
+        header, seed = self._job.plan.header_of(match, utc(), self._host.clients.version)
         self._under_way = header.match
         self._host.begin(header, seed, absent=out)
 
@@ -150,7 +148,7 @@ class TournamentHost(HostHandler):
         """End the arena and every bot, and the match that is played, whatever goes wrong with one of them: what did."""
         self._fail(ArenaFault("the table is closed"))
         # Nobody would tell the bots that are not here that the arena goes away.
-        patience = {name: SHUTDOWN_TIMEOUT if self._host.lobby.is_online(name) else 0.0 for name in self._bots}
+        patience = {name: SHUTDOWN_TIMEOUT if self._host.clients.is_online(name) else 0.0 for name in self._bots}
         stopping = [bot.stop(patience[name]) for name, bot in self._bots.items()]
         ended = await asyncio.gather(self._host.disconnect(GOING_AWAY), *stopping, return_exceptions=True)
         await self._host.drain()
@@ -164,7 +162,7 @@ class TournamentHost(HostHandler):
                 self._check()  # closed in the meantime, it would end no bot that is started now
                 await self._start(number, contestant)
         since = asyncio.get_running_loop().time()
-        while missing := [name for name in names if name not in self._out and self._host.lobby.free_slots(name) < 1]:
+        while missing := [name for name in names if name not in self._out and self._host.clients.free_slots(name) < 1]:
             self._check()
             self._news.clear()
             try:
@@ -186,7 +184,7 @@ class TournamentHost(HostHandler):
 
     def _slot_freed(self) -> None:
         """A bot came in, or dropped out of a match that goes on."""
-        for name in [name for name in self._started if self._host.lobby.is_online(name)]:
+        for name in [name for name in self._started if self._host.clients.is_online(name)]:
             del self._started[name]
             if name not in self._seen:
                 self._seen.add(name)
@@ -201,7 +199,7 @@ class TournamentHost(HostHandler):
         name = contestant.name
         order = self._order(contestant, number)
         bot = BotProcess(
-            name, order, self._folder / f"{name}.log", self._crashed, partial(self._host.take, address=name)
+            name, order, self._folder / f"{name}.log", self._crashed, partial(self._host.listener.take, address=name)
         )
         self._bots[name] = bot
         await self._run(bot)
@@ -287,7 +285,7 @@ class TournamentHost(HostHandler):
         """A process ended: its match is lost at once, and it is started again, but not for ever."""
         told = self._told(crash)
         self._failing[bot.name] = crash.why
-        if max(bot.crashes, self._away[bot.name]) >= MOST_CRASHES or not self._host.lobby.was_online(bot.name):
+        if max(bot.crashes, self._away[bot.name]) >= MOST_CRASHES or not self._host.clients.was_online(bot.name):
             if self._job.strict:
                 self._fail(BotCrashed(told))
             else:
@@ -297,7 +295,7 @@ class TournamentHost(HostHandler):
         if self._job.strict or (crash.why not in before and len(before) < MOST_TOLD):
             before.add(crash.why)
             self._notes.append(told)
-        self._host.lobby.forfeit(bot.name)
+        self._host.clients.forfeit(bot.name)
         task = asyncio.create_task(self._restart(bot))
         self._restarts.add(task)
         task.add_done_callback(self._restarts.discard)
@@ -306,7 +304,7 @@ class TournamentHost(HostHandler):
         """Have a bot forfeit its matches from now on, that under way included."""
         self._out[name] = why
         self._notes.append(f"{told}\n{name} forfeits its matches here from now on")
-        runner = self._host.lobby.runner(self._under_way)
+        runner = self._host.clients.runner(self._under_way)
         if runner is not None and name in runner.bots:
             runner.receive(Absent(runner.bots.index(name)))
         self._news.set()

@@ -93,7 +93,7 @@ class Served:
         options["policy"] = policy
         self.arena = Arena(self.archive, Journal(self.data / "journal"), auth, clock, **options)
         self.restoring = self.arena.host.restore()
-        self.port = await self.arena.host.listen("127.0.0.1", 0)
+        self.port = await self.arena.host.listener.open("127.0.0.1", 0)
 
     async def stop(self) -> None:
         await self.arena.close()

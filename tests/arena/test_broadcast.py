@@ -12,8 +12,7 @@ import msgpack
 import pytest
 
 from arena.host import broadcast as audiences
-from arena.host.broadcast import PORTION, Audience, Broadcaster
-from arena.host.peer import EncodedMessages
+from arena.host.broadcast import PORTION, Audience, Broadcaster, EncodedMessages
 from protocol.codec import JSON, MSGPACK, Codec
 from protocol.messages import FromServer, Turn, Unseeked
 from timeouts import WITHIN

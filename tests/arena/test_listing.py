@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.host import lobby
+from arena.host import client_registry
 from arena.server import ladder
 from arena.server.matchmaking import MatchRate
 from machine.timestamps import utc
@@ -20,7 +20,7 @@ from timeouts import WITHIN
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every listing is new."""
-    monkeypatch.setattr("arena.host.lobby.KEPT", 0.0)
+    monkeypatch.setattr("arena.host.client_registry.KEPT", 0.0)
 
 
 async def listed(client: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ async def test_a_watcher_without_a_name_is_told_who_is_here_what_they_seek_and_w
 
 
 async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.host.lobby.KEPT", 3600.0)
+    monkeypatch.setattr("arena.host.client_registry.KEPT", 3600.0)
     served = await serve()
     ann = await served.enter("ann")
     assert [bot["bot"] for bot in (await listed(ann))["bots"]] == ["ann"]
@@ -90,7 +90,7 @@ async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any, mon
 
 async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, most in (("MOST_BOTS", 3), ("MOST_MATCHES", 1), ("MOST_SEEKS", 2)):
-        monkeypatch.setattr(ladder if name == "MOST_SEEKS" else lobby, name, most)
+        monkeypatch.setattr(ladder if name == "MOST_SEEKS" else client_registry, name, most)
     served = await serve()
     clients = [await served.enter(f"bot-{number}", slots=9) for number in range(5)]
     matches = []
@@ -119,8 +119,8 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
         match="m" * 40, game=seek.game, preset=seek.preset, seats=[name] * 6, ply=10**6, started=started, rated=True
     )
     told = Listing(
-        bots=[bot] * lobby.MOST_BOTS,
-        matches=[msgspec.structs.replace(match, watchers=1000)] * lobby.MOST_MATCHES,
+        bots=[bot] * client_registry.MOST_BOTS,
+        matches=[msgspec.structs.replace(match, watchers=1000)] * client_registry.MOST_MATCHES,
         more_bots=1000,
         more_matches=10**6,
     )

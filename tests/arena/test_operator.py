@@ -240,7 +240,7 @@ async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_soc
     served = await serve(access=Access(operator=TOKEN, bounds=bounds), operations=operations)
     (own,) = bound("127.0.0.1", 0)
     url = f"ws://127.0.0.1:{port_of([own])}"
-    await served.arena.host.take(own, "the operator", operators=True)
+    await served.arena.host.listener.take(own, "the operator", operators=True)
     await served.enter("ann")
     for _ in range(FREE_FAILURES + 2):
         with pytest.raises(TokenRefused):

@@ -180,8 +180,8 @@ async def test_bots_that_leave_while_a_look_goes_on_are_passed_over(
         await client.expect("unseeked")
     looking = seeks._pair()
     next(looking)
-    for session in list(served.arena.host.lobby._sessions.values()):
-        served.arena.host.lobby.leave(session)
+    for session in list(served.arena.host.clients._sessions.values()):
+        served.arena.host.clients.leave(session)
     assert all(step is None for step in looking)
 
 

@@ -11,7 +11,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from arena.host import handshake
+from arena.host import host
 from arena.network import connection
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
@@ -19,7 +19,7 @@ from timeouts import WITHIN
 
 
 async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handshake, "HELLO_WITHIN", 0.05)
+    monkeypatch.setattr(host, "HELLO_WITHIN", 0.05)
     client = await (await serve()).connect()
     assert await client.closed() == 4002
 
@@ -117,7 +117,7 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     await watcher.send(type="watch", match="*")
     slow = await served.enter("slow")
     first, second, start, _ = await served.pair()
-    flood = next(iter(served.arena.host.lobby._subscribers))
+    flood = next(iter(served.arena.host.clients._subscribers))
     while flood._wire.state.name == "OPEN":
         flood._wire.push(bytes(1024))
         await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written
@@ -148,22 +148,22 @@ async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_togethe
         await watcher.expect("welcome")
         watcher.wire.transport.pause_reading()
         await watcher.send(type="watch", match="*")
-    await turns_until(lambda: len(served.arena.host.lobby._subscribers) == len(watchers))
-    sessions = list(served.arena.host.lobby._subscribers)
+    await turns_until(lambda: len(served.arena.host.clients._subscribers) == len(watchers))
+    sessions = list(served.arena.host.clients._subscribers)
     while all(session._wire.state.name == "OPEN" for session in sessions):
         for session in sessions:
             session._wire.push(bytes(8192))
         await asyncio.sleep(0)
-    assert 256 * 1024 < served.arena.host._listener._budget.unread < 1024 * 1024
+    assert 256 * 1024 < served.arena.host.listener._budget.unread < 1024 * 1024
     for watcher in watchers:
         watcher.wire.transport.abort()
-    await turns_until(lambda: served.arena.host._listener._budget.unread == 0)
+    await turns_until(lambda: served.arena.host.listener._budget.unread == 0)
 
 
 async def test_a_client_that_does_not_read_is_answered_when_it_does(serve: Any) -> None:
     served = await serve()
     ann = await served.enter("ann")
-    (session,) = served.arena.host.lobby._sessions.values()
+    (session,) = served.arena.host.clients._sessions.values()
     session._wire.pause_writing()
     await ann.send(type="unseek", id="x")
     await turns_until(lambda: session._wire._unread)

@@ -13,7 +13,7 @@ import pytest
 import uvloop
 from websockets.frames import Frame, Opcode
 
-from arena.host.peer import EncodedMessages
+from arena.host.broadcast import EncodedMessages
 from arena.host.runner import Runner
 from protocol.messages import Clock, FromServer, Turn
 from referee.record import Ply
@@ -50,7 +50,7 @@ class Table:
 
     @property
     def runner(self) -> Runner:
-        runner = self.arena.host.lobby.runner(self.match)
+        runner = self.arena.host.clients.runner(self.match)
         assert runner is not None
         return runner
 
@@ -157,7 +157,7 @@ async def test_a_move_that_arrived_too_late_does_not_count_though_the_loop_was_h
 
 async def test_a_bot_that_answers_pings_late_has_no_longer_round_trip(serve: Any) -> None:
     table = await Table.begun(serve)
-    session = table.arena.host.lobby._sessions["ann"]
+    session = table.arena.host.clients._sessions["ann"]
     assert 0 <= session.round_trip < 0.05
     before = session.round_trip
     pong = await session._wire.ping()

@@ -104,11 +104,11 @@ async def test_what_can_not_be_closed_keeps_nothing_else_open(tmp_path: Path, mo
         await close(self)
         raise ArenaFault("no end")
 
-    async def listens_not(self: MatchHost, sockets: object) -> None:
+    async def listens_not(self: Listener, sockets: object) -> None:
         raise PortFault("no port")
 
     monkeypatch.setattr(Arena, "close", fails)
-    monkeypatch.setattr(MatchHost, "listen_on", listens_not)
+    monkeypatch.setattr(Listener, "open_on", listens_not)
     with pytest.raises(ArenaFault, match="no end"):
         await serve_in(tmp_path)
     assert left(tmp_path) == []

@@ -168,7 +168,7 @@ async def port(tmp_path: Path) -> AsyncIterator[int]:
     archive = AsyncStore(store)
     clock = messages.Clock(bank_ms=60_000, increment_ms=500)
     arena = Arena(archive, Journal(tmp_path / "journal"), Authenticator(archive, Registration()), clock)
-    yield await arena.host.listen("127.0.0.1", 0)
+    yield await arena.host.listener.open("127.0.0.1", 0)
     await arena.close()
     await archive.drain()
     store.close()

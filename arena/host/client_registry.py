@@ -1,4 +1,4 @@
-"""Who is connected, who plays where and who watches: a host's memory of the present."""
+"""The clients of a host and the matches under way: who is connected, who plays where, who hears of every match."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import functools
 from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 
+from arena.host.broadcast import EncodedMessages
 from arena.host.handler import HostHandler
-from arena.host.peer import EncodedMessages
 from arena.host.runner import Runner
 from arena.host.session import Session
 from protocol.close_codes import NOT_AUTHENTICATED, SUPERSEDED
@@ -49,7 +49,7 @@ def listing(
     )
 
 
-class Lobby:
+class ClientRegistry:
     """The sessions of bots and the matches under way, with the seats that bots have in them. `handler` is told."""
 
     def __init__(self, handler: HostHandler) -> None:
@@ -99,7 +99,7 @@ class Lobby:
         """A connection is gone: its matches go on."""
         for runner in list(self._runners.values()):
             runner.unwatch(session)
-            runner.unsubscribe(session)
+            runner.audience.unsubscribe(session)
         self._subscribers.discard(session)
         if session.bot is None or self._sessions.get(session.key) is not session:
             return
@@ -118,7 +118,7 @@ class Lobby:
         session.close(NOT_AUTHENTICATED, reason)
         return True
 
-    def add(self, runner: Runner) -> None:
+    def add_match(self, runner: Runner) -> None:
         """A match is about to begin, or goes on after a restart: seat the bots that are connected."""
         self._runners[runner.id] = runner
         for seat, bot in enumerate(runner.bots):
@@ -128,9 +128,9 @@ class Lobby:
                 self._handler.seated(session)
                 runner.sit(seat, session, follow=session.follow)
         for session in self._subscribers:
-            runner.subscribe(session)
+            runner.audience.subscribe(session)
 
-    def remove(self, runner: Runner) -> None:
+    def remove_match(self, runner: Runner) -> None:
         """A match is over and told."""
         del self._runners[runner.id]
         for seat in range(len(runner.bots)):
@@ -222,10 +222,10 @@ class Lobby:
         """Tell a client the start and the end of every match."""
         self._subscribers.add(session)
         for runner in self._runners.values():
-            runner.subscribe(session)
+            runner.audience.subscribe(session)
 
     def unsubscribe(self, session: Session) -> None:
         """Tell a client starts and ends no more."""
         self._subscribers.discard(session)
         for runner in self._runners.values():
-            runner.unsubscribe(session)
+            runner.audience.unsubscribe(session)
