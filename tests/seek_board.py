@@ -8,7 +8,6 @@ from random import Random
 from typing import Any, cast
 
 from arena.host.session import Session
-from arena.ratings.rating_system import INITIAL
 from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import Matchmaker, MatchRate
 from arena.server.seek_index import ActiveSeek, agreed
@@ -38,7 +37,6 @@ class SeekBoard:
         """Who has enough matches of which open bot."""
         self.seeks = Matchmaker(
             self.begin,
-            lambda bot, pool: INITIAL,
             BotCache(cast("AsyncStore", None)),
             lambda bot: False,
             most=lambda bot: bot not in self.busy,

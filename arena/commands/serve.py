@@ -32,7 +32,6 @@ from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
 from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import MatchRate
-from arena.server.rating_policy import RatingPolicy
 from arena.store.async_store import AsyncStore
 from arena.store.database import database_path
 from arena.store.store import Store
@@ -114,7 +113,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             access=_access(settings, files, ports.page, token),
             encryption=encryption,
             rate=MatchRate(settings.max_matches_per_hour),
-            policy=RatingPolicy(BotCache(archive, settings.rated_per_pair), approved_only=settings.rated == "approved"),
+            bots=BotCache(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
             operations=operations,
         )
         stack.push_async_callback(arena.close)

@@ -22,13 +22,11 @@ from arena.operator.channel import Channel
 from arena.operator.requests import Handler
 from arena.server.assigned_matches import AssignedMatches
 from arena.server.auth import Authenticator, Revoked
-from arena.server.bot_cache import BotCache
+from arena.server.bot_cache import BotCache, UnknownNames
 from arena.server.feed_publisher import FeedPublisher
 from arena.server.ladder import Ladder
 from arena.server.matchmaking import MatchRate
-from arena.server.rating_policy import RatingPolicy
 from arena.server.seek_index import ActiveSeek, agreed
-from arena.server.unknown_names import UnknownNames
 from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch
 from arena.store.incidents import Incident, note_incident
@@ -72,7 +70,7 @@ class Arena(HostHandler):
         feed: Feed | None = None,
         access: Access | None = None,
         encryption: Encryption | None = None,
-        policy: RatingPolicy | None = None,
+        bots: BotCache | None = None,
         rate: MatchRate | None = None,
         operations: Callable[[Arena], Mapping[str, Handler]] = lambda arena: {},
     ) -> None:
@@ -83,23 +81,12 @@ class Arena(HostHandler):
         self._clock = clock
         self._slow_clock = slow_clock or clock
         self._away_ms = round(away * 1000)
-        self._policy = policy or RatingPolicy(BotCache(store))
-        self._bots = self._policy.bots
-        self._unknown = UnknownNames(store)
+        self._bots = bots or BotCache(store)
         self._channel = Channel(operations(self))
         self.host = MatchHost(self, journal, access, encryption, self._channel.serve)
         store.troubled = lambda reason: self.host.health.tell("store", reason)
         auth.registered = self.host.events.registered
-        self.ladder = Ladder(
-            self.host.clients,
-            self._begin_sought,
-            self._bots,
-            self._policy,
-            rate or MatchRate(),
-            self._unknown,
-            lambda: self.host.health.reason is not None,
-            self.host.events.missed,
-        )
+        self.ladder = Ladder(self.host, self._begin_sought, self._bots, UnknownNames(store), rate or MatchRate())
         self.assigned = AssignedMatches(self.host, self.ladder)
         """Matches that the operator has played."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
@@ -167,7 +154,7 @@ class Arena(HostHandler):
         await self.host.disconnect(code)
         await self._channel.close()
         self.store.stop_retrying()
-        await self._auth.close()
+        await self._auth.last_seen.close()
         await self.host.drain()
         if self._feed is not None:
             await self._feed.close()
@@ -197,12 +184,12 @@ class Arena(HostHandler):
         self.ladder.request(session, message)
 
     def connected(self, session: Session) -> None:
-        self._auth.came(session.key)
+        self._auth.last_seen.came(session.key)
         self.ladder.connected(session)
         self.assigned.again()
 
     def disconnected(self, session: Session) -> None:
-        self._auth.left(session.key)
+        self._auth.last_seen.left(session.key)
         self.ladder.disconnected(session)
 
     def seated(self, session: Session) -> None:
@@ -269,7 +256,7 @@ class Arena(HostHandler):
         bots = [sought.bot for sought in seated]
         kind = agreed(group)
         rules = rules_of(kind.game, kind.config)  # held here, so that the match finds them
-        rated = kind.rated and kind.pool is not None and self._policy.group(kind.pool, bots)
+        rated = kind.rated and kind.pool is not None and self._bots.rates(kind.pool, bots)
         clock = self._slow_clock if not rated and any(sought.slow for sought in seated) else self._clock
         header = self.header(match, rules, bots, seed, pool=kind.pool if rated else None, clock=clock)
         try:

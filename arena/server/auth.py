@@ -1,24 +1,38 @@
-"""Who may come in under which name: bots are known by the store, by their tokens."""
+"""Who may come in under which name: bots are known by the store, by their tokens, and free again when nobody was seen
+under them for long.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hmac
+import logging
 import math
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from arena.host.handler import AuthFailed, TooOften
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff, TokenBucket
-from arena.server.last_seen import LastSeen
 from arena.store.async_store import AsyncStore
-from arena.store.registry import NameInUse, RegisteredBot, register_bot, registered_bot
+from arena.store.registry import NameInUse, RegisteredBot, register_bot, registered_bot, update_last_seen
 from arena.store.tokens import hash_token, new_token
 from machine.timestamps import utc
 from protocol import error_codes
-from protocol.errors import BotFault
+from protocol.errors import ArenaFault, BotFault
 from protocol.messages import Hello
+from protocol.names import folded
+
+WRITE_EVERY = 5.0
+"""Seconds that a sighting waits for others at most."""
+
+STILL_HERE = 3600.0
+"""Seconds after which those that are here are noted again: also a server that is killed knows who was here of late."""
+
+log = logging.getLogger("arena.server.auth")
 
 
 class NameTaken(BotFault):
@@ -52,6 +66,75 @@ class Registration(Struct, frozen=True, kw_only=True):
     """Since the name was seen last; 0: never."""
 
 
+class LastSeen:
+    """Notes in the store when bots were seen last: many in one write, so that whoever comes often costs no more, and at
+    the latest when it is closed.
+    """
+
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
+        self._seen: dict[str, str] = {}
+        """By folded name, what is not written yet."""
+        self._here: Counter[str] = Counter()
+        """By folded name, how many connections a bot has: an older one ends after the newer came."""
+        self._again: asyncio.TimerHandle | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
+
+    def came(self, bot: str) -> None:
+        """A connection of a bot began."""
+        name = folded(bot)
+        self._here[name] += 1
+        self._saw([name])
+        if self._again is None:
+            self._note_again()
+
+    def left(self, bot: str) -> None:
+        """One of them ended."""
+        name = folded(bot)
+        self._here[name] -= 1
+        if not self._here[name]:
+            del self._here[name]
+        self._saw([name])
+
+    def here(self, bot: str) -> bool:
+        """Whether a bot has a connection."""
+        return folded(bot) in self._here
+
+    async def close(self) -> None:
+        """Write what is not written yet."""
+        if self._again is not None:
+            self._again.cancel()
+        self._hurry.set()
+        if self._writing is not None:
+            await self._writing
+
+    def _note_again(self) -> None:
+        self._saw(self._here)
+        self._again = asyncio.get_running_loop().call_later(STILL_HERE, self._note_again)
+
+    def _saw(self, bots: Iterable[str]) -> None:
+        self._seen.update(dict.fromkeys(bots, utc()))
+        if self._seen and self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+
+    async def _write(self) -> None:
+        try:
+            while self._seen:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(WRITE_EVERY):
+                        await self._hurry.wait()
+                seen, self._seen = self._seen, {}
+                try:
+                    await self._store.write(update_last_seen, seen)
+                except ArenaFault as fault:
+                    log.warning("when bots were seen last can't be noted: %s", fault)
+                except Exception:
+                    log.exception("when bots were seen last can't be noted")
+        finally:
+            self._writing = None
+
+
 class Authenticator:
     """Bots are known by the store; with open registration a new name is registered as it comes."""
 
@@ -63,7 +146,8 @@ class Authenticator:
         self._clock = clock
         self._registrations = TokenBucket(registration.per_hour, registration.per_hour / 3600)
         self._failures = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
-        self._sightings = LastSeen(store)
+        self.last_seen = LastSeen(store)
+        """To be told of the connections of bots that were let in."""
         self.registered: Callable[[str, str], None] = lambda bot, address: None
         """Told of every name that was registered, and from where."""
 
@@ -96,22 +180,10 @@ class Authenticator:
             raise AuthFailed(f"wrong token for {hello.bot}")
         return known.name, None
 
-    def came(self, bot: str) -> None:
-        """A connection of a bot that was let in began."""
-        self._sightings.came(bot)
-
-    def left(self, bot: str) -> None:
-        """That connection ended."""
-        self._sightings.left(bot)
-
-    async def close(self) -> None:
-        """Note when those were seen last that are here."""
-        await self._sightings.close()
-
     def _is_unused(self, known: RegisteredBot) -> bool:
         """Whether a name may be free again, for all that is known without a look at the matches."""
         days = self._registration.free_after_days
-        if not self._registration.open or not days or self._sightings.here(known.name):
+        if not self._registration.open or not days or self.last_seen.here(known.name):
             return False
         return known.seen is not None and known.seen < utc(days_ago=days)
 

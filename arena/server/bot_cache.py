@@ -1,16 +1,22 @@
-"""What the store says of bots that are here, in memory: ratings, encounters, approvals, rated matches of a day."""
+"""What the store says of bots, in memory: ratings, encounters and which matches are rated of those that are here, and
+of names that seeks want to play against, who was never here.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from arena.ratings.rating_system import INITIAL
 from arena.store.async_store import AsyncStore
+from arena.store.registry import is_known_bot
 from arena.store.result_queries import BotFacts, bot_facts
 from machine.timestamps import seconds_of
+from protocol.errors import ArenaFault
 from protocol.messages import Player
 from protocol.names import folded
 from referee.record import Header
@@ -18,6 +24,12 @@ from referee.result import Ratings, Result
 from referee.rules import rules_of
 
 DAY = 24 * 3600.0
+MOST_NAMES = 1000
+"""Names that are remembered as unknown."""
+AT_ONCE = 16
+"""Names that are looked up at a time; what else is asked meanwhile is taken for known."""
+
+log = logging.getLogger("arena.server.bot_cache")
 
 
 class _Known:
@@ -40,12 +52,21 @@ class _Known:
 class BotCache:
     """Bots that were looked up, kept up to date by the matches since. `now()` is in seconds since 1970.
 
-    The rated matches of pairs are remembered for a day, where there are `per_pair` at most; 0: not at all.
+    A pair's matches are rated `per_pair` times a day in a pool, 0: any number; with `approved_only` those between bots
+    that the operator approved.
     """
 
-    def __init__(self, store: AsyncStore, per_pair: int = 0, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        store: AsyncStore,
+        per_pair: int = 0,
+        *,
+        approved_only: bool = False,
+        now: Callable[[], float] = time.time,
+    ) -> None:
         self._store = store
         self._per_pair = per_pair
+        self._approved_only = approved_only
         self._now = now
         self._bots: defaultdict[str, _Known] = defaultdict(_Known)
 
@@ -59,10 +80,10 @@ class BotCache:
         known = self._bots.get(bot)
         return {} if known is None else known.met.get(pool, {})
 
-    def spent(self, bot: str, pool: str) -> Collection[str]:
+    def spent(self, bot: str, pool: str | None) -> Collection[str]:
         """With whom a bot (in lower case) has had all the rated matches of a day in a pool."""
         known = self._bots.get(bot)
-        if known is None or pool not in known.often:
+        if known is None or pool is None or pool not in known.often:
             return ()
         since = self._now() - DAY
         for other in list(known.often[pool]):
@@ -73,10 +94,16 @@ class BotCache:
                 known.often[pool].discard(other)
         return known.often[pool]
 
-    def is_approved(self, bot: str) -> bool:
-        """Whether the operator approved a bot."""
+    def may_be_rated(self, bot: str) -> bool:
+        """Whether matches of a bot may be rated."""
         known = self._bots.get(folded(bot))
-        return known is not None and known.approved
+        return not self._approved_only or (known is not None and known.approved)
+
+    def rates(self, pool: str, bots: Iterable[str]) -> bool:
+        """Whether a match of these is to be rated: all of them may be, and no two of them have had all of theirs."""
+        names = list(map(folded, bots))
+        spent = any(other in self.spent(name, pool) for name in names for other in names)
+        return all(map(self.may_be_rated, names)) and not spent
 
     def players(self, header: Header) -> list[Player]:
         """Who sits at a match, with the ratings they bring in its pool. Raises `UnknownGame` or `BadConfig`."""
@@ -139,3 +166,39 @@ class BotCache:
             met[match] = at
             if len(met) >= self._per_pair:
                 known.often[pool].add(other)
+
+
+class UnknownNames:
+    """Of the names that were asked about, those that the store does not know."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
+        self._unknown: dict[str, None] = {}
+        self._asking: set[asyncio.Task[None]] = set()
+
+    def ask(self, names: Iterable[str]) -> None:
+        """Find out about names; it takes a moment."""
+        for name in names:
+            if len(self._asking) < AT_ONCE and name not in self._unknown:
+                task = asyncio.create_task(self._ask(name))
+                self._asking.add(task)
+                task.add_done_callback(self._asking.discard)
+
+    def met(self, name: str) -> None:
+        """A bot is here."""
+        self._unknown.pop(name, None)
+
+    def of(self, names: Iterable[str]) -> list[str]:
+        """Those of the names under which nobody was ever here."""
+        return sorted(name for name in names if name in self._unknown)
+
+    async def _ask(self, name: str) -> None:
+        try:
+            known = await self._store.read(is_known_bot, name)
+        except ArenaFault as fault:
+            log.warning("whether %s was ever here can't be looked up: %s", name, fault)
+            return
+        if not known:
+            self._unknown[name] = None
+            if len(self._unknown) > MOST_NAMES:
+                del self._unknown[next(iter(self._unknown))]

@@ -11,16 +11,14 @@ from math import ceil
 from typing import Any
 
 from arena.host.actions import require_bot
-from arena.host.client_registry import ClientRegistry
 from arena.host.handler import NotAllowed, Unavailable
+from arena.host.host import MatchHost
 from arena.host.runner import Runner
 from arena.host.session import Session
-from arena.server.bot_cache import BotCache
+from arena.server.bot_cache import BotCache, UnknownNames
 from arena.server.matchmaking import Begin, Matchmaker, MatchRate, named
 from arena.server.playban import Playbans, paused
-from arena.server.rating_policy import RatingPolicy
 from arena.server.seek_index import ActiveSeek
-from arena.server.unknown_names import UnknownNames
 from protocol import error_codes
 from protocol.errors import BadConfig, BotFault, MalformedMessage
 from protocol.games import game_class, load
@@ -41,38 +39,24 @@ class NoSlots(BotFault):
 
 
 class Ladder:
-    """The seeks of bots that are connected. `begin` starts a match of paired seeks; while `held` says so none begins.
-
-    `missed(bot, match, pause)` is told of a bot that did not come to a match, and for how many seconds it is suspended.
+    """The seeks of bots that are connected to a host. `begin` starts a match of paired seeks; while the host is in
+    trouble none begins.
     """
 
-    def __init__(
-        self,
-        clients: ClientRegistry,
-        begin: Begin,
-        bots: BotCache,
-        policy: RatingPolicy,
-        rate: MatchRate,
-        unknown: UnknownNames,
-        held: Callable[[], bool],
-        missed: Callable[[str, str, float], None],
-    ) -> None:
+    def __init__(self, host: MatchHost, begin: Begin, bots: BotCache, unknown: UnknownNames, rate: MatchRate) -> None:
         self._loop = asyncio.get_running_loop()
-        self._clients = clients
-        self._told_missed = missed
+        self._clients = host.clients
+        self._events = host.events
         self._unknown = unknown
         self._playbans = Playbans(self._loop.time)
         self._reserved: Counter[str] = Counter()
         """How many slots of each bot are kept free for assigned matches."""
         self.seeks = Matchmaker(
             begin,
-            bots.rating,
             bots,
-            lambda bot: bool(clients.matches_of(bot)),
-            held,
-            self._most,
-            policy.spent,
-            policy.bot,
+            plays=lambda bot: bool(host.clients.matches_of(bot)),
+            held=lambda: host.health.reason is not None,
+            most=self._most,
             sated=self._sated,
             rate=rate,
         )
@@ -168,7 +152,7 @@ class Ladder:
     def _missed(self, bot: str, match: str) -> None:
         """A bot did not come to its match: its seeks are taken back, and it may seek again after a pause."""
         seconds = self._playbans.missed(bot)
-        self._told_missed(bot, match, seconds)
+        self._events.missed(bot, match, seconds)
         for sought in self.seeks.leave(bot):
             sought.session.send(Error(code=error_codes.UNAVAILABLE, message=paused(seconds), ref=sought.id))
         self._loop.call_later(seconds, self.seeks.again)

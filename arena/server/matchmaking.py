@@ -101,8 +101,6 @@ AT_ONCE = 64
 """Seeks that are compared before the loop goes on: a millisecond or two."""
 
 Begin = Callable[[Sequence[ActiveSeek]], None]
-SpentOf = Callable[[str | None, str], Collection[str]]
-RatingOf = Callable[[str, str | None], tuple[float, float]]
 
 
 def named(seek: Seek) -> list[str]:
@@ -113,35 +111,29 @@ def named(seek: Seek) -> list[str]:
 class Matchmaker:
     """The seeks in force, looked at now and then until `close`.
 
-    `begin` starts a match of seeks that fit; `rating_of(bot, pool)`: mu, sigma; `met`: who met whom how often;
+    `begin` starts a match of seeks that fit; `bots` knows ratings, who met whom how often and who may be rated;
     `plays(bot)`: whether it is in a match. No bot begins more matches of the ladder than its `rate` allows.
     While `held` says so, all of them wait. `most(bot)`: how many matches may begin for a bot that seeks; when it is not
-    0 any more, `again` is called. `spent(pool, bot)` is that of `Seeker`. `chance` draws among open seeks;
-    `sated(bot, other)`: whether a bot plays as much with another one as it may take of its open seeks.
+    0 any more, `again` is called. `chance` draws among open seeks; `sated(bot, other)`: whether a bot plays as much
+    with another one as it may take of its open seeks.
     """
 
     def __init__(
         self,
         begin: Begin,
-        rating_of: RatingOf,
         bots: BotCache,
         plays: Callable[[str], bool],
         held: Callable[[], bool] = lambda: False,
         most: Callable[[str], int] = lambda bot: MAX_SLOTS,
-        spent: SpentOf = lambda pool, bot: (),
-        may_be_rated: Callable[[str], bool] = lambda bot: True,
         chance: Random | None = None,
         sated: Callable[[str, str], bool] = lambda bot, other: False,
         rate: MatchRate | None = None,
     ) -> None:
         self._begin = begin
-        self._rating_of = rating_of
         self._bots = bots
         self._rate = rate or MatchRate()
         self._held = held
         self._most = most
-        self._spent = spent
-        self._may_be_rated = may_be_rated
         self._chance = chance or SystemRandom()
         self._sated = sated
         self._waiting = SeekIndex()
@@ -171,14 +163,14 @@ class Matchmaker:
         if game is None:
             kind = open_match_spec(message.game)
         else:
-            kind = match_spec_of(game, rated=ratable and self._may_be_rated(session.bot))
+            kind = match_spec_of(game, rated=ratable and self._bots.may_be_rated(session.bot))
         now = self._loop.time()
         self._put(ActiveSeek(session, session.bot, message.id, kind, opponents, now, message.slow, ratable))
 
     def reconsider(self, bot: str) -> None:
         """Have the matches that a bot seeks be rated or not, as may be now."""
         for sought in list(self._waiting.of(folded(bot))):
-            rated = sought.ratable and self._may_be_rated(bot)
+            rated = sought.ratable and self._bots.may_be_rated(bot)
             if rated != sought.kind.rated:
                 self._take(sought)
                 self._put(replace(sought, kind=with_rating(sought.kind, rated=rated)))
@@ -414,15 +406,15 @@ class Matchmaker:
         return [first[seeker.bot] for seeker in draw_opponents]
 
     def _seeker(self, bot: str, kind: MatchSpec) -> ladder_pairing.Seeker:
-        mu, sigma = self._rating_of(bot, kind.pool)
+        mu, sigma = self._bots.rating(bot, kind.pool)
         met = self._bots.met(bot, _pool(kind))
-        spent = self._spent(kind.pool, bot) if kind.rated else ()
+        spent = self._bots.spent(bot, kind.pool) if kind.rated else ()
         return ladder_pairing.Seeker(bot, mu, sigma, met=met, played=sum(met.values()), spent=spent)
 
     def _near(self, kind: MatchSpec) -> Iterator[list[str]]:
         """The bots with seeks of a kind that name nobody, by rating, in parts small enough to be compared at once."""
         free = (bot for bot in self._waiting.unnamed(kind) if self._may_begin(bot))
-        bots = sorted(free, key=lambda bot: self._rating_of(bot, kind.pool))
+        bots = sorted(free, key=lambda bot: self._bots.rating(bot, kind.pool))
         parts = -(-len(bots) // AT_ONCE)
         return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
 

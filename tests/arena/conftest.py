@@ -18,7 +18,6 @@ from arena.host.journal import Journal
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
 from arena.server.bot_cache import BotCache
-from arena.server.rating_policy import RatingPolicy
 from arena.store.async_store import AsyncStore
 from arena.store.store import Store
 from protocol.messages import Clock
@@ -87,10 +86,9 @@ class Served:
             self.archive, options.pop("registration", Registration()), options.pop("time", time.monotonic)
         )
         clock = options.pop("clock", Clock(bank_ms=60_000, increment_ms=0))
-        policy = RatingPolicy(
-            BotCache(self.archive, options.pop("rated_per_pair", 0)), approved_only=options.pop("approved_only", False)
+        options["bots"] = BotCache(
+            self.archive, options.pop("rated_per_pair", 0), approved_only=options.pop("approved_only", False)
         )
-        options["policy"] = policy
         self.arena = Arena(self.archive, Journal(self.data / "journal"), auth, clock, **options)
         self.restoring = self.arena.host.restore()
         self.port = await self.arena.host.listener.open("127.0.0.1", 0)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from arena.server import auth, last_seen
+from arena.server import auth
 from arena.server.auth import Registration
 from arena.store.database import StoreError
 from arena.store.registry import add_bots, register_bot, registered_bot, update_last_seen
@@ -180,8 +180,8 @@ async def test_a_name_stays_its_owners_while_a_connection_of_it_is_there(serve: 
 
 
 async def test_bots_that_stay_are_noted_now_and_then(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(last_seen, "WRITE_EVERY", 0.0)
-    monkeypatch.setattr(last_seen, "STILL_HERE", 0.02)
+    monkeypatch.setattr(auth, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(auth, "STILL_HERE", 0.02)
     served = await serve()
     written = _noted(monkeypatch)
     await served.enter("ann")
@@ -224,14 +224,14 @@ def _noted(monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[dict[str, str]]:
         connection.commit()
         loop.call_soon_threadsafe(written.put_nowait, times)
 
-    monkeypatch.setattr(last_seen, "update_last_seen", note)
+    monkeypatch.setattr(auth, "update_last_seen", note)
     return written
 
 
 async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(last_seen, "WRITE_EVERY", 0.3)
+    monkeypatch.setattr(auth, "WRITE_EVERY", 0.3)
     served = await serve()
     written = _noted(monkeypatch)
     began = utc()
@@ -244,7 +244,7 @@ async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
     await clients[0].wire.close()
     assert (await asyncio.wait_for(written.get(), WITHIN)).keys() == {"ann"}
     assert served.store.read(registered_bot, "ann").seen > came
-    monkeypatch.setattr(last_seen, "WRITE_EVERY", 300)
+    monkeypatch.setattr(auth, "WRITE_EVERY", 300)
     came = served.store.read(registered_bot, "bob").seen
     await served.restart()
     assert served.store.read(registered_bot, "bob").seen > came
@@ -253,7 +253,7 @@ async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
 async def test_after_an_error_of_the_arena_bots_that_are_seen_are_noted_again(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(last_seen, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(auth, "WRITE_EVERY", 0.0)
     served = await serve()
     asked: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -262,7 +262,7 @@ async def test_after_an_error_of_the_arena_bots_that_are_seen_are_noted_again(
         loop.call_soon_threadsafe(asked.put_nowait, *times)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(last_seen, "update_last_seen", breaks)
+    monkeypatch.setattr(auth, "update_last_seen", breaks)
     for name in ("ann", "bob"):
         served.store.write(add_bots, {name: hash_token(f"{name:*>16}")})
         await served.enter(name)

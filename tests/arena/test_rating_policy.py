@@ -10,7 +10,6 @@ import pytest
 
 from arena.ratings.ladder_pairing import Seeker, ladder_groups
 from arena.server.bot_cache import DAY, BotCache
-from arena.server.rating_policy import RatingPolicy
 from arena.store.annulment import annul_matches
 from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch, finish_matches
@@ -62,20 +61,19 @@ def test_a_time_is_read_back() -> None:
 async def test_a_pair_is_rated_so_often_in_a_pool_and_a_day(archive: AsyncStore) -> None:
     now = 1_000_000.0
     bots = BotCache(archive, 2, now=lambda: now)
-    eligibility = RatingPolicy(bots)
     bots.learn_rated(result("m1"))
     bots.learn_rated(result("m1"))
-    assert eligibility.group(POOL, ["ann", "Bob"])
+    assert bots.rates(POOL, ["ann", "Bob"])
     now += 60
     bots.learn_rated(result("m2", ("BOB", "ann")))
-    assert not eligibility.group(POOL, ["ann", "Bob"])
-    assert not eligibility.group(POOL, ["cid", "bob", "ann"])
-    assert eligibility.group("nim/sticks", ["ann", "bob"])
-    assert (eligibility.spent(POOL, "ann"), eligibility.spent(POOL, "cid")) == ({"bob"}, ())
-    assert (eligibility.spent("nim/sticks", "ann"), eligibility.spent(None, "ann")) == ((), ())
+    assert not bots.rates(POOL, ["ann", "Bob"])
+    assert not bots.rates(POOL, ["cid", "bob", "ann"])
+    assert bots.rates("nim/sticks", ["ann", "bob"])
+    assert (bots.spent("ann", POOL), bots.spent("cid", POOL)) == ({"bob"}, ())
+    assert (bots.spent("ann", "nim/sticks"), bots.spent("ann", None)) == ((), ())
     now += DAY - 59
-    assert eligibility.group(POOL, ["ann", "bob"])
-    assert not eligibility.spent(POOL, "ann")
+    assert bots.rates(POOL, ["ann", "bob"])
+    assert not bots.spent("ann", POOL)
 
 
 async def test_what_was_played_before_the_start_counts(archive: AsyncStore) -> None:
@@ -88,38 +86,35 @@ async def test_what_was_played_before_the_start_counts(archive: AsyncStore) -> N
     ]
     await stored(archive, *matches)
     bots = BotCache(archive, 2)
-    eligibility = RatingPolicy(bots)
     await bots.look_up("ann")
     await bots.look_up("bob")
-    assert not eligibility.group(POOL, ["ann", "bob"])
-    assert eligibility.group(POOL, ["ann", "cid"])
+    assert not bots.rates(POOL, ["ann", "bob"])
+    assert bots.rates(POOL, ["ann", "cid"])
     bots.learn_rated(result("now"))
     bots.learn_rated(result("more", ("ann", "cid")))
-    assert not eligibility.group(POOL, ["ann", "cid"])
+    assert not bots.rates(POOL, ["ann", "cid"])
 
 
 async def test_without_a_limit_nothing_is_counted(archive: AsyncStore) -> None:
     bots = BotCache(archive)
-    eligibility = RatingPolicy(bots)
     for number in range(100):
         bots.learn_rated(result(f"m{number}"))
-    assert eligibility.group(POOL, ["ann", "bob"])
-    assert eligibility.bot("anybody")
+    assert bots.rates(POOL, ["ann", "bob"])
+    assert bots.may_be_rated("anybody")
 
 
 async def test_only_approved_bots_are_rated_where_the_operator_wants_it_so(archive: AsyncStore) -> None:
     await archive.write(add_bots, {"Ann": "a" * 64})
     await archive.write(register_bot, "bob", "b" * 64)
-    bots = BotCache(archive)
-    eligibility = RatingPolicy(bots, approved_only=True)
+    bots = BotCache(archive, approved_only=True)
     for name in ("ann", "bob"):
         await bots.look_up(name)
-    assert [eligibility.bot(name) for name in ("ANN", "bob")] == [True, False]
+    assert [bots.may_be_rated(name) for name in ("ANN", "bob")] == [True, False]
     await archive.write(approve_bots, ["BOB"], approved=True)
     await archive.write(approve_bots, ["ann"], approved=False)
     for name in ("ann", "bob"):
         await bots.look_up(name)
-    assert [eligibility.bot(name) for name in ("ann", "bob")] == [False, True]
+    assert [bots.may_be_rated(name) for name in ("ann", "bob")] == [False, True]
 
 
 # Pairing
