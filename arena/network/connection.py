@@ -1,4 +1,4 @@
-"""One WebSocket: frames in and out without waiting, back-pressure, and how long a frame lay about.
+"""One WebSocket: frames in and out without waiting, back-pressure, and how long a frame lay about, as the kernel knows.
 
 It overrides what websockets does not promise to keep; so the library's version is held in pyproject.toml.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import struct
+import sys
 from collections import deque
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
@@ -17,7 +19,6 @@ from websockets.frames import DATA_OPCODES, CloseCode, Opcode
 from websockets.frames import Frame as WebSocketFrame
 from websockets.protocol import State
 
-from arena.network import tcp_info
 from arena.network.connection_limits import ConnectionSlot
 from arena.network.encryption import TLS_BEGINS, TlsMismatch
 from arena.network.fair_scheduler import FairScheduler, Share
@@ -48,6 +49,10 @@ OPENING, GREETING, READING = 0.0005, 0.001, 0.00005
 SENDING = 1e-7
 """Seconds that are charged for a byte of an answer that the arena did not ask for: it costs others' memory and line."""
 
+# Fields of `struct tcp_info` (linux/tcp.h), which only grows at its end.
+_LAST_DATA_RECEIVED = struct.Struct("=52xI")
+_LEAST_ROUND_TRIP = struct.Struct("=148xI")
+
 log = logging.getLogger("arena.network.connection")
 
 
@@ -55,6 +60,28 @@ def framed(frame: Frame) -> bytes:
     """A frame as it goes over any wire: what the arena sends is neither masked nor compressed."""
     opcode, data = (BINARY, frame) if isinstance(frame, bytes) else (TEXT, frame.encode())
     return WebSocketFrame(opcode, data).serialize(mask=False)
+
+
+def lain_unread(transport: asyncio.BaseTransport) -> float | None:
+    """Seconds since anything arrived at the socket; None where the kernel doesn't say."""
+    milliseconds = _tcp_info(transport, _LAST_DATA_RECEIVED)
+    return None if milliseconds is None else milliseconds / 1e3
+
+
+def least_round_trip(transport: asyncio.BaseTransport) -> float:
+    """The shortest round trip in seconds that the kernel has measured, the connection's making included; 0: unknown."""
+    return (_tcp_info(transport, _LEAST_ROUND_TRIP) or 0) / 1e6
+
+
+def _tcp_info(transport: asyncio.BaseTransport, field: struct.Struct) -> int | None:
+    """A field of what the kernel keeps of a connection, on Linux. None where it has no such thing, or no connection."""
+    connection = transport.get_extra_info("socket")
+    if sys.platform != "linux" or connection is None:
+        return None
+    try:
+        return int(field.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, field.size))[0])
+    except (OSError, struct.error):
+        return None
 
 
 class CloseInfo(NamedTuple):
@@ -332,14 +359,14 @@ class Connection(ServerConnection):
     @property
     def round_trip(self) -> float:
         """Seconds that a frame needs there and back at least; 0 where nobody knows."""
-        return tcp_info.round_trip(self.transport)
+        return least_round_trip(self.transport)
 
     @property
     def waited(self) -> float | None:
         """Seconds that what came in last had lain unread; None where nobody knows. An answer at once has not waited."""
         if self.loop.time() - self._flushed < LATE:
             return 0.0
-        return tcp_info.unread(self.transport)
+        return lain_unread(self.transport)
 
     def drop(self, code: int, reason: str) -> None:
         """Start the closing handshake; a peer that does not finish it within a second is cut off."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from arena.network import tcp_info
+from arena.network.connection import lain_unread, least_round_trip
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="other kernels don't say")
 RUN = [pytest.param(asyncio.run, id="asyncio"), pytest.param(uvloop.run, id="uvloop")]
@@ -40,7 +40,7 @@ def test_the_kernel_knows_how_long_what_is_read_late_had_lain_there(run: Run) ->
         peer.send(b"2")
         time.sleep(0.1)  # noqa: ASYNC251
         await reader.readexactly(1)
-        waited = tcp_info.unread(writer.transport)
+        waited = lain_unread(writer.transport)
         peer.close()
         writer.close()
         return waited
@@ -60,7 +60,7 @@ def test_what_was_sent_at_the_end_of_a_stall_had_not_lain_there(run: Run) -> Non
         sent = time.monotonic()
         peer.send(b"2")
         await reader.readexactly(2)
-        waited, most = tcp_info.unread(writer.transport), time.monotonic() - sent
+        waited, most = lain_unread(writer.transport), time.monotonic() - sent
         peer.close()
         writer.close()
         return most, waited
@@ -75,7 +75,7 @@ def test_what_was_sent_at_the_end_of_a_stall_had_not_lain_there(run: Run) -> Non
 def test_the_kernel_knows_a_round_trip_before_the_peer_has_said_anything(run: Run) -> None:
     async def connect() -> float:
         _, writer, peer = await connected()
-        measured = tcp_info.round_trip(writer.transport)
+        measured = least_round_trip(writer.transport)
         peer.close()
         writer.close()
         return measured
@@ -92,7 +92,7 @@ def test_of_what_is_no_tcp_connection_and_of_one_that_is_closed_nothing_is_known
         writer.transport.abort()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        answers = [ask(end.transport) for end in (local, writer) for ask in (tcp_info.unread, tcp_info.round_trip)]
+        answers = [ask(end.transport) for end in (local, writer) for ask in (lain_unread, least_round_trip)]
         local.close()
         there.close()
         peer.close()
