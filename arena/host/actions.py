@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arena.host.client_registry import ClientRegistry
-from arena.host.handler import HostHandler, NotAllowed, Unavailable
+from arena.host.handler import NotAllowed, Unavailable
 from arena.host.session import Action, Session
 from protocol import error_codes
 from protocol.errors import MalformedMessage
@@ -18,13 +18,13 @@ RESIGNING = 0.0013
 """Seconds that a match takes the arena from seek to store, beside its plies; who resigns has made it for that."""
 
 
-def actions(clients: ClientRegistry, handler: HostHandler) -> Action:
-    """What the messages of clients do; `handler` does what concerns seeks. Raises `BotFault` for what they may not."""
+def actions(clients: ClientRegistry) -> Action:
+    """What the messages of clients do, seeks by the handler. Raises `BotFault` for what they may not."""
 
     def act(session: Session, message: ClientMessage) -> None:
         action = _ACTIONS.get(type(message))
         if action is None:
-            handler.request(session, message)
+            clients.handler.request(session, message)
         else:
             action(clients, session, message)
 
@@ -47,12 +47,11 @@ def _ready(clients: ClientRegistry, session: Session, message: Ready) -> None:
         require_bot(session)
         raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")
     runner, seat = place
-    clients.ready(session)
+    clients.handler.seat_ready(session)
     runner.receive(Readied(seat, bytes.fromhex(message.nonce or "")))
 
 
 def _move(clients: ClientRegistry, session: Session, message: Move) -> None:
-    """A seat moves."""
     require_bot(session)
     place = clients.seat(session, message.match)
     if place is None:
@@ -60,7 +59,7 @@ def _move(clients: ClientRegistry, session: Session, message: Move) -> None:
         session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
         return
     runner, seat = place
-    runner.receive(Played(seat, message.ply, message.move, message.info, session.round_trip, session.waited))
+    runner.receive(Played(seat, message.ply, message.move, message.info, session.round_trip, session.wire.waited))
 
 
 def _resign(clients: ClientRegistry, session: Session, message: Resign) -> None:
@@ -69,7 +68,7 @@ def _resign(clients: ClientRegistry, session: Session, message: Resign) -> None:
     place = clients.seat(session, message.match)
     if place is not None:
         runner, seat = place
-        session.charge(RESIGNING)
+        session.wire.charge(RESIGNING)
         runner.receive(Resigned(seat))
 
 
@@ -85,7 +84,6 @@ def _watch(clients: ClientRegistry, session: Session, message: Watch) -> None:
 
 
 def _unwatch(clients: ClientRegistry, session: Session, message: Unwatch) -> None:
-    """Stop following."""
     if message.match == EVERY_MATCH:
         clients.unsubscribe(session)
         return
@@ -95,7 +93,6 @@ def _unwatch(clients: ClientRegistry, session: Session, message: Unwatch) -> Non
 
 
 def _list(clients: ClientRegistry, session: Session, message: List) -> None:
-    """Tell who is here and what is played."""
     session.show(clients.listing())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 
 from arena.host.broadcast import EncodedMessages
@@ -13,9 +12,9 @@ from arena.host.runner import Runner
 from arena.host.session import Session
 from protocol.close_codes import NOT_AUTHENTICATED, SUPERSEDED
 from protocol.error_codes import AUTH_FAILED
-from protocol.messages import Error, ListedBot, ListedSeek, Listing
+from protocol.messages import Error, ListedBot, Listing
 from protocol.names import folded
-from referee.effects import Delayed
+from referee.effects import Delayed, Forfeited
 
 KEPT = 1.0
 """Seconds for which one listing is told to all who ask."""
@@ -23,37 +22,11 @@ MOST_BOTS = MOST_MATCHES = 256
 """With eight seeks of each bot at most a listing has 0.8 MB, and goes into a frame."""
 
 
-def listing(
-    sessions: Collection[Session],
-    playing: Mapping[str, Collection[str]],
-    runners: dict[str, Runner],
-    seeks_of: Callable[[str], tuple[list[ListedSeek], int]],
-) -> Listing:
-    """These clients with their matches by the keys of their bots, what they seek, and the matches under way."""
-    return Listing(
-        bots=[
-            ListedBot(
-                bot=session.bot or "",
-                version=session.version,
-                client=session.client,
-                playing=len(playing.get(session.key, ())),
-                seeks=seeks,
-                pace_s=pace_s,
-            )
-            for session in islice(sessions, MOST_BOTS)
-            for seeks, pace_s in [seeks_of(session.key)]
-        ],
-        matches=[runner.listed() for runner in islice(reversed(runners.values()), MOST_MATCHES)],
-        more_bots=max(0, len(sessions) - MOST_BOTS),
-        more_matches=max(0, len(runners) - MOST_MATCHES),
-    )
-
-
 class ClientRegistry:
     """The sessions of bots and the matches under way, with the seats that bots have in them. `handler` is told."""
 
     def __init__(self, handler: HostHandler) -> None:
-        self._handler = handler
+        self.handler = handler
         self._loop = asyncio.get_running_loop()
         self._sessions: dict[str, Session] = {}
         self._runners: dict[str, Runner] = {}
@@ -74,9 +47,9 @@ class ClientRegistry:
             self.leave(older)
             older.close(SUPERSEDED, "superseded by a newer connection of the same bot")
         self._sessions[session.key] = session
-        session.when_late(functools.partial(self._late, session))
+        session.wire.late = functools.partial(self._late, session)
         self._known.add(session.key)
-        self._handler.connected(session)
+        self.handler.connected(session)
         return list(self._playing.get(session.key, ()))
 
     def resume(self, session: Session) -> None:
@@ -104,7 +77,7 @@ class ClientRegistry:
         if session.bot is None or self._sessions.get(session.key) is not session:
             return
         del self._sessions[session.key]
-        self._handler.disconnected(session)
+        self.handler.disconnected(session)
         for match, seat in list(self._playing.get(session.key, {}).items()):
             self._runners[match].lose(seat, session)
 
@@ -125,7 +98,7 @@ class ClientRegistry:
             self._playing.setdefault(folded(bot), {})[runner.id] = seat
             session = self._sessions.get(folded(bot))
             if session is not None:
-                self._handler.seated(session)
+                self.handler.seated(session)
                 runner.sit(seat, session, follow=session.follow)
         for session in self._subscribers:
             runner.audience.subscribe(session)
@@ -144,11 +117,7 @@ class ClientRegistry:
             return
         if not playing:
             del self._playing[bot]
-        self._handler.seat_released(runner, seat)
-
-    def ready(self, session: Session) -> None:
-        """A bot came to its match."""
-        self._handler.seat_ready(session)
+        self.handler.seat_released(runner, seat)
 
     def _late(self, session: Session, before: float, written: float) -> None:
         """What a bot was sent after `before` could be written only at `written`."""
@@ -194,7 +163,7 @@ class ClientRegistry:
     def forfeit(self, bot: str) -> None:
         """A bot is gone for good: its matches under way are lost at once."""
         for match, seat in list(self.matches_of(bot).items()):
-            self._runners[match].forfeit(seat)
+            self._runners[match].receive(Forfeited(seat))
 
     def runners(self) -> list[Runner]:
         """The matches under way, the newest last."""
@@ -214,9 +183,27 @@ class ClientRegistry:
         """Who is here and what is played, as of now or a moment ago: however many ask, it is made once in a while."""
         now = self._loop.time()
         if self._listed is None or now - self._listed >= KEPT:
-            made = listing(self._sessions.values(), self._playing, self._runners, self._handler.seeks)
-            self._listing, self._listed = EncodedMessages([made]), now
+            self._listing, self._listed = EncodedMessages([self._list()]), now
         return self._listing
+
+    def _list(self) -> Listing:
+        return Listing(
+            bots=[
+                ListedBot(
+                    bot=session.bot or "",
+                    version=session.version,
+                    client=session.client,
+                    playing=len(self._playing.get(session.key, ())),
+                    seeks=seeks,
+                    pace_s=pace_s,
+                )
+                for session in islice(self._sessions.values(), MOST_BOTS)
+                for seeks, pace_s in [self.handler.seeks(session.key)]
+            ],
+            matches=[runner.listed() for runner in islice(reversed(self._runners.values()), MOST_MATCHES)],
+            more_bots=max(0, len(self._sessions) - MOST_BOTS),
+            more_matches=max(0, len(self._runners) - MOST_MATCHES),
+        )
 
     def subscribe(self, session: Session) -> None:
         """Tell a client the start and the end of every match."""

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from msgspec import Struct
@@ -81,8 +81,7 @@ class EventLog:
 
     def came(self, bot: str, version: str, client: str, address: str) -> None:
         """A bot came in."""
-        with_what = " ".join(filter(None, (version, client and f"({client})")))
-        text = f"{bot} {with_what} came from {address}" if with_what else f"{bot} came from {address}"
+        text = " ".join(filter(None, (bot, version, client and f"({client})", f"came from {address}")))
         self._of_strangers("came", address, text, bot=bot, version=version, client=client, address=address)
 
     def registered(self, bot: str, address: str) -> None:
@@ -146,7 +145,8 @@ class EventLog:
             self._leave_out("ended")
         bots = [seat.bot for seat in result.seats]
         ranks = [seat.rank for seat in result.seats]
-        text = f"{result.match} ended: {result.game}, {_fared(bots, ranks)}, {result.reason} after {result.plies} plies"
+        fared = ", ".join(f"{rank}. {bot}" for rank, bot in sorted(zip(ranks, bots, strict=True)))
+        text = f"{result.match} ended: {result.game}, {fared}, {result.reason} after {result.plies} plies"
         fields: dict[str, Any] = {"match": result.match, "game": result.game, "config": result.config, "bots": bots}
         fields |= {"ranks": ranks, "reason": result.reason, "plies": result.plies, "rated": result.rated}
         self._write(level, "ended", text, reasons=[seat.reason for seat in result.seats], **fields)
@@ -202,11 +202,6 @@ class EventLog:
 
     def _write(self, level: int, event: str, text: str, /, **fields: Any) -> None:
         log.log(level, "%s", text, extra={"event": event, "fields": fields})
-
-
-def _fared(bots: Sequence[str], ranks: Sequence[int]) -> str:
-    """`1. ann, 2. bob`: seats by rank."""
-    return ", ".join(f"{rank}. {bot}" for rank, bot in sorted(zip(ranks, bots, strict=True)))
 
 
 def ending(ended: CloseInfo) -> str:

@@ -81,7 +81,7 @@ class MatchHost:
         self.health = Health()
         self.events = EventLog(handler.note)
         self.clients = ClientRegistry(handler)
-        self._act = actions(self.clients, handler)
+        self._act = actions(self.clients)
         self.listener = Listener(
             self._serve,
             Admission(access or Access(), self.events.refused),

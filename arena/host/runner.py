@@ -18,7 +18,6 @@ from referee.effects import (
     Effect,
     Expired,
     Finish,
-    Forfeited,
     Held,
     Left,
     MatchEvent,
@@ -190,10 +189,6 @@ class Runner:
         elif self._seats[seat] is peer:
             self._seats[seat] = None
             self.receive(Left(seat))
-
-    def forfeit(self, seat: int) -> None:
-        """Nobody will come back to this seat."""
-        self.receive(Forfeited(seat))
 
     def watch(self, peer: Peer) -> None:
         """Tell a watcher how the match stands and, from now on, every turn."""

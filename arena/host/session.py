@@ -48,7 +48,7 @@ class Session:
         self.since = utc()
         self.round_trip = wire.round_trip
         """Seconds that a frame needs to the client and back at least, as of now; 0 where nobody knows."""
-        self._wire = wire
+        self.wire = wire
         self._codec = codec
         self._act = act
         self._bad = 0
@@ -59,23 +59,9 @@ class Session:
         self.awaited: set[tuple[type[ClientMessage], str]] = set()
         """What the client was asked for: a `ready` or a `move` of a match."""
 
-    @property
-    def address(self) -> str:
-        """Whose connection it is, as addresses are counted."""
-        return self._wire.address
-
-    @property
-    def waited(self) -> float | None:
-        """Seconds that what the client sent last had lain unread; None where nobody knows."""
-        return self._wire.waited
-
-    def when_late(self, late: Callable[[float, float], None]) -> None:
-        """Call `late(before, written)` when what was sent after `before` could be written only at `written`."""
-        self._wire.late = late
-
     def send(self, message: FromServer) -> None:
         """Send a message; a rejection that the peer should have avoided counts as a bad message."""
-        self._wire.push(self._codec.encode(message))
+        self.wire.push(self._codec.encode(message))
         if type(message) is Turn:
             if message.legal is not None:
                 self.awaited.add((Move, message.match))
@@ -94,7 +80,7 @@ class Session:
 
     def show(self, shown: EncodedMessages) -> None:
         """Send messages that others are sent as well."""
-        self._wire.push_framed(shown.ready(self._codec, framed))
+        self.wire.push_framed(shown.ready(self._codec, framed))
         if type(shown.messages[-1]) is End:
             self._ended.append(shown.messages[-1].match)
 
@@ -128,14 +114,10 @@ class Session:
         """Whether this client was told lately that a match is over: what it sends for it may have crossed with that."""
         return match in self._ended
 
-    def charge(self, seconds: float) -> None:
-        """Count work that this client makes elsewhere, or later."""
-        self._wire.charge(seconds)
-
     def close(self, code: int, reason: str) -> None:
         """Close the connection. What the peer sent before it heard of that comes too late."""
         self._closed = True
-        self._wire.drop(code, reason)
+        self.wire.drop(code, reason)
 
     def _count(self) -> None:
         self._bad += 1

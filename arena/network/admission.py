@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from arena.network.addresses import Network, Proxies, address_of, is_loopback
 from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
-from arena.network.origins import Origins, OwnPage, misdirected
+from arena.network.origins import OwnPage, misdirected, page_may_connect
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff, TokenBucket
 from protocol.codec import CODECS
 from protocol.display import shown
@@ -84,9 +84,7 @@ class Admission:
         self.places = ConnectionLimits(access.bounds)
         self._arrivals = TokenBucket(ARRIVALS_AT_ONCE + 2 * access.bounds.per_address, ARRIVALS_PER_SECOND)
         self._proxies = Proxies(access.proxies)
-        self._origins = Origins(access.origins, access.page)
-        self._page = access.page
-        self._operator = access.operator
+        self._access = access
         self._failures = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
         self._warned = False
 
@@ -121,9 +119,9 @@ class Admission:
         """For who comes with a browser."""
         text = "this is a Bot Arena: programs play here over WebSocket, and a browser shows nothing"
         host = asked.value("Host")
-        if self._page is None or not _HOST.fullmatch(host):
+        if self._access.page is None or not _HOST.fullmatch(host):
             return text
-        return f"{text}; people look at {self._page.on(host)}/"
+        return f"{text}; people look at {self._access.page.on(host)}/"
 
     def _check_origin(self, asked: ConnectionRequest, shared: bool) -> Refusal | None:
         """Why it may come from a page on the web that has no business here, or speaks in another language."""
@@ -133,10 +131,10 @@ class Admission:
             return Refusal(HTTPStatus.MISDIRECTED_REQUEST, wrong)
         if origin and OPERATOR in asked.offered:
             return Refusal(HTTPStatus.FORBIDDEN, f"{OPERATOR} is for programs: web pages may not operate an arena")
-        if origin and not self._origins.allow(origin, host):
+        if origin and not page_may_connect(origin, host, self._access.origins, self._access.page):
             text = f"pages of {shown(origin)} may not connect; the operator lets them with --allow-origin"
             return Refusal(HTTPStatus.FORBIDDEN, text)
-        known = {*CODECS} if self._operator is None else {*CODECS, OPERATOR}
+        known = {*CODECS} if self._access.operator is None else {*CODECS, OPERATOR}
         if asked.offered != [""] and not known & {*asked.offered}:
             text = f"none of the subprotocols is known here: offer one of {', '.join(CODECS)}"
             return Refusal(HTTPStatus.BAD_REQUEST, text)
@@ -153,7 +151,7 @@ class Admission:
             text = f"too many wrong tokens came from {address}: come back in {seconds} s"
             return Refusal(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(seconds)})
         kind, _, token = asked.value("Authorization").partition(" ")
-        right = self._operator is not None and _same(token, self._operator)
+        right = self._access.operator is not None and _same(token, self._access.operator)
         if right and kind.lower() == "bearer":
             return None
         self._failures.fail(address, time.monotonic())

@@ -148,8 +148,12 @@ class Listener:
 
     def _look_at(self, address: str | None, operators: bool, wire: Any, request: Request) -> Response | None:
         """The answer to a request that does not become a connection."""
+        response: Response
         if request.path == HEALTH:
-            return _health(wire, self._ailing())
+            reason = self._ailing()
+            status = HTTPStatus.OK if reason is None else HTTPStatus.SERVICE_UNAVAILABLE
+            response = wire.respond(status, f"{reason or 'ok'}\n")
+            return response
         peer, local = wire.remote_address, wire.local_address
         if not peer or not local:  # it is gone
             return None
@@ -161,7 +165,7 @@ class Listener:
         wire.address = wire.place.address
         if refusal is None:
             return None
-        response: Response = wire.respond(refusal.status, refusal.text + "\n")
+        response = wire.respond(refusal.status, refusal.text + "\n")
         response.headers.update(refusal.headers)
         return response
 
@@ -169,9 +173,3 @@ class Listener:
 def _select(protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
     """The client's first subprotocol that we speak."""
     return next((name for name in offered if name in CODECS or name == OPERATOR), None)
-
-
-def _health(connection: Any, reason: str | None) -> Response:
-    status = HTTPStatus.OK if reason is None else HTTPStatus.SERVICE_UNAVAILABLE
-    answer: Response = connection.respond(status, f"{reason or 'ok'}\n")
-    return answer

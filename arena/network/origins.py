@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -37,25 +37,19 @@ class OwnPage(NamedTuple):
         return f"{self.scheme}://{f'[{name}]' if ':' in name else name}{'' if usual else f':{self.port}'}"
 
 
-class Origins:
-    """The pages that may connect: those that are `allowed`, the arena's own `page`, and those of its own host and port.
+def page_may_connect(origin: str, host: str, origins: Collection[str] = (), page: OwnPage | None = None) -> bool:
+    """Whether a page of `origin` may connect to the arena that it asked for as `host`: one of `origins`, the arena's
+    own `page`, or one of its own host and port.
 
     A browser says with `Origin` whose page it is that wants to connect; programs send none.
     """
-
-    def __init__(self, allowed: Sequence[str] = (), page: OwnPage | None = None) -> None:
-        self._allowed = frozenset(allowed)
-        self._page = page
-
-    def allow(self, origin: str, host: str) -> bool:
-        """Whether a page of `origin` may connect to the arena that it asked for as `host`."""
-        if self._allowed & {ANY, origin.lower()}:
-            return True
-        if not host or not _name_in(origin):
-            return False
-        if self._page is not None and origin.lower() == self._page.on(host):
-            return True
-        return urlsplit(origin.lower()).netloc == host.lower()
+    if ANY in origins or origin.lower() in origins:
+        return True
+    if not host or not _name_in(origin):
+        return False
+    if page is not None and origin.lower() == page.on(host):
+        return True
+    return urlsplit(origin.lower()).netloc == host.lower()
 
 
 def misdirected(host: str, local: str) -> str | None:

@@ -125,7 +125,7 @@ def _here(arena: Arena, session: Session) -> BotStatus:
         bot=session.bot or "",
         version=session.version,
         client=session.client,
-        address=session.address,
+        address=session.wire.address,
         since=session.since,
         playing=len(arena.host.clients.matches_of(session.key)),
         seeks=[_waited(sought) for sought in arena.ladder.seeks.of(session.key)],

@@ -39,7 +39,6 @@ from protocol.errors import ArenaFault, BotFault, Fault
 from protocol.games.base import Game
 from protocol.messages import ClientMessage, Clock, Hello, ListedSeek, Player
 from referee.record import Header, RecordedSeat, header_of
-from referee.result import Ratings, Result
 from referee.rules import rules_of
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ class Arena(HostHandler):
         revocations = self._revocations
         events = self.host.events
         try:
-            bot, token = await self._auth.identify(hello, address)
+            identity = await self._auth.identify(hello, address)
         except Revoked as fault:
             events.note(fault.bot, fault.code, "it came though it is revoked, and was not let in")
             raise
@@ -172,13 +171,12 @@ class Arena(HostHandler):
             if hello.bot is not None and fault.code in (AUTH_FAILED, NAME_TAKEN):
                 events.impostor(hello.bot, fault.code, with_token=hello.token is not None)
             raise
-        if bot is not None:
-            await self._bots.look_up(bot)
+        if identity.bot is not None:
+            await self._bots.look_up(identity.bot)
         if revocations != self._revocations:
-            again = hello if token is None else replace(hello, token=token)
-            bot, made = await self.authenticate(again, address)
-            return Identity(bot, token or made)
-        return Identity(bot, token)
+            again = await self.authenticate(replace(hello, token=identity.token or hello.token), address)
+            return Identity(again.bot, identity.token or again.token)
+        return identity
 
     def request(self, session: Session, message: ClientMessage) -> None:
         self.ladder.request(session, message)
@@ -239,13 +237,10 @@ class Arena(HostHandler):
             late.cancel()
         match.forget()
         if ratings is not None:
-            self._rated(match.result, ratings)
+            self._bots.learn(match.result, ratings)
+            if self._feed is not None:
+                self._feed.rated(ratings.pool)
         match.tell(ratings)
-
-    def _rated(self, result: Result, ratings: Ratings) -> None:
-        self._bots.learn(result, ratings)
-        if self._feed is not None:
-            self._feed.rated(ratings.pool)
 
     def _begin_sought(self, group: Sequence[ActiveSeek]) -> None:
         """Seats are drawn at random."""

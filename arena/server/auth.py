@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from arena.host.handler import AuthFailed, TooOften
+from arena.host.handler import AuthFailed, Identity, TooOften
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff, TokenBucket
 from arena.store.async_store import AsyncStore
 from arena.store.registry import NameInUse, RegisteredBot, register_bot, registered_bot, update_last_seen
@@ -151,13 +151,10 @@ class Authenticator:
         self.registered: Callable[[str, str], None] = lambda bot, address: None
         """Told of every name that was registered, and from where."""
 
-    async def identify(self, hello: Hello, address: str) -> tuple[str | None, str | None]:
-        """The bot's name as registered (None for a spectator) and a token that was made for it just now.
-
-        Raises `BotFault` for a client that must stay out, and `StoreError`.
-        """
+    async def identify(self, hello: Hello, address: str) -> Identity:
+        """Who a client is. Raises `BotFault` for one that must stay out, and `StoreError`."""
         if hello.bot is None:
-            return None, None
+            return Identity(None)
         wait = self._failures.wait(address, self._clock())
         if wait and hello.token is not None:
             raise TooOften(f"too many wrong tokens came from {address}: come back in {math.ceil(wait)} s")
@@ -178,7 +175,7 @@ class Authenticator:
         if not _fits(hello.token, known):
             self._failures.fail(address, self._clock())
             raise AuthFailed(f"wrong token for {hello.bot}")
-        return known.name, None
+        return Identity(known.name)
 
     def _is_unused(self, known: RegisteredBot) -> bool:
         """Whether a name may be free again, for all that is known without a look at the matches."""
@@ -187,7 +184,7 @@ class Authenticator:
             return False
         return known.seen is not None and known.seen < utc(days_ago=days)
 
-    async def _register(self, bot: str, token: str | None, address: str) -> tuple[str, str | None] | None:
+    async def _register(self, bot: str, token: str | None, address: str) -> Identity | None:
         """Register a name that is new or free again, if it is; None if it is neither."""
         if not self._registration.open:
             raise RegistrationClosed(f"{bot} is not registered, and registration is closed: ask the operator")
@@ -202,7 +199,7 @@ class Authenticator:
         except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
             return None
         self.registered(bot, address)
-        return bot, None if token else made
+        return Identity(bot, None if token else made)
 
 
 def _fits(token: str | None, known: RegisteredBot) -> bool:

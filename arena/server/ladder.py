@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from math import ceil
@@ -18,7 +18,6 @@ from arena.host.session import Session
 from arena.server.bot_cache import BotCache, UnknownNames
 from arena.server.matchmaking import Begin, Matchmaker, MatchRate, named
 from arena.server.playban import Playbans, paused
-from arena.server.seek_index import ActiveSeek
 from protocol import error_codes
 from protocol.errors import BadConfig, BotFault, MalformedMessage
 from protocol.games import game_class, load
@@ -81,7 +80,7 @@ class Ladder:
 
     def seated(self, session: Session) -> None:
         """A bot that is connected got a seat in a match."""
-        self._playbans.begin(session.key, session.address)
+        self._playbans.begin(session.key, session.wire.address)
 
     def seat_ready(self, session: Session) -> None:
         """A bot came to its match."""
@@ -99,13 +98,26 @@ class Ladder:
             self.seeks.again()
 
     def listed(self, bot: str) -> tuple[list[ListedSeek], int]:
-        """What a bot seeks, and for how many seconds the rate of its matches holds that."""
-        return _listed(self.seeks.of(bot), self._unknown.of), ceil(self.seeks.paced(bot))
+        """What a bot seeks, what looks the same once, and for how many seconds the rate of its matches holds that."""
+        alike = dict.fromkeys(
+            (sought.kind.game, sought.kind.preset, sought.kind.rated, sought.kind.open, sought.opponents)
+            for sought in self.seeks.of(bot)
+        )
+        seeks = [
+            ListedSeek(
+                game=game,
+                preset=preset,
+                rated=rated,
+                open=is_open,
+                opponents=sorted(opponents),
+                unknown=self._unknown.of(opponents),
+            )
+            for game, preset, rated, is_open, opponents in islice(alike, MOST_SEEKS)
+        ]
+        return seeks, ceil(self.seeks.paced(bot))
 
     def free_slots(self, bot: str) -> int:
         """How many more matches a bot takes now; 0 while it is away."""
-        if not self._clients.is_online(bot):
-            return 0
         return self._clients.free_slots(bot) - len(self.seeks.of(folded(bot)))
 
     def close(self) -> None:
@@ -141,7 +153,7 @@ class Ladder:
             raise MalformedMessage(f"seek: id {message.id!r} is in force already: choose another")
         if self.free_slots(bot) <= 0:  # before the config is read: a large map takes a few milliseconds
             raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
-        pause = self._playbans.pause(session.key, session.address)
+        pause = self._playbans.pause(session.key, session.wire.address)
         if pause > 0:
             raise Unavailable(paused(pause))
         if message.open:
@@ -160,7 +172,7 @@ class Ladder:
     def _most(self, bot: str) -> int:
         """How many matches may begin now for a bot that seeks."""
         session = self._clients.session(bot)  # it may have left while a look went on
-        if session is None or not self._playbans.free(bot, session.address):
+        if session is None or not self._playbans.free(bot, session.wire.address):
             return 0
         if self._reserved[bot] and self._clients.free_slots(bot) <= self._reserved[bot]:
             return 0
@@ -196,21 +208,3 @@ def _rules(bot: str, message: Seek) -> Game[Any, Any]:
     if len(opponents) >= game.seats:
         raise NotAllowed(f"seek: {len(opponents)} opponents are named: this match has {game.seats} seats, with yours")
     return game
-
-
-def _listed(found: Iterable[ActiveSeek], unknown: Callable[[Iterable[str]], list[str]]) -> list[ListedSeek]:
-    """Seeks of a bot, those that look the same once."""
-    alike = dict.fromkeys(
-        (kind.game, kind.preset, kind.rated, kind.open, sought.opponents) for sought in found for kind in (sought.kind,)
-    )
-    return [
-        ListedSeek(
-            game=game,
-            preset=preset,
-            rated=rated,
-            open=is_open,
-            opponents=sorted(opponents),
-            unknown=unknown(opponents),
-        )
-        for game, preset, rated, is_open, opponents in islice(alike, MOST_SEEKS)
-    ]

@@ -14,7 +14,7 @@ from arena.network import admission, listener
 from arena.network.addresses import networks
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
-from arena.network.origins import Origins, OwnPage, is_own_name, origins
+from arena.network.origins import OwnPage, is_own_name, origins, page_may_connect
 from timeouts import WITHIN, rest_of
 
 
@@ -71,7 +71,7 @@ async def test_the_arenas_page_may_connect_from_its_own_port_and_scheme_alone(se
 )
 def test_the_origin_of_a_page_is_written_as_browsers_write_it(page: OwnPage, host: str, origin: str) -> None:
     assert page.on(host) == origin
-    assert Origins(page=page).allow(origin, host)
+    assert page_may_connect(origin, host, page=page)
 
 
 async def test_any_page_may_be_allowed(serve: Any) -> None:

@@ -13,7 +13,7 @@ import uvloop
 from match_room import Friend, Room
 from protocol.errors import BadRecord
 from protocol.messages import End, Error, FromServer, Rejected, Start, Turn
-from referee.effects import Effect, Held, Played, Resigned, Show, Voided
+from referee.effects import Effect, Forfeited, Held, Played, Resigned, Show, Voided
 from referee.record import Ply
 from referee.state import Phase
 from referee_table import A_MOVE, Dibs
@@ -142,7 +142,7 @@ async def test_a_connection_that_is_lost_and_comes_back_is_told_where_the_match_
 async def test_a_seat_that_is_forfeited_loses(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
     room.runner.lose(1, room.friends[1])
-    room.runner.forfeit(1)
+    room.runner.receive(Forfeited(1))
     room.runner.sit(1, room.friends[1], follow=False)
     assert [seat.reason for seat in (await room.end())[0].seats] == ["win", "disconnected"]
 

@@ -118,8 +118,8 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     slow = await served.enter("slow")
     first, second, start, _ = await served.pair()
     flood = next(iter(served.arena.host.clients._subscribers))
-    while flood._wire.state.name == "OPEN":
-        flood._wire.push(bytes(1024))
+    while flood.wire.state.name == "OPEN":
+        flood.wire.push(bytes(1024))
         await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written
     await first.ready(start)
     await second.ready(start)
@@ -150,9 +150,9 @@ async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_togethe
         await watcher.send(type="watch", match="*")
     await turns_until(lambda: len(served.arena.host.clients._subscribers) == len(watchers))
     sessions = list(served.arena.host.clients._subscribers)
-    while all(session._wire.state.name == "OPEN" for session in sessions):
+    while all(session.wire.state.name == "OPEN" for session in sessions):
         for session in sessions:
-            session._wire.push(bytes(8192))
+            session.wire.push(bytes(8192))
         await asyncio.sleep(0)
     assert 256 * 1024 < served.arena.host.listener._budget.unread < 1024 * 1024
     for watcher in watchers:
@@ -164,11 +164,11 @@ async def test_a_client_that_does_not_read_is_answered_when_it_does(serve: Any) 
     served = await serve()
     ann = await served.enter("ann")
     (session,) = served.arena.host.clients._sessions.values()
-    session._wire.pause_writing()
+    session.wire.pause_writing()
     await ann.send(type="unseek", id="x")
-    await turns_until(lambda: session._wire._unread)
+    await turns_until(lambda: session.wire._unread)
     await (await served.enter("bob")).send(type="unseek", id="y")
     await served.clients[-1].expect("unseeked")
-    assert session._wire._unread
-    session._wire.resume_writing()
+    assert session.wire._unread
+    session.wire.resume_writing()
     assert (await ann.receive())["type"] == "unseeked"

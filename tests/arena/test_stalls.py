@@ -160,7 +160,7 @@ async def test_a_bot_that_answers_pings_late_has_no_longer_round_trip(serve: Any
     session = table.arena.host.clients._sessions["ann"]
     assert 0 <= session.round_trip < 0.05
     before = session.round_trip
-    pong = await session._wire.ping()
+    pong = await session.wire.ping()
     stall()
     await pong
     assert session.round_trip == before
