@@ -42,7 +42,7 @@ def _ready(clients: ClientRegistry, session: Session, message: Ready) -> None:
     if place is None:
         if session.told_end_of(message.match):
             return
-        if clients.runner(message.match) is not None:
+        if clients.runners.get(message.match) is not None:
             raise Unavailable(f"ready: you have no seat in {message.match!r}: spectators do not send ready")
         require_bot(session)
         raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")
@@ -77,7 +77,7 @@ def _watch(clients: ClientRegistry, session: Session, message: Watch) -> None:
     if message.match == EVERY_MATCH:
         clients.subscribe(session)
         return
-    runner = clients.runner(message.match)
+    runner = clients.runners.get(message.match)
     if runner is None:
         raise Unavailable(f"watch: no match {message.match!r} is under way")
     runner.watch(session)
@@ -87,7 +87,7 @@ def _unwatch(clients: ClientRegistry, session: Session, message: Unwatch) -> Non
     if message.match == EVERY_MATCH:
         clients.unsubscribe(session)
         return
-    runner = clients.runner(message.match)
+    runner = clients.runners.get(message.match)
     if runner is not None:
         runner.unwatch(session)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from collections.abc import Mapping
 from itertools import islice
 
 from arena.host.broadcast import EncodedMessages
@@ -28,12 +29,14 @@ class ClientRegistry:
     def __init__(self, handler: HostHandler) -> None:
         self.handler = handler
         self._loop = asyncio.get_running_loop()
-        self._sessions: dict[str, Session] = {}
-        self._runners: dict[str, Runner] = {}
+        self.sessions: dict[str, Session] = {}
+        """Of the bots that are connected, by folded name."""
+        self.runners: dict[str, Runner] = {}
+        """The matches under way, the newest last."""
         self._subscribers: set[Session] = set()
         """Spectators of every match."""
-        self._playing: dict[str, dict[str, int]] = {}
-        """By bot, its seats by match."""
+        self._playing: dict[str, dict[str, tuple[Runner, int]]] = {}
+        """By bot and match, its seat."""
         self._known: set[str] = set()
         self._listing = EncodedMessages([])
         self._listed: float | None = None
@@ -42,11 +45,11 @@ class ClientRegistry:
     def enter(self, session: Session) -> list[str]:
         """A bot comes in; an older connection of it is closed. Its matches under way, to be told by `resume`."""
         assert session.bot is not None
-        older = self._sessions.get(session.key)
+        older = self.sessions.get(session.key)
         if older is not None:
             self.leave(older)
             older.close(SUPERSEDED, "superseded by a newer connection of the same bot")
-        self._sessions[session.key] = session
+        self.sessions[session.key] = session
         session.wire.late = functools.partial(self._late, session)
         self._known.add(session.key)
         self.handler.connected(session)
@@ -54,12 +57,11 @@ class ClientRegistry:
 
     def resume(self, session: Session) -> None:
         """Give a bot that came in its seats back, one in a turn of the loop, so that nobody waits for all of them."""
-        playing = self._playing.get(session.key, {})
-        self._resume(session, [(self._runners[match], seat) for match, seat in reversed(playing.items())])
+        self._resume(session, list(reversed(self._playing.get(session.key, {}).values())))
 
     def _resume(self, session: Session, places: list[tuple[Runner, int]]) -> None:
         """Give the last of these seats back, and the others later."""
-        if not places or self._sessions.get(session.key) is not session:
+        if not places or self.sessions.get(session.key) is not session:
             return
         runner, seat = places.pop()
         if self.seat(session, runner.id) is None:
@@ -70,20 +72,20 @@ class ClientRegistry:
 
     def leave(self, session: Session) -> None:
         """A connection is gone: its matches go on."""
-        for runner in list(self._runners.values()):
+        for runner in list(self.runners.values()):
             runner.unwatch(session)
             runner.audience.unsubscribe(session)
         self._subscribers.discard(session)
-        if session.bot is None or self._sessions.get(session.key) is not session:
+        if session.bot is None or self.sessions.get(session.key) is not session:
             return
-        del self._sessions[session.key]
+        del self.sessions[session.key]
         self.handler.disconnected(session)
-        for match, seat in list(self._playing.get(session.key, {}).items()):
-            self._runners[match].lose(seat, session)
+        for runner, seat in list(self._playing.get(session.key, {}).values()):
+            runner.lose(seat, session)
 
     def dismiss(self, bot: str, why: str, reason: str) -> bool:
         """End the connection of a bot whose token counts no more; whether there was one. Its matches go on."""
-        session = self._sessions.get(folded(bot))
+        session = self.session(bot)
         if session is None:
             return False
         session.send(Error(code=AUTH_FAILED, message=why.format(bot=session.bot), fatal=True))
@@ -93,10 +95,10 @@ class ClientRegistry:
 
     def add_match(self, runner: Runner) -> None:
         """A match is about to begin, or goes on after a restart: seat the bots that are connected."""
-        self._runners[runner.id] = runner
+        self.runners[runner.id] = runner
         for seat, bot in enumerate(runner.bots):
-            self._playing.setdefault(folded(bot), {})[runner.id] = seat
-            session = self._sessions.get(folded(bot))
+            self._playing.setdefault(folded(bot), {})[runner.id] = runner, seat
+            session = self.session(bot)
             if session is not None:
                 self.handler.seated(session)
                 runner.sit(seat, session, follow=session.follow)
@@ -105,7 +107,7 @@ class ClientRegistry:
 
     def remove_match(self, runner: Runner) -> None:
         """A match is over and told."""
-        del self._runners[runner.id]
+        del self.runners[runner.id]
         for seat in range(len(runner.bots)):
             self.release(runner, seat)
 
@@ -121,32 +123,28 @@ class ClientRegistry:
 
     def _late(self, session: Session, before: float, written: float) -> None:
         """What a bot was sent after `before` could be written only at `written`."""
-        if self._sessions.get(session.key) is session:
-            for match, seat in list(self._playing.get(session.key, {}).items()):
-                self._runners[match].receive(Delayed(seat, before, written))
+        if self.sessions.get(session.key) is session:
+            for runner, seat in list(self._playing.get(session.key, {}).values()):
+                runner.receive(Delayed(seat, before, written))
 
     def close(self) -> None:
         """Leave the matches under way to their journals."""
-        for runner in self._runners.values():
+        for runner in self.runners.values():
             runner.stop()
 
     def is_online(self, bot: str) -> bool:
         """Whether a bot is connected."""
-        return folded(bot) in self._sessions
+        return folded(bot) in self.sessions
 
     def session(self, bot: str) -> Session | None:
         """The connection of a bot."""
-        return self._sessions.get(folded(bot))
-
-    def sessions(self) -> list[Session]:
-        """The bots that are connected."""
-        return list(self._sessions.values())
+        return self.sessions.get(folded(bot))
 
     def was_online(self, bot: str) -> bool:
         """Whether a bot has ever been connected."""
         return folded(bot) in self._known
 
-    def matches_of(self, bot: str) -> dict[str, int]:
+    def matches_of(self, bot: str) -> Mapping[str, tuple[Runner, int]]:
         """The matches under way in which a bot plays, with its seat in each."""
         return self._playing.get(folded(bot), {})
 
@@ -162,22 +160,13 @@ class ClientRegistry:
 
     def forfeit(self, bot: str) -> None:
         """A bot is gone for good: its matches under way are lost at once."""
-        for match, seat in list(self.matches_of(bot).items()):
-            self._runners[match].receive(Forfeited(seat))
-
-    def runners(self) -> list[Runner]:
-        """The matches under way, the newest last."""
-        return list(self._runners.values())
-
-    def runner(self, match: str) -> Runner | None:
-        """A match under way."""
-        return self._runners.get(match)
+        for runner, seat in list(self.matches_of(bot).values()):
+            runner.receive(Forfeited(seat))
 
     def seat(self, session: Session, match: str) -> tuple[Runner, int] | None:
         """A match under way in which a client's bot plays, and its seat there."""
         playing = self._playing.get(session.key)
-        seat = None if playing is None else playing.get(match)
-        return None if seat is None else (self._runners[match], seat)
+        return None if playing is None else playing.get(match)
 
     def listing(self) -> EncodedMessages:
         """Who is here and what is played, as of now or a moment ago: however many ask, it is made once in a while."""
@@ -197,22 +186,22 @@ class ClientRegistry:
                     seeks=seeks,
                     pace_s=pace_s,
                 )
-                for session in islice(self._sessions.values(), MOST_BOTS)
+                for session in islice(self.sessions.values(), MOST_BOTS)
                 for seeks, pace_s in [self.handler.seeks(session.key)]
             ],
-            matches=[runner.listed() for runner in islice(reversed(self._runners.values()), MOST_MATCHES)],
-            more_bots=max(0, len(self._sessions) - MOST_BOTS),
-            more_matches=max(0, len(self._runners) - MOST_MATCHES),
+            matches=[runner.listed() for runner in islice(reversed(self.runners.values()), MOST_MATCHES)],
+            more_bots=max(0, len(self.sessions) - MOST_BOTS),
+            more_matches=max(0, len(self.runners) - MOST_MATCHES),
         )
 
     def subscribe(self, session: Session) -> None:
         """Tell a client the start and the end of every match."""
         self._subscribers.add(session)
-        for runner in self._runners.values():
+        for runner in self.runners.values():
             runner.audience.subscribe(session)
 
     def unsubscribe(self, session: Session) -> None:
         """Tell a client starts and ends no more."""
         self._subscribers.discard(session)
-        for runner in self._runners.values():
+        for runner in self.runners.values():
             runner.audience.unsubscribe(session)

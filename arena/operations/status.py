@@ -89,8 +89,8 @@ def operations(arena: Arena) -> Iterator[Handler]:
     """What tells the state of the arena."""
 
     async def status(request: StatusRequest, tell: Tell) -> ServerStatus:
-        sessions = sorted(arena.host.clients.sessions(), key=lambda session: session.key)
-        runners = arena.host.clients.runners()
+        sessions = sorted(arena.host.clients.sessions.values(), key=lambda session: session.key)
+        runners = arena.host.clients.runners.values()
         return ServerStatus(
             at=utc(),
             held=arena.host.health.reason,

@@ -208,7 +208,7 @@ class Arena(HostHandler):
 
     def match_added(self, runner: Runner) -> None:
         if self._feed is not None:
-            self._feed.watch(runner)
+            runner.report_to(self._feed.report)
 
     async def resumes(self, header: Header) -> bool:
         """Not one that is stored already, nor a tournament's, which has its own played again."""

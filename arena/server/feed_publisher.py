@@ -6,7 +6,6 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from arena.host.runner import Runner
 from arena.store.async_store import AsyncStore
 from arena.store.result_queries import leaderboard_of, rated_pools
 from protocol.errors import Fault
@@ -22,7 +21,7 @@ log = logging.getLogger("arena.server.feed_publisher")
 
 
 class FeedPublisher:
-    """Watches matches for the feed, and reads the leaderboards for it."""
+    """Reports matches to the feed, and reads the leaderboards for it."""
 
     def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed
@@ -31,9 +30,14 @@ class FeedPublisher:
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
 
-    def watch(self, runner: Runner) -> None:
-        """Report a match."""
-        runner.report_to(self._tell)
+    def report(self, message: FromServer) -> None:
+        """Publish what is shown of a match."""
+        if isinstance(message, Turn):
+            self._feed.turned(message)
+        elif isinstance(message, Start):
+            self._feed.started(message)
+        elif isinstance(message, End):
+            self._feed.ended(message)
 
     def rated(self, pool: str) -> None:
         """Publish a pool's leaderboard soon, as it has changed."""
@@ -53,14 +57,6 @@ class FeedPublisher:
             pool, timer = self._due.popitem()
             timer.cancel()
             await self._publish(pool)
-
-    def _tell(self, message: FromServer) -> None:
-        if isinstance(message, Turn):
-            self._feed.turned(message)
-        elif isinstance(message, Start):
-            self._feed.started(message)
-        elif isinstance(message, End):
-            self._feed.ended(message)
 
     def _publish_soon(self, pool: str) -> None:
         del self._due[pool]

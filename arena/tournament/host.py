@@ -304,7 +304,7 @@ class TournamentHost(HostHandler):
         """Have a bot forfeit its matches from now on, that under way included."""
         self._out[name] = why
         self._notes.append(f"{told}\n{name} forfeits its matches here from now on")
-        runner = self._host.clients.runner(self._under_way)
+        runner = self._host.clients.runners.get(self._under_way)
         if runner is not None and name in runner.bots:
             runner.receive(Absent(runner.bots.index(name)))
         self._news.set()

@@ -114,7 +114,7 @@ async def test_answers_that_are_waited_for_are_taken_though_their_address_rests(
     served = await serve()
     first, second, start = await served.begun(config={"heaps": [6, 6]})
     await first.expect("turn")
-    wire = next(iter(served.arena.host.clients._sessions.values())).wire
+    wire = next(iter(served.arena.host.clients.sessions.values())).wire
     wire._account.above.charge(100.0, wire._clock())
     await second.send(type="unseek", id="waits")
     await first.send(type="move", match=start["match"], ply=0, move={"heap": 0, "take": 6})

@@ -153,7 +153,7 @@ async def test_who_reads_nothing_is_noted_as_such(serve: Any, monkeypatch: pytes
     served = await serve()
     ann = await served.enter("ann")
     ann.wire.transport.pause_reading()
-    wire = next(iter(served.arena.host.clients._sessions.values())).wire
+    wire = next(iter(served.arena.host.clients.sessions.values())).wire
     while not wire.paused:
         wire.push(bytes(100_000))
         await asyncio.sleep(0)

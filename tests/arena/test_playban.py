@@ -180,7 +180,7 @@ async def test_bots_that_leave_while_a_look_goes_on_are_passed_over(
         await client.expect("unseeked")
     looking = seeks._pair()
     next(looking)
-    for session in list(served.arena.host.clients._sessions.values()):
+    for session in list(served.arena.host.clients.sessions.values()):
         served.arena.host.clients.leave(session)
     assert all(step is None for step in looking)
 

@@ -184,7 +184,7 @@ async def test_a_seat_that_is_out_before_it_is_given_back_is_told_its_end(
 
     def resign(runner: Runner) -> None:
         (other,) = (start for start in starts if start["match"] != runner.id)
-        served.arena.host.clients.runner(other["match"]).receive(Resigned(other["seat"]))
+        served.arena.host.clients.runners[other["match"]].receive(Resigned(other["seat"]))
 
     give_back_through(resign, monkeypatch)
     ann = await served.enter("ann", slots=2)

@@ -163,7 +163,7 @@ async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_togethe
 async def test_a_client_that_does_not_read_is_answered_when_it_does(serve: Any) -> None:
     served = await serve()
     ann = await served.enter("ann")
-    (session,) = served.arena.host.clients._sessions.values()
+    (session,) = served.arena.host.clients.sessions.values()
     session.wire.pause_writing()
     await ann.send(type="unseek", id="x")
     await turns_until(lambda: session.wire._unread)

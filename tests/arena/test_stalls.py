@@ -50,9 +50,7 @@ class Table:
 
     @property
     def runner(self) -> Runner:
-        runner = self.arena.host.clients.runner(self.match)
-        assert runner is not None
-        return runner
+        return self.arena.host.clients.runners[self.match]
 
     def send(self, seat: int, ply: int) -> None:
         """Have a seat's move in the server's socket at once, while the loop does nothing else."""
@@ -157,7 +155,7 @@ async def test_a_move_that_arrived_too_late_does_not_count_though_the_loop_was_h
 
 async def test_a_bot_that_answers_pings_late_has_no_longer_round_trip(serve: Any) -> None:
     table = await Table.begun(serve)
-    session = table.arena.host.clients._sessions["ann"]
+    session = table.arena.host.clients.sessions["ann"]
     assert 0 <= session.round_trip < 0.05
     before = session.round_trip
     pong = await session.wire.ping()
