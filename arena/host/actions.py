@@ -42,7 +42,7 @@ def _ready(clients: ClientRegistry, session: Session, message: Ready) -> None:
     if place is None:
         if session.told_end_of(message.match):
             return
-        if clients.runners.get(message.match) is not None:
+        if message.match in clients.runners:
             raise Unavailable(f"ready: you have no seat in {message.match!r}: spectators do not send ready")
         require_bot(session)
         raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")

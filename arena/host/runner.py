@@ -160,7 +160,8 @@ class Runner:
             self._perform(self._match.receive(event, self._loop.time()))
         except Exception:
             log.exception("match %s is void: the arena failed at %s", self.id, type(event).__name__)
-            self._void()
+            if not self._ended:  # nobody is told before that is recorded too: it may not go on some day
+                self._perform(self._match.receive(Voided(undo=True), self._loop.time()))
 
     def sit(self, seat: int, peer: Peer, *, follow: bool) -> None:
         """Give a seat its connection, before `open`."""
@@ -301,7 +302,10 @@ class Runner:
             self._record(hold.effects)
         except JournalFault as fault:
             self._held(self.id, str(fault))
-            self._tell_held(hold)
+            if not hold.told:
+                hold.told = True
+                text = "the arena can't record this match now: it is held, its clocks stand, and it goes on by itself"
+                self.announce(Error(code=UNAVAILABLE, message=text, ref=self.id))
             self._loop.call_later(TRY_AGAIN, self._try_again)
             return
         self._hold = None
@@ -316,13 +320,6 @@ class Runner:
             self.come_back(seat, peer, follow=follow)
         for peer in hold.watchers:
             self.watch(peer)
-
-    def _tell_held(self, hold: SuspendedMatch) -> None:
-        """Tell the seats, once, why they hear nothing."""
-        if not hold.told:
-            hold.told = True
-            text = "the arena can't record this match now: it is held, its clocks stand, and it goes on by itself"
-            self.announce(Error(code=UNAVAILABLE, message=text, ref=self.id))
 
     def announce(self, message: Error) -> None:
         """Tell every seat of something that is no part of the match."""
@@ -354,11 +351,6 @@ class Runner:
             peer.send(message)
         except Exception:
             log.exception("match %s: a %s could not be sent", self.id, type(message).__name__.lower())
-
-    def _void(self) -> None:
-        """End the match as it is recorded. Nobody is told before that is recorded too: it may not go on some day."""
-        if not self._ended:
-            self._perform(self._match.receive(Voided(undo=True), self._loop.time()))
 
     def _arm(self, at: float | None) -> None:
         """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""

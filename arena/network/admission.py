@@ -151,8 +151,8 @@ class Admission:
             text = f"too many wrong tokens came from {address}: come back in {seconds} s"
             return Refusal(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(seconds)})
         kind, _, token = asked.value("Authorization").partition(" ")
-        right = self._access.operator is not None and _same(token, self._access.operator)
-        if right and kind.lower() == "bearer":
+        known = (self._access.operator or "").encode()
+        if known and hmac.compare_digest(token.encode(errors="surrogateescape"), known) and kind.lower() == "bearer":
             return None
         self._failures.fail(address, time.monotonic())
         text = "the operator's token is missing or wrong: it is the one that operator.json had when the server started"
@@ -173,7 +173,3 @@ class Admission:
         if full is None:
             return None
         return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, full, {"Retry-After": str(COME_BACK_AFTER)})
-
-
-def _same(token: str, other: str) -> bool:
-    return hmac.compare_digest(token.encode(errors="surrogateescape"), other.encode())

@@ -307,11 +307,9 @@ class Connection(ServerConnection):
         sent, received = self.protocol.close_sent, self.protocol.close_rcvd
         if sent is not None and not self.protocol.close_rcvd_then_sent:
             return CloseInfo(sent.code, sent.reason, here=True)
-        return (
-            CloseInfo(None, "", here=False)
-            if received is None
-            else CloseInfo(received.code, received.reason, here=False)
-        )
+        if received is None:
+            return CloseInfo(None, "", here=False)
+        return CloseInfo(received.code, received.reason, here=False)
 
     def push(self, frame: Frame) -> None:
         """Send a frame. On a connection that is no longer open nothing happens: its end is told elsewhere."""

@@ -149,7 +149,7 @@ class Arena(HostHandler):
 
     async def close(self, code: int = RESTARTING) -> None:
         """Stop: connections are closed with `code`, matches under way stay in the journal, results are written."""
-        self.ladder.close()
+        self.ladder.seeks.close()
         await self.host.disconnect(code)
         await self._channel.close()
         self.store.stop_retrying()
@@ -188,7 +188,7 @@ class Arena(HostHandler):
 
     def disconnected(self, session: Session) -> None:
         self._auth.last_seen.left(session.key)
-        self.ladder.disconnected(session)
+        self.ladder.seeks.leave(session.key)
 
     def seated(self, session: Session) -> None:
         self.ladder.seated(session)

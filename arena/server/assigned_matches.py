@@ -67,7 +67,7 @@ class AssignedMatches:
     def _goes_on(self, match: str, tournament: str) -> bool:
         """Whether a match is under way. Raises `UsageFault` where another one is called so."""
         known = self._under_way.get(match)
-        if known is None and self._clients.runners.get(match) is not None:
+        if known is None and match in self._clients.runners:
             raise UsageFault(f"{match} is a match of the ladder: a tournament's matches have names of their own")
         if known is not None and known.tournament != tournament:
             raise UsageFault(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from arena.host.handler import AuthFailed, Identity, TooOften
+from arena.host.handler import AuthFailed, Identity, NotAllowed, TooOften
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff, TokenBucket
 from arena.store.async_store import AsyncStore
 from arena.store.registry import NameInUse, RegisteredBot, register_bot, registered_bot, update_last_seen
@@ -49,12 +49,6 @@ class Revoked(BotFault):
     def __init__(self, bot: str) -> None:
         super().__init__(f"{bot} was revoked by the operator, who alone can give it a new token")
         self.bot = bot
-
-
-class RegistrationClosed(BotFault):
-    """Nobody registers over the wire here."""
-
-    code = error_codes.NOT_ALLOWED
 
 
 class Registration(Struct, frozen=True, kw_only=True):
@@ -187,7 +181,7 @@ class Authenticator:
     async def _register(self, bot: str, token: str | None, address: str) -> Identity | None:
         """Register a name that is new or free again, if it is; None if it is neither."""
         if not self._registration.open:
-            raise RegistrationClosed(f"{bot} is not registered, and registration is closed: ask the operator")
+            raise NotAllowed(f"{bot} is not registered, and registration is closed: ask the operator")
         wait = self._registrations.take(address, self._clock())
         if wait:
             raise TooOften(f"too many registrations from {address}: come back in {math.ceil(wait)} s")

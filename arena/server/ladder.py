@@ -74,10 +74,6 @@ class Ladder:
         """A bot came in."""
         self._unknown.met(session.key)
 
-    def disconnected(self, session: Session) -> None:
-        """A bot is away: its seeks die with its connection."""
-        self.seeks.leave(session.key)
-
     def seated(self, session: Session) -> None:
         """A bot that is connected got a seat in a match."""
         self._playbans.begin(session.key, session.wire.address)
@@ -119,10 +115,6 @@ class Ladder:
     def free_slots(self, bot: str) -> int:
         """How many more matches a bot takes now; 0 while it is away."""
         return self._clients.free_slots(bot) - len(self.seeks.of(folded(bot)))
-
-    def close(self) -> None:
-        """Pair no more."""
-        self.seeks.close()
 
     @contextmanager
     def reserving(self, bots: Sequence[str]) -> Iterator[None]:
