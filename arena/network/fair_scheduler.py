@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
+from asyncio import AbstractEventLoop
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
 REST = 9.0
 """Seconds of rest for a second of work of one address, or connection: it has a tenth of the time."""
@@ -21,16 +21,6 @@ _SOONEST = 0.001
 """The event loop's timers know milliseconds; asked for less they ring at once, over and over."""
 
 
-class Loop(Protocol):
-    """What is needed of an event loop."""
-
-    def call_soon(self, callback: Callable[[], None]) -> object:
-        """Call after what is due now."""
-
-    def call_later(self, delay: float, callback: Callable[[], None]) -> object:
-        """Call after so many seconds."""
-
-
 class Share:
     """The work of a connection, of an address, or of all: whoever worked rests, `rest` times as long.
 
@@ -38,7 +28,9 @@ class Share:
     above has rested, and one at a time, in the order of asking.
     """
 
-    def __init__(self, loop: Loop, rest: float, lenience: float, above: Share | None, clock: Callable[[], float]):
+    def __init__(
+        self, loop: AbstractEventLoop, rest: float, lenience: float, above: Share | None, clock: Callable[[], float]
+    ):
         self.above = above
         self._loop = loop
         self._rest = rest
@@ -93,29 +85,27 @@ class Share:
                 self._asking = False
 
 
-class _Address:
-    """The account of an address and how many connections it has."""
+class _AddressShare(Share):
+    """The account of an address, and how many connections it has."""
 
-    def __init__(self, account: Share) -> None:
-        self.account = account
-        self.connections = 0
-        self.leaving = False
+    connections = 0
+    leaving = False
 
 
 class FairScheduler:
     """The accounts of all addresses. That of an address is kept while it has connections, or has to rest."""
 
-    def __init__(self, loop: Loop, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, loop: AbstractEventLoop, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock = clock
         self._loop = loop
         self._all = Share(loop, REST_OF_ALL, LENIENCE_OF_ALL, None, clock)
-        self._addresses: dict[str, _Address] = {}
+        self._addresses: dict[str, _AddressShare] = {}
         self.unread = 0
         """Bytes that all clients have left unread."""
 
     def open(self, address: str) -> Share:
         """The account of a new connection from an address, "" as long as that is unknown. It needs a `close`."""
-        above = self._enter(address).account if address else self._all
+        above = self._enter(address) if address else self._all
         return Share(self._loop, REST, LENIENCE, above, self.clock)
 
     def trust(self) -> Share:
@@ -124,32 +114,32 @@ class FairScheduler:
 
     def move(self, account: Share, old: str, new: str) -> None:
         """A connection is of another address than was thought. What it did so far counts for the old one."""
-        account.above = self._enter(new).account
+        account.above = self._enter(new)
         self.close(old)
 
     def close(self, address: str) -> None:
         """A connection of an address is gone; the address rests all the same."""
         if not address:
             return
-        place = self._addresses[address]
-        place.connections -= 1
-        if not place.connections and not place.leaving:
+        account = self._addresses[address]
+        account.connections -= 1
+        if not account.connections and not account.leaving:
             self._leave(address)
 
-    def _enter(self, address: str) -> _Address:
-        place = self._addresses.get(address)
-        if place is None:
-            account = Share(self._loop, REST, LENIENCE, self._all, self.clock)
-            place = self._addresses[address] = _Address(account)
-        place.connections += 1
-        return place
+    def _enter(self, address: str) -> Share:
+        account = self._addresses.get(address)
+        if account is None:
+            account = _AddressShare(self._loop, REST, LENIENCE, self._all, self.clock)
+            self._addresses[address] = account
+        account.connections += 1
+        return account
 
     def _leave(self, address: str) -> None:
         """Forget an address that has nothing to rest any more."""
-        place = self._addresses[address]
-        rest = place.account.to_rest(self.clock())
-        place.leaving = not place.connections and rest > 0
-        if place.leaving:
+        account = self._addresses[address]
+        rest = account.to_rest(self.clock())
+        account.leaving = not account.connections and rest > 0
+        if account.leaving:
             self._loop.call_later(rest + _SOONEST, lambda: self._leave(address))
-        elif not place.connections:
+        elif not account.connections:
             del self._addresses[address]
