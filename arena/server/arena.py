@@ -22,7 +22,7 @@ from arena.operator.channel import Channel
 from arena.operator.requests import Handler
 from arena.server.assigned_matches import AssignedMatches
 from arena.server.auth import Authenticator, Revoked
-from arena.server.bot_cache import BotCache, UnknownNames
+from arena.server.bot_cache import BotCache
 from arena.server.feed_publisher import FeedPublisher
 from arena.server.ladder import Ladder
 from arena.server.matchmaking import MatchRate
@@ -51,7 +51,7 @@ log = logging.getLogger("arena")
 
 
 class Arena(HostHandler):
-    """One server. `restore` the matches of the journal and `listen`; `close` leaves matches under way in it.
+    """One server. Its `host` restores the matches of the journal and listens; `close` leaves those under way in it.
 
     Unrated matches in which somebody asks for it have the `slow_clock`. A seat that is `away` for so many seconds has
     dropped out, 0: when its clock has run out. `operations` is what it does for an operator, whom `access` lets in.
@@ -85,7 +85,7 @@ class Arena(HostHandler):
         self.host = MatchHost(self, journal, access, encryption, self._channel.serve)
         store.troubled = lambda reason: self.host.health.tell("store", reason)
         auth.registered = self.host.events.registered
-        self.ladder = Ladder(self.host, self._begin_sought, self._bots, UnknownNames(store), rate or MatchRate())
+        self.ladder = Ladder(self.host, self._begin_sought, self._bots, rate or MatchRate())
         self.assigned = AssignedMatches(self.host, self.ladder)
         """Matches that the operator has played."""
         self._feed = None if feed is None else FeedPublisher(feed, store)

@@ -67,6 +67,8 @@ class BotCache:
         self._store = store
         self._per_pair = per_pair
         self._approved_only = approved_only
+        self.unknown = UnknownNames(store)
+        """Of the names that seeks want to play against."""
         self._now = now
         self._bots: defaultdict[str, _Known] = defaultdict(_Known)
 

@@ -15,7 +15,7 @@ from arena.host.handler import NotAllowed, Unavailable
 from arena.host.host import MatchHost
 from arena.host.runner import Runner
 from arena.host.session import Session
-from arena.server.bot_cache import BotCache, UnknownNames
+from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import Begin, Matchmaker, MatchRate, named
 from arena.server.playban import Playbans, paused
 from protocol import error_codes
@@ -42,11 +42,11 @@ class Ladder:
     trouble none begins.
     """
 
-    def __init__(self, host: MatchHost, begin: Begin, bots: BotCache, unknown: UnknownNames, rate: MatchRate) -> None:
+    def __init__(self, host: MatchHost, begin: Begin, bots: BotCache, rate: MatchRate) -> None:
         self._loop = asyncio.get_running_loop()
         self._clients = host.clients
         self._events = host.events
-        self._unknown = unknown
+        self._unknown = bots.unknown
         self._playbans = Playbans(self._loop.time)
         self._reserved: Counter[str] = Counter()
         """How many slots of each bot are kept free for assigned matches."""

@@ -112,7 +112,8 @@ class SeekIndex:
         """By what is sought and the opponents that are named."""
         self._by_rival: dict[tuple[str, str], ByBot] = {}
         """Those for two seats that name an opponent, by game and by whom they name."""
-        self._ripe: dict[MatchSpec, None] = {}
+        self.ripe: dict[MatchSpec, None] = {}
+        """The kinds that as many bots seek, naming nobody, as a match has seats."""
 
     def __contains__(self, sought: ActiveSeek) -> bool:
         return self.find(sought.key, sought.id) is sought
@@ -153,9 +154,9 @@ class SeekIndex:
         if sought.opponents or sought.kind.open:
             return
         if len(self.unnamed(sought.kind)) >= sought.kind.seats:
-            self._ripe[sought.kind] = None
+            self.ripe[sought.kind] = None
         else:
-            self._ripe.pop(sought.kind, None)
+            self.ripe.pop(sought.kind, None)
 
     def partner(self, sought: ActiveSeek, free: Callable[[str], object]) -> ActiveSeek | None:
         """A seek for two seats that goes with this one and is named by it, or names its bot; the oldest of a bot's.
@@ -181,11 +182,6 @@ class SeekIndex:
                     return sought
                 found = found or sought
         return found or _first(self.unnamed(open_match_spec(kind.game)).get(bot, {}))
-
-    @property
-    def ripe(self) -> Collection[MatchSpec]:
-        """The kinds that as many bots seek, naming nobody, as a match has seats."""
-        return self._ripe
 
     def unnamed(self, kind: MatchSpec) -> Mapping[str, Mapping[str, ActiveSeek]]:
         """By bot and id, the seeks of a kind that name nobody."""
