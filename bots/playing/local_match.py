@@ -1,19 +1,48 @@
-"""One match refereed in this process: the referee's effects carried out among bots that are called.
+"""One match refereed in this process, among bots that are called instead of connected.
 
+Everything that is said is packed and unpacked as on a wire, so that neither side can change what the other one holds.
 Time is not the clock's but the referee's: what a bot thought is put on its account as if all others had thought on
 machines of their own, and where nobody has anything to say any more, the time until the deadline is passed over.
 """
 
 from __future__ import annotations
 
+import contextlib
 import heapq
-from collections.abc import Sequence
-from contextlib import nullcontext
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Any
 
-from bots.playing.alarm import Alarm
-from bots.playing.local_client import LocalClient
+from msgspec.structs import replace
+
+from bots.client.bot import Bot
+from bots.client.effects import Say
+from bots.client.protocol import Conversation
+from bots.client.settings import Settings
+from bots.client.worker_threads import Thought, Work, think
 from machine.timestamps import utc
-from protocol.messages import FromClient, FromServer, Move, Player, Ready
+from protocol.codec import MSGPACK
+from protocol.errors import MalformedMessage, UsageFault
+from protocol.games.base import Game
+from protocol.messages import (
+    MAX_CLIENT_FRAME,
+    MAX_STRIKES,
+    SHORTEST_TOKEN,
+    Error,
+    FromClient,
+    FromServer,
+    Hello,
+    Limits,
+    Move,
+    Player,
+    Ready,
+    Welcome,
+)
 from referee.effects import (
     Absent,
     Deadline,
@@ -33,10 +62,139 @@ from referee.footer import Closed
 from referee.match import Match
 from referee.record import Header, public, write_line
 
+AGAIN = 1.0
+"""Seconds after which code that goes on nevertheless is stopped again."""
 GRACE = 0.1
 """Seconds after its deadline at which a bot's code is stopped."""
 ENDED_WITHIN = 10.0
 """Seconds for what a bot does when the match is over."""
+_NO_TOKEN = "-" * SHORTEST_TOKEN
+"""Nobody asks for one here."""
+_LIMITS = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=1)
+
+
+class TimeUp(BaseException):
+    """Raised in the bot's code."""
+
+
+class Alarm:
+    """An alarm clock. It works in the main thread of a program on POSIX, where it uses SIGALRM; elsewhere it is still.
+
+    Compiled code, which looks at no signals, is stopped when it returns.
+    """
+
+    def __init__(self) -> None:
+        self._works = sys.platform != "win32" and threading.current_thread() is threading.main_thread()
+        self._set = False
+
+    @contextlib.contextmanager
+    def wound(self) -> Iterator[None]:
+        """Ready to be `set_for`. Afterwards the signal is whoever's it was, and a timer that was set for it goes on."""
+        if sys.platform == "win32" or not self._works:
+            yield
+            return
+        timer = signal.setitimer(signal.ITIMER_REAL, 0)
+        before = signal.signal(signal.SIGALRM, self._ring)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGALRM, before)
+            signal.setitimer(signal.ITIMER_REAL, *timer)
+
+    @contextlib.contextmanager
+    def set_for(self, seconds: float | None) -> Iterator[None]:
+        """Raise `TimeUp` in what is done inside once it has taken so long; None: let it take its time."""
+        if sys.platform == "win32" or not self._works or seconds is None:
+            yield
+            return
+        self._set = True
+        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+        try:
+            try:
+                yield
+            finally:
+                self._still()
+        except TimeUp:  # which may have come before it was still
+            self._still()
+            raise
+
+    def _still(self) -> None:
+        self._set = False
+        if sys.platform != "win32":
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        if self._set:  # it may have rung when that was done
+            raise TimeUp
+
+
+class LocalClient:
+    """A bot at the referee's table, for as many matches as it plays one after the other.
+
+    It plays as `name`; `seed` is what its choices and nonces follow from, `game` the one that it was warmed up with.
+    `say` is told what its author has to know. What its code raises is raised if it `raises`; else it costs the match,
+    as in an arena. Raises `UsageFault` for a name or version that no arena takes.
+    """
+
+    def __init__(
+        self,
+        bot: Bot,
+        name: str,
+        seed: str,
+        game: Game[Any, Any],
+        say: Callable[[str], None],
+        *,
+        raises: bool = False,
+    ) -> None:
+        self._bot = bot
+        self._say = say
+        self._raises = raises
+        self._conversation = Conversation(bot, Settings(seed=seed, assigned=True), _NO_TOKEN, game)
+        try:
+            hello = MSGPACK.decode_client(MSGPACK.encode(replace(self._conversation.hello(), bot=name)))
+        except MalformedMessage as fault:
+            raise UsageFault(f"{name}: {fault}") from fault
+        assert isinstance(hello, Hello)
+        self.name = name
+        self.version = hello.version
+        self._conversation.receive(Welcome(games=[*bot.games], limits=_LIMITS, resumed=[]), 0.0)
+
+    def hear(self, message: FromServer, alarm: Alarm, within: float | None = None) -> list[tuple[float, FromClient]]:
+        """Tell it a message: what it says then, each with the seconds that it had thought before.
+
+        What its code does not do `within` so many seconds it is stopped at, and says nothing.
+        """
+        said: list[tuple[float, FromClient]] = []
+        thought_for = 0.0
+        effects = deque(self._conversation.receive(MSGPACK.decode_server(MSGPACK.encode(message)), time.monotonic()))
+        while effects:
+            effect = effects.popleft()
+            if isinstance(effect, FromClient):
+                try:
+                    said.append((thought_for, MSGPACK.decode_client(MSGPACK.encode(effect))))
+                except MalformedMessage as fault:
+                    effects.extend(self._conversation.receive(Error(code=fault.code, message=str(fault)), 0.0))
+            elif isinstance(effect, Say):
+                self._say(effect.line)
+            elif isinstance(effect, Work):
+                began = time.perf_counter()
+                thought = self._think(effect, alarm, within)
+                thought_for += time.perf_counter() - began
+                effects.extend(self._conversation.thought(thought))
+        return said
+
+    def _think(self, work: Work, alarm: Alarm, within: float | None) -> Thought:
+        try:
+            with alarm.set_for(within):
+                thought = think(self._bot, work)
+        except TimeUp:  # it rang just as that was done
+            return Thought(work)
+        if isinstance(thought.cause, TimeUp):
+            self._say(f"{self.name}: its time was long up in {work.match}, and it was stopped\n{thought.details}")
+            return Thought(work)
+        if thought.cause is not None and (self._raises or isinstance(thought.cause, KeyboardInterrupt)):
+            raise thought.cause
+        return thought
 
 
 def referee(header: Header, seed: bytes, guests: Sequence[LocalClient | None], *, timed: bool = True) -> Closed:
@@ -64,7 +222,7 @@ class _Table:
         self._over = False
 
     def play(self) -> Closed:
-        with self._alarm.wound() if self._timed else nullcontext():
+        with self._alarm.wound() if self._timed else contextlib.nullcontext():
             self._carry_out(self._match.open(self._now))
             absent = [seat for seat in range(self._match.game.seats) if seat not in self._guests]
             for missing in map(Absent, absent) if self._guests else [Voided()]:

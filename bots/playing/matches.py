@@ -13,8 +13,7 @@ from typing import Any
 
 from bots.client.bot import Bot
 from bots.client.loading import make
-from bots.playing.local_client import LocalClient
-from bots.playing.local_match import referee
+from bots.playing.local_match import LocalClient, referee
 from bots.playing.players import bot_of, warmed_up
 from machine.timestamps import utc
 from measuring.luck import Luck, luck_of
@@ -28,7 +27,7 @@ from protocol.messages import CHANCE, MOST_CLOCK_MS, Clock
 from protocol.names import folded
 from referee import record_reader
 from referee.footer import Closed
-from referee.record import Header, Ply, Record, RecordedSeat, header_of
+from referee.record import Ply, Record, RecordedSeat, header_of
 from referee.replay import replay
 from referee.result import Result, points
 from referee.rules import rules_of
@@ -133,11 +132,6 @@ def play_all(
     return (_played(rules, guests, told, str(seed), timed=timed) for seed in seeds)
 
 
-def _played(rules: Game[Any, Any], guests: Sequence[LocalClient], clock: Clock, seed: str, *, timed: bool) -> Played:
-    header, secret = _opening(rules, guests, clock, seed)
-    return Played(seed, referee(header, secret, guests, timed=timed))
-
-
 def _checked(clock: Clock | None) -> Clock:
     """What bots are shown of time. Raises `UsageFault`."""
     if clock is None:
@@ -172,8 +166,8 @@ def _apart(names: Sequence[str]) -> list[str]:
     return apart
 
 
-def _opening(rules: Game[Any, Any], guests: Sequence[LocalClient], clock: Clock, seed: str) -> tuple[Header, bytes]:
-    """The header of a match, whose id no other match of these bots has, and the secret seed of its dice."""
+def _played(rules: Game[Any, Any], guests: Sequence[LocalClient], clock: Clock, seed: str, *, timed: bool) -> Played:
+    """A match whose id no other match of these bots has."""
     told = canonical([seed, rules.name, rules.config, [guest.name for guest in guests]])
     match = f"play-{hashlib.sha256(told).hexdigest()[:16]}"
     secret = hashlib.sha256(f"{seed}/{match}/dice".encode()).digest()
@@ -186,7 +180,7 @@ def _opening(rules: Game[Any, Any], guests: Sequence[LocalClient], clock: Clock,
         clock=clock,
         started=utc(),
     )
-    return header, secret
+    return Played(seed, referee(header, secret, guests, timed=timed))
 
 
 def _to_author(line: str) -> None:

@@ -18,8 +18,7 @@ from bots.client.bot import Bot
 from bots.client.loading import load_bot, make
 from bots.client.named_opponents import find
 from bots.client.warm_up import warm_up
-from bots.playing.local_client import LocalClient
-from bots.playing.local_match import referee
+from bots.playing.local_match import LocalClient, referee
 from protocol.bot_launch import BotSpec
 from protocol.errors import Fault, UsageFault
 from protocol.games.base import Game

@@ -19,10 +19,9 @@ from playwright.async_api import Browser, Page, expect
 
 from arena.store.store import Store
 from bots import Bot, Turn
-from bots.reference.alphabeta import AlphaBeta
-from bots.reference.greedy import Greedy
 from bots.reference.perfect import Perfect
 from bots.reference.random_bot import RandomBot
+from bots.reference.search_bots import AlphaBeta, Greedy
 from chromium import DESKTOP, PHONE, running, visit
 from house import House, open_house
 from library import Entrant, Library

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from arena.replay.verify import verify
 from bots import Bot, Choice, GiveUp, Played, Turn, play, play_all
 from bots.client.bot import Bot as AnyBot
-from bots.playing import alarm, local_match
+from bots.playing import local_match
 from protocol.errors import BadConfig, Fault, UnknownGame, UsageFault
 from protocol.messages import Clock, End, Rejected, Start
 from referee import match, record_reader
@@ -332,7 +332,7 @@ def test_an_alarm_that_was_set_before_a_match_rings_after_it() -> None:
 
 
 def test_a_bot_that_lets_nothing_stop_it_is_stopped_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alarm, "AGAIN", 0.05)
+    monkeypatch.setattr(local_match, "AGAIN", 0.05)
     stopped = 0
 
     class Deaf(First):

@@ -12,11 +12,9 @@ import pytest
 
 from bots.client.bot import Bot, Choice
 from bots.evaluation import evaluation
-from bots.reference.alphabeta import AlphaBeta
-from bots.reference.greedy import Greedy
-from bots.reference.minimax import Minimax
 from bots.reference.perfect import Perfect
 from bots.reference.random_bot import RandomBot
+from bots.reference.search_bots import AlphaBeta, Greedy, Minimax
 from bots.search.base import Tree
 from machine.compiled import FAST
 from machine.exact.heaps import theory_of
@@ -194,7 +192,9 @@ def drafted(rules: Game[Any, Any], state: Any) -> Any:
 
 
 def test_a_bot_waits_for_numba_only_where_a_kernel_is_played() -> None:
-    script = "import sys; from bots.reference.alphabeta import AlphaBeta; from bots.reference.greedy import Greedy; "
+    script = (
+        "import sys; from bots.reference.search_bots import AlphaBeta; from bots.reference.search_bots import Greedy; "
+    )
     script += "from protocol.games import load; bots = AlphaBeta('a'), Greedy('g')\n"
     script += "for game in ('nim', 'risk-campaign'): [bot.warm_up(load(game)) for bot in bots]; "
     script += "print(game, 'numba' in sys.modules)"

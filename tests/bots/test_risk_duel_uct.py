@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bots.reference.random_bot import RandomBot
-from bots.reference.uct import Uct
+from bots.reference.search_bots import Uct
 from bots.search import Limit
 from bots.search.risk import duel_sampling as flat
 from bots.search.risk.duel_expectiminimax import BORDERS, duel_board

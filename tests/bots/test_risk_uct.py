@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from bots.reference.raider import Raider
 from bots.reference.random_bot import RandomBot
-from bots.reference.uct import Uct
+from bots.reference.search_bots import Raider, Uct
 from bots.search import Limit
 from bots.search.risk.campaign_uct import CampaignUct
 from bots.search.risk.opponent_model import CampaignRaid

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bots.reference.alphabeta import AlphaBeta
+from bots.reference.search_bots import AlphaBeta
 from bots.search.risk.settings import CampaignSettings, DuelSettings
 from bots.tuning.selfplay import KEPT, Seats, Setup, check, play, play_adjusted, play_all, play_freed, ready
 from machine.workers.local import processes

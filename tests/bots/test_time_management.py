@@ -7,7 +7,7 @@ import random
 import pytest
 
 from bots.client.bot import Turn
-from bots.reference.time_management import AT_ONCE, MOST_SECONDS, MOST_SECONDS_OF_KERNELS, purse
+from bots.reference.search_bots import AT_ONCE, MOST_SECONDS, MOST_SECONDS_OF_KERNELS, purse
 from bots.search.kernels import Kernel
 from bots.search.risk.duel import DuelSearch
 from protocol.games import load

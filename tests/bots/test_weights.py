@@ -8,8 +8,7 @@ import pytest
 
 import bots.tuning.weights
 from bots.evaluation.outlook import USUAL
-from bots.reference.alphabeta import AlphaBeta
-from bots.reference.ga import Ga
+from bots.reference.search_bots import AlphaBeta, Ga
 from bots.tuning.file import read
 from bots.tuning.weights import NAMES, WEIGHED, read_weights
 from protocol.dice import Dice
