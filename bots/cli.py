@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pkgutil import resolve_name
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -63,10 +64,9 @@ def run_bot(
     ] = False,
 ) -> None:
     """Connect a bot to an arena and play."""
-    from bots.client.named_opponents import choose_settings, find
+    from bots.client.loading import choose_settings, find
     from bots.client.run import play
-    from bots.client.settings import Given
-    from bots.client.value_parsing import read_config, read_pairs
+    from bots.client.settings import Given, read_config, read_pairs
 
     given = Given(
         url=url,
@@ -100,20 +100,18 @@ def pipe(context: typer.Context) -> None:
     pipe(context.args or ["--help"], "arena-bot pipe")
 
 
-@app.command(cls=_Delegated)
-def tune(context: typer.Context) -> None:
-    """Evolve the weights of Risk's evaluation."""
-    from bots.commands.tune import tune
+def _add_command(name: str, about: str) -> None:
+    """Add a command that is the function of its name in its module of bots.commands, imported when it is run."""
 
-    _run(tune, context.args, "arena-bot tune")
+    @app.command(name, cls=_Delegated, help=about)
+    def run(context: typer.Context) -> None:
+        alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+        alone.command()(resolve_name(f"bots.commands.{name}:{name}"))
+        command_line.command(alone, context.args, f"arena-bot {name}")
 
 
-@app.command(cls=_Delegated)
-def trial(context: typer.Context) -> None:
-    """Two sets of weights against each other: who is better, and how sure that is."""
-    from bots.commands.trial import trial
-
-    _run(trial, context.args, "arena-bot trial")
+_add_command("tune", "Evolve the weights of Risk's evaluation.")
+_add_command("trial", "Two sets of weights against each other: who is better, and how sure that is.")
 
 
 @app.command(cls=_Delegated)
@@ -124,26 +122,8 @@ def analyze(context: typer.Context) -> None:
     command_line.command(analyze, context.args or ["--help"], "arena-bot analyze")
 
 
-@app.command(cls=_Delegated)
-def solve(context: typer.Context) -> None:
-    """Solve bounded Risk on a map that is too large for a match, once and for good."""
-    from bots.commands.solve import solve
-
-    _run(solve, context.args, "arena-bot solve")
-
-
-@app.command(cls=_Delegated)
-def compare(context: typer.Context) -> None:
-    """Minimax beside alpha-beta: nodes, leaves, time and value."""
-    from bots.commands.compare import compare
-
-    _run(compare, context.args, "arena-bot compare")
-
-
-def _run(function: Callable[..., None], args: Sequence[str], name: str) -> None:
-    alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-    alone.command()(function)
-    command_line.command(alone, args, name)
+_add_command("solve", "Solve bounded Risk on a map that is too large for a match, once and for good.")
+_add_command("compare", "Minimax beside alpha-beta: nodes, leaves, time and value.")
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:

@@ -162,11 +162,12 @@ def _tell_never_run(base: type) -> None:
         return
     if hasattr(main, "__file__"):  # Python takes it away at the end of the file: somebody ended the program before
         return
-    own = [value for value in vars(main).values() if _is_own(value, base)]  # not those of programs that were loaded
+    own = [value for value in vars(main).values() if is_own(value, base)]  # not those of programs that were loaded
     if own:
         what = f"{own[-1].__name__} but never runs it: end it with run({call_of(own[-1])})"
         print(f"{program()} defines {what}", file=sys.stderr)
 
 
-def _is_own(value: object, base: type) -> bool:
+def is_own(value: object, base: type) -> bool:
+    """Whether a value is a class of `base` that the program itself defines."""
     return isinstance(value, type) and issubclass(value, base) and value.__module__ == "__main__"

@@ -1,4 +1,7 @@
-"""A bot out of a Python file: the program is run as Python runs it, up to its `run`, which hands the bot over."""
+"""A bot by its name, which is an entry point of this package or another, or out of a Python file.
+
+The program is run as Python runs it, up to its `run`, which hands the bot over.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,39 @@ import sys
 import traceback
 from collections.abc import Collection, Iterator, Mapping
 from contextvars import ContextVar
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from bots.client.bot import Bot
-from bots.client.named_opponents import choose_settings
+from bots.mistakes import PACKAGES, is_own
+from protocol.bot_launch import REFERENCE_BOTS
 from protocol.errors import Fault, UsageFault
 
 _loading: ContextVar[bool] = ContextVar("loading", default=False)
 """Whether a program is run for its bot."""
-LIBRARY = {"arena", "bots", "machine", "measuring", "protocol", "referee"}
-"""Packages that every program shares, also where it lies beside them."""
+
+
+def find(name: str) -> EntryPoint:
+    """Where the bot called `name` is. Raises `UsageFault`, listing those there are."""
+    known = {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}
+    if name.endswith(".py"):
+        raise UsageFault(f"{name[:80]!r} is a program, which needs no arena-bot: python {name[:80]}")
+    if name not in known:
+        raise UsageFault(f"there is no bot {name[:40]!r}: one of {', '.join(sorted(known)) or 'none installed'}")
+    return known[name]
+
+
+def choose_settings(
+    bot: str, known: Mapping[str, str], given: Mapping[str, str], defaults: Mapping[str, str]
+) -> dict[str, str]:
+    """What to construct the bot with: `given` over those `defaults` that it knows. Raises `UsageFault`."""
+    for key in given:
+        if key not in known:
+            has = f": it has {', '.join(known)}" if known else ", nor any other: it plays as it is"
+            raise UsageFault(f"{bot} has no setting {key[:40]!r}{has}")
+    return {**{key: value for key, value in defaults.items() if key in known}, **given}
 
 
 class _HandedOver(BaseException):
@@ -69,7 +93,7 @@ def make(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: Mappi
 
 def _class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
     """The class called so, or the only one that is a bot of this file's own."""
-    own: dict[str, type[Bot]] = {key: value for key, value in vars(module).items() if _is_own(value)}
+    own: dict[str, type[Bot]] = {key: value for key, value in vars(module).items() if is_own(value, Bot)}
     found = own if name is None else {key: value for key, value in own.items() if key == name}
     if len(found) == 1:
         return next(iter(found.values()))
@@ -78,10 +102,6 @@ def _class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
         raise UsageFault(f"{path} has no class of Bot called {name[:40]!r}: {there}")
     choice = f": name the one that is meant, {path}:{next(iter(own))}" if own else ""
     raise UsageFault(f"{path} calls no run(bot), and of classes of Bot {there}{choice}")
-
-
-def _is_own(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, Bot) and value.__module__ == "__main__"
 
 
 def _run(path: Path) -> tuple[ModuleType, Bot | None]:
@@ -136,10 +156,10 @@ def _imports_bots(node: ast.AST) -> bool:
 @contextlib.contextmanager
 def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
     """What a program finds in `sys` when Python runs it. The modules beside it are its own: another program that has
-    some of the same names gets those beside itself.
+    some of the same names gets those beside itself. Our packages every program shares, also where it lies beside them.
     """
     folder = path.resolve().parent
-    own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - LIBRARY
+    own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}
     before = sys.argv, sys.path, sys.modules["__main__"], _take_out(own)
     sys.argv, sys.path, sys.modules["__main__"] = [str(path)], [str(folder), *sys.path], module
     try:

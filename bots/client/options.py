@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
 from bots.client.bot import Bot
-from bots.client.settings import Given
-from bots.client.value_parsing import read_config
+from bots.client.settings import Given, read_config
 from protocol.display import shown
 from protocol.errors import UsageFault
 

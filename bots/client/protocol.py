@@ -1,25 +1,36 @@
 """A bot's side of the protocol without sockets, threads or clocks: messages and what came of work in, effects out.
 
-It outlives its connections: what was being played is taken up again on the next one. seat.py is one match.
+It outlives its connections: what was being played is taken up again on the next one.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import hmac
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from bots.client import progress_report
-from bots.client.bot import Bot
-from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop, WarmUp
-from bots.client.seat import Seat
+from bots.client.bot import Bot, Turn, seeded
 from bots.client.settings import Settings
-from bots.client.worker_threads import Thought
+from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, Work
 from machine.backoff import Backoff
 from protocol import games, messages
 from protocol.close_codes import GOING_AWAY
-from protocol.error_codes import AUTH_FAILED, BAD_MESSAGE, NAME_TAKEN, NO_SLOTS, NOT_ALLOWED, UNAVAILABLE
+from protocol.dice import NONCE_BYTES
+from protocol.error_codes import (
+    AUTH_FAILED,
+    BAD_MESSAGE,
+    ILLEGAL_MOVE,
+    MALFORMED_MOVE,
+    NAME_TAKEN,
+    NO_SLOTS,
+    NOT_ALLOWED,
+    UNAVAILABLE,
+)
 from protocol.errors import Fault
 from protocol.games.base import Game
 from protocol.messages import FromClient, FromServer
@@ -36,7 +47,199 @@ LOOK_AFTER, LOOK_AT_LAST = 3.0, 600.0
 LOOK_LATER = 5
 HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
 """Fatal errors after which coming back would not help."""
+STRIKES = (ILLEGAL_MOVE, MALFORMED_MOVE)
+"""Refusals after which another move may be chosen."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """A line for the author; `trouble` goes to standard error."""
+
+    line: str
+    trouble: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeekLater:
+    """Call `Conversation.seek` after so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class LookLater:
+    """Call `Conversation.look` after so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """Have the bot warm up for a game while it plays others, then call `Conversation.warmed`."""
+
+    game: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The bot is done: close the connection and leave with this exit code."""
+
+    code: int
+
+
+Effect = FromClient | Work | Say | SeekLater | LookLater | WarmUp | Stop
+
+
+class Seat:
+    """A bot's seat in a match, from `start` to `end`, over as many connections as it takes.
+
+    At most one piece of work is with the thinking threads at a time; the next waits here, so that the calls of one
+    match come in order.
+    """
+
+    def __init__(self, bot: Bot, start: messages.Start, seat: int, rules: Game[Any, Any], seed: str) -> None:
+        self.start = start
+        self.thinking = False
+        self.over = False
+        self._bot = bot
+        self._seat = seat
+        self._rules = rules
+        self._seed = seed
+        self._memory: dict[str, Any] = {}
+        self._prepared = False
+        self._playing = False
+        self._resigned = False
+        self._turn: Turn | None = None
+        self._answer: messages.Move | None = None
+        self._waiting: Work | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more can come of it."""
+        return self.over and not self.thinking
+
+    def begin(self) -> list[Effect]:
+        """The first `start`: prepare, then say so. A bot that prepares nothing is ready at once."""
+        if type(self._bot).prepare is not Bot.prepare:
+            return self._think(Prepare(self.start.match, self.start))
+        self._prepared = True
+        return [self._ready()]
+
+    def resume(self) -> list[Effect]:
+        """`start` came again on a new connection; whatever was owed and not surely accepted is sent again."""
+        if self._resigned:
+            return [messages.Resign(match=self.start.match)]
+        return [self._ready()] if self._prepared and not self._playing else []
+
+    def turned(self, message: messages.Turn, now: float) -> list[Effect]:
+        """A `turn`. One that is told again after a reconnect is answered with the move there is, if there is one."""
+        self._playing = True
+        if message.to_move != self._seat:
+            return []
+        if self._resigned:
+            return [messages.Resign(match=self.start.match)]
+        if self._turn is not None and self._turn.ply == message.ply and (self._answer or self.thinking):
+            return [self._answer] if self._answer else []
+        try:
+            self._turn = self._read(message, now)
+        except (KeyError, TypeError, ValueError, IndexError) as exc:
+            where = f"ply {message.ply} of {message.match}"
+            return [self._trouble(f"cannot read the state at {where}: {exc!r}"), *self._resign()]
+        self._answer = None
+        return self._think(Choose(message.match, self._turn))
+
+    def rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
+        """A move was not accepted: tell the author, and choose again where the turn is still open."""
+        effects: list[Effect] = [Say(progress_report.rejection(self._bot.name, rejected, self._answer), trouble=True)]
+        turn = self._turn
+        if turn is None or turn.ply != rejected.ply or rejected.code not in STRIKES or rejected.strikes_left == 0:
+            return effects
+        clock = list(turn.clock_ms)
+        if rejected.clock_ms is not None:
+            clock[self._seat] = rejected.clock_ms
+        self._answer = None
+        self._turn = dataclasses.replace(
+            turn, clock_ms=clock, received=now, random=seeded(self._seed, rejected.match, rejected.ply)
+        )
+        return effects + self._think(Choose(rejected.match, self._turn, rejected))
+
+    def ended(self, end: messages.End | None) -> list[Effect]:
+        """The match is over, with None while the connection was down; the bot's `ended` or `missed`, where it has that,
+        is called when its last work is done.
+        """
+        self.over = True
+        self._waiting = None
+        bot = type(self._bot)
+        heeded = bot.missed is not Bot.missed if end is None else bot.ended is not Bot.ended
+        return self._think(Conclude(self.start.match, end)) if heeded else []
+
+    def thought(self, thought: Thought) -> list[Effect]:
+        """What came of the work. A move for a turn that has passed is dropped."""
+        self.thinking = False
+        effects: list[Effect] = []
+        if thought.trouble is not None:
+            consequence = "" if self.over else "; the match is resigned"
+            details = f"\n{thought.details}" if thought.details else ""
+            effects.append(self._trouble(thought.trouble + consequence + details))
+        if not self.over and (thought.gave_up or thought.trouble is not None):
+            return effects + self._resign()
+        if type(thought.work) is Prepare and not self.over:
+            self._prepared = True
+            if not self._playing:
+                effects.append(self._ready())
+        elif thought.move is not None and self._turn is not None and thought.move.ply == self._turn.ply:
+            self._answer = thought.move
+            if not self.over:
+                effects.append(thought.move)
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            effects += self._think(waiting)
+        return effects
+
+    def result(self, end: messages.End) -> Say:
+        """The line that says how the match came out."""
+        return Say(progress_report.result(self.start, self._seat, end))
+
+    def _think(self, work: Work) -> list[Effect]:
+        if self.thinking:
+            self._waiting = work
+            return []
+        self.thinking = True
+        return [work]
+
+    def _ready(self) -> messages.Ready:
+        """With a nonce that follows from the bot's seed, so that a repeat says the same."""
+        match = self.start.match
+        nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
+        return messages.Ready(match=match, nonce=nonce.hex())
+
+    def _resign(self) -> list[Effect]:
+        self._resigned = True
+        self._waiting = None
+        return [messages.Resign(match=self.start.match)]
+
+    def _trouble(self, text: str) -> Say:
+        return Say(f"{self._bot.name}: {text}", trouble=True)
+
+    def _read(self, message: messages.Turn, now: float) -> Turn:
+        return Turn(
+            match=message.match,
+            seat=self._seat,
+            ply=message.ply,
+            state=message.state,
+            legal=message.legal or [],
+            options=message.options,
+            events=message.events,
+            players=self.start.seats,
+            clock_ms=message.clock,
+            increment_ms=self.start.clock.increment_ms,
+            rules=self._rules,
+            position=self._rules.decode_state(message.state),
+            random=seeded(self._seed, message.match, message.ply),
+            memory=self._memory,
+            received=now,
+        )
 
 
 class Conversation:
@@ -184,12 +387,8 @@ class Conversation:
         if not self._settings.assigned:
             effects.append(Say(progress_report.welcomed(self._bot.name, self._settings.url, welcome.resumed)))
         for match in self._seats.keys() - set(welcome.resumed):
-            self.played += 1
             effects.append(self._trouble(f"{match} ended while the connection was down"))
-            seat = self._seats.pop(match)
-            effects += seat.missed()
-            if not seat.done:
-                self._finishing[match] = seat
+            effects += self._over(match, None)
         if first and self._cold:
             effects.append(WarmUp(self._cold[0]))
         return effects + self._go_on()
@@ -213,15 +412,20 @@ class Conversation:
         return seat.begin() + (self._go_on() if self._settings.open else [])
 
     def _ended(self, end: messages.End) -> list[Effect]:
-        seat = self._seats.pop(end.match, None)
+        seat = self._seats.get(end.match)
         if seat is None:
             return []
-        self.played += 1
         effects: list[Effect] = [] if self._settings.assigned else [seat.result(end)]
-        effects += seat.ended(end)
+        return effects + self._over(end.match, end) + self._go_on()
+
+    def _over(self, match: str, end: messages.End | None) -> list[Effect]:
+        """A match is over; its seat is kept while the bot thinks."""
+        self.played += 1
+        seat = self._seats.pop(match)
+        effects = seat.ended(end)
         if not seat.done:
-            self._finishing[end.match] = seat
-        return effects + self._go_on()
+            self._finishing[match] = seat
+        return effects
 
     def _rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
         seat = self._seats.get(rejected.match)
@@ -250,8 +454,7 @@ class Conversation:
         if self._holding:
             return []
         self._holding = True
-        delay = self._backoff.delay()
-        return [line, SeekLater(delay)]
+        return [line, SeekLater(self._backoff.delay())]
 
     def _go_on(self) -> list[Effect]:
         """Seek what there is room for; stop when everything was played."""

@@ -1,4 +1,4 @@
-"""The shell of the client: sockets, threads, clock and terminal around conversation.py. `run` begins here."""
+"""The shell of the client: sockets, threads, clock and terminal around protocol.py. `run` begins here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Unpack
 
 from websockets.asyncio.client import ClientConnection
@@ -19,9 +20,8 @@ from websockets.exceptions import ConnectionClosed
 from bots import mistakes
 from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
-from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop, WarmUp
 from bots.client.loading import hand_over, refuse
-from bots.client.protocol import Conversation
+from bots.client.protocol import Conversation, Effect, LookLater, Say, SeekLater, Stop, WarmUp
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
 from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import warm_up
@@ -38,8 +38,6 @@ from protocol.messages import FromClient, Welcome
 
 FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
 """Seconds between attempts to connect."""
-
-
 BROKEN = 1006
 INTERRUPTED = 130
 """The exit code where somebody wanted it to end."""
@@ -120,7 +118,7 @@ class Client:
         self._settings = settings
         self._conversation = Conversation(bot, settings, token, game)
         self._backoff = Backoff(FIRST_DELAY, LONGEST_DELAY, random.random)
-        self._thinkers = WorkerThreads(bot, self._thought_in_thread, settings.min_move_time)
+        self._thinkers = WorkerThreads(bot, self._thought, settings.min_move_time)
         self._outbox: deque[FromClient] = deque()
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -253,11 +251,11 @@ class Client:
             elif isinstance(effect, Say):
                 print(printable(effect.line, lines=True), file=sys.stderr if effect.trouble else sys.stdout, flush=True)
             elif isinstance(effect, SeekLater):
-                self._running.call_later(effect.seconds, self._seek)
+                self._running.call_later(effect.seconds, self._take, self._conversation.seek)
             elif isinstance(effect, LookLater):
-                self._running.call_later(effect.seconds, self._look)
+                self._running.call_later(effect.seconds, self._take, self._conversation.look)
             elif isinstance(effect, WarmUp):
-                threading.Thread(target=self._warm_up_in_thread, args=(effect.game,), daemon=True).start()
+                threading.Thread(target=self._warm_up, args=(effect.game,), daemon=True).start()
             elif isinstance(effect, Stop):
                 self._code = effect.code
                 self._wake.set()
@@ -266,13 +264,16 @@ class Client:
         self._outbox.append(message)
         self._wake.set()
 
-    def _seek(self) -> None:
-        self._perform(self._conversation.seek())
+    def _take(self, step: Callable[[], list[Effect]]) -> None:
+        """Take a step of the conversation."""
+        self._perform(step())
 
-    def _look(self) -> None:
-        self._perform(self._conversation.look())
+    def _take_from_thread(self, step: Callable[[], list[Effect]]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits for it
+            self._running.call_soon_threadsafe(self._take, step)
 
-    def _warm_up_in_thread(self, game: str) -> None:
+    def _warm_up(self, game: str) -> None:
+        """In a thread of its own."""
         fault = None
         try:
             rules = load(game)
@@ -282,18 +283,11 @@ class Client:
             fault = str(exc)
         except BaseException as exc:
             fault = f"its code failed: {exc!r}"
-        with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits for it
-            self._running.call_soon_threadsafe(self._warmed, game, fault)
-
-    def _warmed(self, game: str, fault: str | None) -> None:
-        self._perform(self._conversation.warmed(game, fault))
-
-    def _thought_in_thread(self, thought: Thought) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits for it
-            self._running.call_soon_threadsafe(self._thought, thought)
+        self._take_from_thread(partial(self._conversation.warmed, game, fault))
 
     def _thought(self, thought: Thought) -> None:
-        self._perform(self._conversation.thought(thought))
+        """In a thinking thread."""
+        self._take_from_thread(partial(self._conversation.thought, thought))
 
     @property
     def _running(self) -> asyncio.AbstractEventLoop:

@@ -1,19 +1,24 @@
-"""What a running bot may be told: command line over environment over code. Pure: the environment comes in."""
+"""What a running bot may be told: command line over environment over code, and how a person writes it.
+
+Pure, but for a file that a value names: the environment comes in.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 from urllib.parse import urlsplit
 
+from machine.arguments import read_value
 from protocol import PORT, bot_launch
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import game_class
 from protocol.messages import LONGEST_TOKEN, MAX_SLOTS, SHORTEST_TOKEN
 from protocol.names import NAME_FORM, is_bot_name
 
+Name = TypeVar("Name", bound=str)
 DEFAULT_URL = f"ws://127.0.0.1:{PORT}"
 OPEN_SLOTS = 16
 """Of a bot that takes any match, unless it says otherwise: a seek for each of five games, and eleven matches."""
@@ -176,3 +181,49 @@ def check_name(name: str, what: str) -> None:
     """Raises `UsageFault` unless `name` is one that an arena can register."""
     if not is_bot_name(name):
         raise UsageFault(f"{what} is {name[:40]!r}: {NAME_FORM}")
+
+
+def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
+    """`key=value` texts as a map. Raises `UsageFault`."""
+    read = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageFault(f"{option} {pair[:40]!r}: it is key=value")
+        read[key] = value
+    return read
+
+
+def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | None:
+    """A game's config from `--preset` and `--config key=value`; None without either. Raises `UsageFault`.
+
+    A value is JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), a file (`@my.toml`), or else a text.
+    """
+    config: dict[str, Any] = {key: read_value(text) for key, text in read_pairs(pairs, "--config").items()}
+    if preset is not None:
+        config["preset"] = preset
+    return config or None
+
+
+def read_one(bot: str, key: str, text: str, of: Sequence[Name]) -> Name:
+    """A setting that is one of a few. Raises `UsageFault`."""
+    for name in of:
+        if name == text:
+            return name
+    raise UsageFault(f"{bot}: {key} is {text[:40]!r}: one of {', '.join(of)}")
+
+
+def read_number(bot: str, key: str, value: object, most: int) -> int | None:
+    """A setting that is an integer from 1 to `most`, as text or number; None if it was not given.
+
+    Raises `UsageFault`.
+    """
+    if value is None:
+        return None
+    try:
+        number = int(value) if isinstance(value, (int, str)) else 0
+    except ValueError:
+        number = 0
+    if not 1 <= number <= most:
+        raise UsageFault(f"{bot}: {key} is {str(value)[:40]!r}: an integer from 1 to {most}")
+    return number

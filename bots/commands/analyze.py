@@ -91,7 +91,6 @@ def duel(
 ) -> None:
     """Bounded Risk on a small map, solved: the value of the empty board and of each first move."""
     from bots.analysis.duel import duel_facts
-    from bots.commands.analyze import from_argument
     from machine.cache import cache_folder
     from machine.exact.duel import load_mapped
     from machine.exact.duel_shape import shape_of

@@ -25,7 +25,7 @@ def compare(
 ) -> None:
     """Every search on one position: nodes, leaves, value and seconds."""
     from bots.analysis.searches import compare_searches
-    from bots.client.value_parsing import read_config
+    from bots.client.settings import read_config
     from bots.evaluation import evaluation
     from protocol.dice import Dice
     from protocol.games import load

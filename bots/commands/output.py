@@ -1,15 +1,19 @@
-"""What the commands that tell facts have in common: the option for JSON, plain tables."""
+"""What commands have in common: the option for JSON, plain tables, what is said where one is stopped."""
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 ENDLESS = 100_000
 """Columns where nothing is folded: what reads a pipe takes a row for a line."""
+STOPPED = 130
+"""The exit code of a program that was interrupted."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -27,3 +31,14 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header
     for row in rows:
         table.add_row(*row)
     Console(width=None if sys.stdout.isatty() else ENDLESS).print(table)
+
+
+@contextmanager
+def stoppable(told: Callable[[], str]) -> Iterator[None]:
+    """Ctrl-C or SIGTERM inside ends the program with the line that `told` gives. Raises `SystemExit`."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"arena-bot: {told()}", file=sys.stderr)
+        raise SystemExit(STOPPED) from None

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bots.client.value_parsing import read_config
-from bots.commands.output import Json
-from bots.commands.tuning_options import stoppable
+from bots.client.settings import read_config
+from bots.commands.output import Json, stoppable
 from protocol.display import shown
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 

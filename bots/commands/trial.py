@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from bots.analysis.trial import Side, TrialResult, play_trial
-from bots.client.value_parsing import read_config, read_pairs
-from bots.commands.output import Json
-from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_search
+from bots.client.settings import read_config, read_pairs
+from bots.commands.output import Json, stoppable
+from bots.commands.tuning_options import compile_once, read_crew, with_config, with_search
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check
 from bots.tuning.session import pace

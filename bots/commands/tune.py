@@ -15,8 +15,9 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from bots.client.value_parsing import read_config, read_pairs
-from bots.commands.tuning_options import compile_once, read_crew, stoppable, with_config, with_numbers
+from bots.client.settings import read_config, read_pairs
+from bots.commands.output import stoppable
+from bots.commands.tuning_options import compile_once, read_crew, with_config, with_numbers
 from bots.tuning.file import NotKept, alone, read
 from bots.tuning.genetic import fittest, middle
 from bots.tuning.plot import check_plot, plot

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import fields, replace
 from typing import Any
 
@@ -24,8 +22,6 @@ from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
 
 MOST_JOBS = 1024
-STOPPED = 130
-"""The exit code of a program that was interrupted."""
 _EVAL = "eval"
 _MAY_BE_NONE = ("depth", "nodes")
 _METHOD: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}
@@ -96,14 +92,3 @@ def compile_once(setup: Setup, value: str | None) -> None:
         kernel.warm_up()
     if value is not None:
         value_for(setup, value)
-
-
-@contextmanager
-def stoppable(told: Callable[[], str]) -> Iterator[None]:
-    """Ctrl-C or SIGTERM inside ends the program with the line that `told` gives. Raises `SystemExit`."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except KeyboardInterrupt:
-        print(f"arena-bot: {told()}", file=sys.stderr)
-        raise SystemExit(STOPPED) from None

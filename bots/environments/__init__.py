@@ -12,13 +12,12 @@ from protocol.errors import UsageFault
 
 if TYPE_CHECKING:
     from bots.environments.encodings import encoding_of
-    from bots.environments.environment import env
-    from bots.environments.single import Single
+    from bots.environments.environment import Single, env
 
 __all__ = ["Single", "encoding_of", "env"]
 
 _WHERE = {
-    "Single": "bots.environments.single:Single",
+    "Single": "bots.environments.environment:Single",
     "encoding_of": "bots.environments.encodings:encoding_of",
     "env": "bots.environments.environment:env",
 }

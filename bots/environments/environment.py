@@ -1,19 +1,23 @@
-"""A game as an agent environment cycle of PettingZoo: an agent a seat, a step a move, the dice of the arena."""
+"""A game as an environment: for PettingZoo with an agent a seat, for Gymnasium one seat against others.
+
+A step is a move, and the dice are those of the arena.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from operator import index
 from typing import Any
 
 import numpy as np
+from gymnasium import Env
 from gymnasium.spaces import Box, Dict, Discrete
 from gymnasium.utils import seeding
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from bots.environments.encodings import encoding_of
+from bots.environments.encodings import Mask, Vector, encoding_of
 from measuring.luck import luck_at
 from measuring.value_function import NoLuck
 from measuring.value_registry import value_of
@@ -28,6 +32,8 @@ Observation = dict[str, Any]
 
 REWARD_OF_A_POINT = 2.0
 """A win is 1 point and a reward of 1, the last place 0 points and a reward of −1."""
+Opponent = Callable[[Vector, Mask, np.random.Generator], int]
+"""(vector, mask, random): the action of a seat that sees this."""
 
 
 def env(
@@ -53,8 +59,8 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
     rules. `reset(seed=…)` fixes the dice of this game and of those after the resets without a seed that follow.
 
     With `luck`, the name of a value of `measuring.value_registry` or None for the best, what the dice gave is taken off
-    every
-    agent's reward after every throw: what a policy can expect stays the same, whatever the value, and varies less.
+    every agent's reward after every throw: what a policy can expect stays the same, whatever the value, and varies
+    less.
     """
 
     def __init__(
@@ -163,3 +169,73 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def at_random(vector: Vector, mask: Mask, random: np.random.Generator) -> int:
+    """The opponent that takes any legal action, each as likely as any other."""
+    return int(random.choice(np.flatnonzero(mask)))
+
+
+class Single(Env[Vector, np.int64]):
+    """A learner in a seat that is drawn for each game, while `opponent` plays all others. Games in which it is out
+    before its first turn are left out.
+
+    Observations are vectors of the game's encoding, rewards those of `Environment`, which says what `luck` is. The
+    legal actions are `action_masks()`, as sb3-contrib asks for them. A masked action raises `IllegalMove`.
+    """
+
+    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012  the base class declares it so
+
+    def __init__(
+        self,
+        game: str,
+        config: Mapping[str, Any] | None = None,
+        *,
+        opponent: Opponent = at_random,
+        luck: str | None = NoLuck.name,
+        render_mode: str | None = None,
+    ) -> None:
+        self.world = Environment(game, config, luck=luck, render_mode=render_mode)
+        self.render_mode = render_mode
+        self.opponent = opponent
+        first = self.world.possible_agents[0]
+        self.observation_space = self.world.observation_space(first)["observation"]
+        self.action_space = self.world.action_space(first)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Vector, dict[str, Any]]:
+        """Begin a new game; `options` has no meaning here. Raises `UsageFault` where nobody ever has a turn."""
+        super().reset(seed=seed)
+        self.world.reset(seed)
+        while True:
+            if all(self.world.terminations.values()):
+                raise UsageFault(f"{self.world}: under this config the game is over before it begins")
+            self.agent = str(self.np_random.choice(self.world.possible_agents))
+            vector, _, out, *_ = self._proceed()
+            if not out:
+                return vector, {}
+            self.world.reset()
+
+    def step(self, action: np.int64) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
+        """Play a move, and those of the others up to the learner's next turn or end."""
+        self.world.step(int(action))
+        return self._proceed()
+
+    def action_masks(self) -> Mask:
+        """1 for every action that is legal now, 0 for the others."""
+        return self._mask
+
+    def _proceed(self) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
+        """Let the others play. What the learner was rewarded since its last move is not lost."""
+        while self.world.agent_selection != self.agent:
+            agent = self.world.agent_selection
+            seen = None if self.world.terminations[agent] else self.world.observe(agent)
+            self.world.step(
+                None if seen is None else self.opponent(seen["observation"], seen["action_mask"], self.np_random)
+            )
+        seen, reward, terminated, truncated, info = self.world.last()
+        self._mask: Mask = seen["action_mask"]
+        return seen["observation"], float(reward), terminated, truncated, info
+
+    def render(self) -> str | None:
+        """The board drawn for a terminal, with `render_mode="ansi"`."""
+        return self.world.render()

@@ -7,7 +7,7 @@ from math import log1p
 
 import numpy as np
 
-from bots.environments.base import Encoding, Vector
+from bots.environments.encodings import Encoding, Vector
 from protocol.games.base import Game
 from protocol.games.risk import campaign, duel
 from protocol.games.risk.board import Board

@@ -21,8 +21,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bots.client.bot import Bot
-from bots.client.effects import Say
-from bots.client.protocol import Conversation
+from bots.client.protocol import Conversation, Say
 from bots.client.settings import Settings
 from bots.client.worker_threads import Thought, Work, think
 from machine.timestamps import utc

@@ -15,8 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bots.client.bot import Bot
-from bots.client.loading import load_bot, make
-from bots.client.named_opponents import find
+from bots.client.loading import find, load_bot, make
 from bots.client.warm_up import warm_up
 from bots.playing.local_match import LocalClient, referee
 from protocol.bot_launch import BotSpec

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from bots.client.bot import Bot, Choice, Turn
-from bots.client.value_parsing import read_number, read_one
+from bots.client.settings import read_number, read_one
 from bots.evaluation import NAMES, evaluation, names_of, weights_of
 from bots.evaluation.base import EQUAL, Evaluate
 from bots.search import Found, TranspositionTable, expectiminimax, star1

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from bots.client.bot import seeded
-from bots.client.value_parsing import read_number, read_one
+from bots.client.settings import read_number, read_one
 from bots.evaluation import names_of, weights_of
 from bots.search.base import Limit
 from bots.search.iterative_deepening import DEEPEST

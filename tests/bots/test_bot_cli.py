@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.client.named_opponents import choose_settings
+from bots.client.loading import choose_settings
 from commands import REPOSITORY, call, run
 from protocol.bot_launch import REFERENCE_BOTS
 from protocol.errors import UsageFault

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from bots.client.bot import Bot
-from bots.client.effects import Effect, Say, Stop, WarmUp
 from bots.client.options import from_command_line
-from bots.client.protocol import Conversation
+from bots.client.protocol import Conversation, Effect, Say, Stop, WarmUp
 from bots.client.settings import OPEN_SLOTS, Given, Settings, settle
 from bots.reference.random_bot import RandomBot
 from conftest import free_port

@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
-from bots.client.effects import Effect, LookLater, Say, SeekLater, Stop
-from bots.client.protocol import Conversation
+from bots.client.protocol import Conversation, Effect, LookLater, Say, SeekLater, Stop
 from bots.client.settings import Settings
 from bots.client.worker_threads import Choose, Conclude, Prepare, think
 from protocol import messages

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from bots.client.options import from_command_line
-from bots.client.settings import DEFAULT_URL, Given, from_environment, settle
-from bots.client.value_parsing import read_config, read_pairs
+from bots.client.settings import DEFAULT_URL, Given, from_environment, read_config, read_pairs, settle
 from bots.reference.random_bot import RandomBot
 from protocol.errors import UsageFault
 

@@ -289,7 +289,7 @@ def test_what_cannot_be_made_is_refused_in_one_line() -> None:
 @pytest.mark.parametrize("name", ["env", "Single"])
 def test_without_the_extra_the_way_to_it_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pettingzoo", None)
-    for module in ("bots.environments.environment", "bots.environments.single"):
+    for module in ("bots.environments.environment", "bots.environments.environment"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     with pytest.raises(UsageFault, match=r"bots.environments needs pettingzoo: pip install 'bot-arena\[rl\]'"):
         getattr(bots.environments, name)

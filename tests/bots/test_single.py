@@ -7,8 +7,8 @@ import pytest
 from gymnasium import Env
 
 from bots.environments import Single
-from bots.environments.base import Mask, Vector
-from bots.environments.single import at_random
+from bots.environments.encodings import Mask, Vector
+from bots.environments.environment import at_random
 from protocol.errors import IllegalMove, UsageFault
 
 GAMES = [("tictactoe", {}), ("risk-duel", {}), ("risk-campaign", {"map": "south-america", "players": 4})]

@@ -8,7 +8,7 @@ import pytest
 
 from arena.commands.tournament import run
 from arena.commands.tournament_options import TournamentOptions
-from bots.client.value_parsing import read_config
+from bots.client.settings import read_config
 from machine.arguments import MOST_BYTES, read_value
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import BadConfig, UsageFault

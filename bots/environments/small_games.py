@@ -1,4 +1,4 @@
-"""The heap games. Moves and sizes are those of the config's heaps; the mover is whoever looks, or the other seat."""
+"""Games without a map: those of heaps, whose moves and sizes are those of the config's heaps, and tic-tac-toe."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from bots.environments.base import Encoding, Vector
 from protocol.games.base import Game
 from protocol.games.grundy import Grundy, Heaps, Split
 from protocol.games.nim import Nim, Position, Take
+from protocol.games.tictactoe import Grid
 
 
 class NimEncoding(Encoding[Position, Take]):
@@ -65,3 +66,20 @@ class GrundyEncoding(Encoding[Heaps, Split]):
         for move in self._rules.legal_moves(state):
             found.setdefault(self._numbers[state.heaps[move.heap], move.split], move)
         return found
+
+
+class GridEncoding(Encoding[Grid, int]):
+    """An action is a cell. A vector is three times nine cells: the seat's own, the other's, the empty ones."""
+
+    size = 27
+    actions = 9
+
+    def __init__(self, rules: Game[Grid, int]) -> None:
+        self._rules = rules
+
+    def vector(self, state: Grid, seat: int) -> Vector:
+        cells = np.array(state.cells)
+        return np.concatenate((cells == seat + 1, cells == 2 - seat, cells == 0)).astype(np.float32)
+
+    def moves(self, state: Grid) -> dict[int, int]:
+        return {cell: cell for cell in self._rules.legal_moves(state)}
