@@ -11,6 +11,7 @@ from typing import Any
 
 from protocol.codec import read_info
 from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
+from protocol.games import rules_of
 from protocol.messages import MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
 from protocol.reasons import DISCONNECTED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
 from referee import messages
@@ -41,7 +42,6 @@ from referee.footer import footer_of, result_of, thinking
 from referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void
 from referee.replay import Recalled, course_of, recall
 from referee.result import Ratings, Result
-from referee.rules import rules_of
 from referee.state import MatchStanding, Phase, Snapshot
 
 READY_WITHIN = 10.0

@@ -11,8 +11,7 @@ from arena.ratings import rating_system
 from arena.replay.verify import verify
 from protocol.dice import Dice
 from protocol.games.base import Game
-from protocol.games.config_parsing import integers, one_of, read_config
-from protocol.games.move_parsing import raise_illegal, read_move_fields
+from protocol.games.parsing import integers, one_of, raise_illegal, read_config, read_move_fields
 from protocol.messages import CHANCE, Clock, End, Event, Player, Rejected, Start, Turn
 from referee import record as records
 from referee import record_reader

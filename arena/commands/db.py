@@ -25,10 +25,10 @@ from measuring.luck import luck_of
 from measuring.value_registry import names_of
 from protocol.display import printable
 from protocol.errors import ArenaFault, BadRecord
+from protocol.games import rules_of
 from referee import record_reader
 from referee.record import Record
 from referee.result import Result, SeatRating
-from referee.rules import rules_of
 
 CLOSE = 1e-6
 """By so much may luck differ that was worked out elsewhere: tables are right to 1e-9, and hundreds of events add up."""

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
+from referee.rules import rules_of
 
 from arena.host.handler import FinishedMatch, HostHandler, Identity
 from arena.host.host import MatchHost
@@ -36,10 +37,10 @@ from protocol.close_codes import RESTARTING
 from protocol.dice import SEED_BYTES
 from protocol.error_codes import AUTH_FAILED, NAME_TAKEN
 from protocol.errors import ArenaFault, BotFault, Fault
+from protocol.games import rules_of
 from protocol.games.base import Game
 from protocol.messages import ClientMessage, Clock, Hello, ListedSeek, Player
 from referee.record import Header, RecordedSeat, header_of
-from referee.rules import rules_of
 
 if TYPE_CHECKING:
     from arena.feed.feed import Feed

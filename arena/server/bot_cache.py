@@ -17,11 +17,11 @@ from arena.store.registry import is_known_bot
 from arena.store.result_queries import BotFacts, bot_facts
 from machine.timestamps import seconds_of
 from protocol.errors import ArenaFault
+from protocol.games import rules_of
 from protocol.messages import Player
 from protocol.names import folded
 from referee.record import Header
 from referee.result import Ratings, Result
-from referee.rules import rules_of
 
 DAY = 24 * 3600.0
 MOST_NAMES = 1000

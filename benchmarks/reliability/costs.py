@@ -32,7 +32,7 @@ from arena.commands.serve import listening, serve
 from arena.commands.settings import ServerSettings
 from protocol.dice import Dice
 from protocol.games import NAMES, load
-from protocol.games.risk.map_parser import MOST, MOST_BORDERS
+from protocol.games.risk.board import MOST, MOST_BORDERS
 
 LIMIT_MS = 5.0
 WITHIN = 300.0

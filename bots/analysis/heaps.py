@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from machine.exact.heaps import as_sent
-from protocol.games.theory.difficulty import Difficulty, count, reachable
 from protocol.games.theory.heaps import HeapRule
-from protocol.games.theory.impartial import best_moves, grundy, outcome, value
+from protocol.games.theory.impartial import Difficulty, best_moves, count, grundy, outcome, reachable, value
 
 
 def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = False) -> dict[str, Any]:

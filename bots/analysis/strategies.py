@@ -12,9 +12,18 @@ from math import comb
 from typing import NamedTuple
 
 from protocol.errors import UsageFault
-from protocol.games.theory.difficulty import Difficulty, reachable
 from protocol.games.theory.heaps import HeapRule
-from protocol.games.theory.impartial import Move, after, hardest_moves, moves, outcome, value, winning_moves
+from protocol.games.theory.impartial import (
+    Difficulty,
+    Move,
+    after,
+    hardest_moves,
+    moves,
+    outcome,
+    reachable,
+    value,
+    winning_moves,
+)
 
 Heaps = tuple[int, ...]
 Replies = Mapping[Heaps, float]

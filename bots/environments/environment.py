@@ -25,7 +25,7 @@ from protocol.dice import SEED_BYTES, Dice
 from protocol.display import few, shown
 from protocol.errors import UsageFault
 from protocol.games import load
-from protocol.games.move_parsing import raise_illegal
+from protocol.games.parsing import raise_illegal
 from referee.result import points_of
 
 Observation = dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bots.environments.base import Encoding, Vector
+from bots.environments.encodings import Encoding, Vector
 from protocol.games.base import Game
 from protocol.games.grundy import Grundy, Heaps, Split
 from protocol.games.nim import Nim, Position, Take

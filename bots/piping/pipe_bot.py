@@ -1,4 +1,8 @@
-"""The bot whose moves a program chooses: each match has a process to itself, which then plays the next one."""
+"""The bot whose moves a program chooses: each match has a process to itself, which then plays the next one.
+
+What goes to a program and what comes back are lines of JSON, which docs/other-languages.md describes: the messages of
+docs/protocol.md, but for a turn, which begins with what a program without JSON looks for.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,20 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import msgspec
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
-from bots.piping.lines import Passed, Unusable, answer, asked, quoted, told
-from bots.piping.program import Gone, Program, Silent, TooMuch
+from bots.piping.program import Gone, Program, Silent
 from machine.subprocesses import ending
 from protocol import bot_launch
-from protocol.display import printable
-from protocol.errors import UsageFault
-from protocol.messages import End, Rejected, Start
+from protocol.display import printable, shown
+from protocol.errors import Fault, UsageFault
+from protocol.field_errors import field_error
+from protocol.messages import End, Info, Rejected, Start
 from referee.clock import most_given
 
 LATE = 0.5
@@ -24,6 +31,85 @@ LATE = 0.5
 SHUTDOWN_TIMEOUT = 1.0
 """Seconds that programs have to end by themselves when there is nothing more to play."""
 _OURS = (bot_launch.TOKEN, bot_launch.TOKEN_FD)
+MOST_SHOWN = 60
+"""Characters of what a program wrote, in a message."""
+
+
+class Unusable(Fault):
+    """A program wrote what is no answer to a turn."""
+
+
+class Passed(Fault):
+    """A program answered another turn than the one that is open."""
+
+
+def told(message: Start | Rejected | End) -> bytes:
+    """A message as the arena sent it, as a line."""
+    return msgspec.json.encode(message) + b"\n"
+
+
+def asked(turn: Turn) -> bytes:
+    """A turn as a line: `type` comes first, then `legal`; what only serves to check the arena's dice is left out."""
+    options = {} if turn.options is None else {"options": turn.options}
+    message = {
+        "type": "turn",
+        "legal": turn.legal,
+        **options,
+        "match": turn.match,
+        "ply": turn.ply,
+        "to_move": turn.seat,
+        "state": turn.state,
+        "events": turn.events,
+        "clock": turn.clock_ms,
+    }
+    return msgspec.json.encode(message) + b"\n"
+
+
+def answer(line: bytes, turn: Turn) -> Choice | None:
+    """The move in a line; None where there is nothing to it, and another one has to be waited for.
+
+    A line is a move as in `legal`, or the protocol's message `move`, of which only `move` is needed, or `resign`.
+    Raises `Passed` for another turn's, `Unusable` for what is none of that, `GiveUp` for `resign`.
+    """
+    if not line.strip():
+        return None
+    try:
+        said = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        raise Unusable(f"wrote {quoted(line)}, which is no map in JSON: {_right(turn)}")
+    match said.get("type"):
+        case None:
+            return Choice(said)
+        case "resign":
+            raise GiveUp
+        case "move":
+            return _moved(said, turn)
+    raise Unusable(f"wrote {quoted(line)}, whose type is neither move nor resign: {_right(turn)}")
+
+
+def _moved(said: Mapping[str, Any], turn: Turn) -> Choice:
+    """The choice in a `move`, with an `info` that the arena would take."""
+    match, ply = said.get("match", turn.match), said.get("ply", turn.ply)
+    if (match, ply) != (turn.match, turn.ply):
+        raise Passed(f"answered ply {str(ply)[:20]} of {str(match)[:40]}")
+    move, info = said.get("move"), said.get("info", {})
+    if not isinstance(move, dict):
+        raise Unusable(f"wrote a move without a map in the field move: {_right(turn)}")
+    fault = field_error(info, Info) if isinstance(info, dict) else "it is no map"
+    if fault is not None:
+        raise Unusable(f"wrote a move whose info can't be sent: {fault}")
+    return Choice(move, **info)
+
+
+def _right(turn: Turn) -> str:
+    return f"a move is a line like {msgspec.json.encode(turn.legal[0]).decode()}, and all else goes to standard error"
+
+
+def quoted(line: bytes) -> str:
+    """What a program wrote, for a message."""
+    return shown(line.decode(errors="replace"), MOST_SHOWN)
 
 
 @dataclass(slots=True)
@@ -93,17 +179,12 @@ class Piped(Bot):
                 if exc.code:
                     self._say(f"{_at(turn)} its program {exc}; it is started again")
                 return self._asked(match, turn)
-        except Gone as exc:
-            self._drop(match)
-            raise GiveUp(f"{_at(turn)} its program {exc}, for the second time") from None
-        except Silent as exc:
-            self._drop(match)
-            raise GiveUp(f"{_at(turn)} its program {exc} until its time was over") from None
-        except (TooMuch, Unusable) as exc:  # nobody knows what it would answer next
-            self._drop(match)
-            raise GiveUp(f"{_at(turn)} its program {exc}") from None
         except UsageFault as exc:
             raise GiveUp(str(exc)) from None
+        except Fault as exc:  # nobody knows what it would answer next
+            self._drop(match)
+            when = {Gone: ", for the second time", Silent: " until its time was over"}.get(type(exc), "")
+            raise GiveUp(f"{_at(turn)} its program {exc}{when}") from None
 
     def _asked(self, match: _Match, turn: Turn) -> Choice:
         """The answer of the program, which is started if there is none."""

@@ -21,7 +21,7 @@ from protocol.bot_launch import parse_bot_spec
 from protocol.digest import canonical
 from protocol.display import printable, shown
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load, rules_of
 from protocol.games.base import Game
 from protocol.messages import CHANCE, MOST_CLOCK_MS, Clock
 from protocol.names import folded
@@ -30,7 +30,6 @@ from referee.footer import Closed
 from referee.record import Ply, Record, RecordedSeat, header_of
 from referee.replay import replay
 from referee.result import Result, points
-from referee.rules import rules_of
 
 UNTIMED = Clock(bank_ms=10_000, increment_ms=0)
 """What a bot's clock shows at every turn where no time is taken."""

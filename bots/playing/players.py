@@ -20,11 +20,11 @@ from bots.client.warm_up import warm_up
 from bots.playing.local_match import LocalClient, referee
 from protocol.bot_launch import BotSpec
 from protocol.errors import Fault, UsageFault
+from protocol.games import rules_of
 from protocol.games.base import Game
 from referee.footer import Closed
 from referee.in_process import InProcess
 from referee.record import Header, RecordedSeat
-from referee.rules import rules_of
 
 
 class Players(InProcess):

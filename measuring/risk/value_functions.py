@@ -1,17 +1,28 @@
-"""The values of both games of Risk: exact tables, fitted coefficients, features as they are."""
+"""The values of both games of Risk: exact tables, fitted coefficients, features as they are.
+
+Coefficients were fitted once for a map, before the games, and shipped. By them the luck of an event is the sum over
+features k of c_k · (φ_k(after) − Σ p φ_k(outcome)), φ being what seat 0 has above seat 1, and
+c_k = always_k + open_k · 4q(1 − q) known before the dice fell: q is how likely seat 0 was to win, by a logistic
+function of the features, the turn and the attacks left. So it is without bias whatever the constants are.
+"""
 
 from __future__ import annotations
 
+import math
+import tomllib
+from collections.abc import Sequence
 from functools import cache, partial
+from importlib import resources
+from operator import mul
 from typing import Any
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from machine.exact.duel import can_judge, table_of
-from measuring.risk import fitted_value
-from measuring.risk.features import measure
-from measuring.risk.fitted_value import Coefficients, Constants, FittedValue
-from measuring.value_function import PositionValue, SeatValues, ValueFactories, ValueFunction
+from measuring.risk.features import NAMES, Features, measure, position_sums
+from measuring.value_function import Outcomes, PositionValue, SeatValues, ValueFactories, ValueFunction
 from protocol.games.base import Game
 from protocol.games.risk import maps
 from protocol.games.risk.campaign import Campaign
@@ -25,6 +36,66 @@ _GENERAL = {"risk-duel": "africa"}
 
 A campaign has none: a battle moves so much more on a small map that results would vary more than with luck left in.
 """
+
+
+class Constants(Struct, frozen=True, forbid_unknown_fields=True):
+    """Those of one feature: its points always, its points in an open game, what it adds to the logit of a win."""
+
+    always: float
+    open: float = 0.0
+    odds: float = 0.0
+
+
+class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of coefficients: `turn` and `attacks`, those left, add to the logit of the seat to move.
+
+    `name`, with a version, is that of the value; `provenance` says how they were made.
+    """
+
+    name: str
+    features: dict[str, Constants]
+    turn: float = 0.0
+    attacks: float = 0.0
+    provenance: dict[str, Any] = {}
+
+
+def logit(seat_difference: Features, odds: Sequence[float], turn: float, attacks: float, state: Any) -> float:
+    """Of seat 0's win; it is kept where exp is small enough for a float."""
+    mover = turn + attacks * getattr(state, "attacks_left", 0)
+    told = sum(map(mul, odds, seat_difference)) + (mover if state.seat == 0 else -mover)
+    return float(max(-50.0, min(50.0, told)))
+
+
+def game_openness(logit: float) -> float:
+    """4q(1 − q) for the probability q of this logit: 1 in an even game, near 0 in one that is decided."""
+    return 1 / math.cosh(logit / 2) ** 2
+
+
+class FittedValue(ValueFunction):
+    """By coefficients, in a game of two seats."""
+
+    def __init__(self, game: Game[Any, Any], coefficients: Coefficients) -> None:
+        self.name = coefficients.name
+        self._game = game
+        constants = [coefficients.features.get(feature, Constants(0.0)) for feature in NAMES]
+        self._always = [each.always for each in constants]
+        self._open = [each.open for each in constants]
+        self._odds = [each.odds for each in constants]
+        self._mover = coefficients.turn, coefficients.attacks
+
+    def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
+        survey = position_sums(self._game, before)
+        weights = self._always
+        if any(self._open):
+            share = game_openness(logit(survey.seat_difference(), self._odds, *self._mover, before))
+            weights = [always + share * more for always, more in zip(weights, self._open, strict=True)]
+        gave = 0.0
+        for chance, state in outcomes:
+            points = sum(map(mul, weights, survey.seat_difference_after(state.owner, state.troops)))
+            gave += ((state == after) - float(chance)) * points
+        return gave, -gave
+
+
 _AS_THEY_ARE = Coefficients(
     name=FEATURES,
     features=dict.fromkeys(("territories", "units", "strength", "compactness"), Constants(always=1 / 8)),
@@ -82,13 +153,17 @@ def _means(game: Game[Any, Any], state: Any) -> SeatValues:
 def _shipped(game: Duel | Campaign) -> Coefficients | None:
     """What was fitted to games on the map; under another cap or draft it is as unbiased, only not quite as sharp."""
     name = game.map.name
-    return _read(game.name, name) if name in maps.NAMES and game.map == maps.load_map(name) else None
+    return read_coefficients(game.name, name) if name in maps.NAMES and game.map == maps.load_map(name) else None
 
 
 def _elsewhere(game: str) -> Coefficients | None:
     """What was fitted on another map and does well on any."""
-    found = _read(game, _GENERAL[game]) if game in _GENERAL else None
+    found = read_coefficients(game, _GENERAL[game]) if game in _GENERAL else None
     return None if found is None else replace(found, name=found.name.replace("fitted", "general"))
 
 
-_read = cache(fitted_value.read)
+@cache
+def read_coefficients(game: str, map_: str) -> Coefficients | None:
+    """The coefficients that are shipped for a map, if there are any."""
+    file = resources.files(__package__).joinpath("coefficients", game, f"{map_}.toml")
+    return msgspec.convert(tomllib.loads(file.read_text("utf-8")), Coefficients) if file.is_file() else None

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import Any
+from weakref import WeakValueDictionary
+
+import msgspec
 
 from protocol.errors import UnknownGame
 from protocol.games.base import Game
@@ -21,6 +24,8 @@ _WHERE = {
     "risk-campaign": "protocol.games.risk.campaign:Campaign",
 }
 NAMES = tuple(_WHERE)
+_pack = msgspec.msgpack.Encoder(order="deterministic").encode
+_in_use: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDictionary()
 
 
 def game_class(name: str) -> type[Game[Any, Any]]:
@@ -35,3 +40,14 @@ def game_class(name: str) -> type[Game[Any, Any]]:
 def load(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
     """The game called `name` under `config`. Raises `UnknownGame` or `BadConfig`."""
     return game_class(name)(config or {})
+
+
+def rules_of(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
+    """The same, shared by all matches under equal configs as long as somebody holds it, as rules never change: a large
+    map is read once and held once. Raises `UnknownGame` or `BadConfig`.
+    """
+    key = game, _pack(config)
+    rules = _in_use.get(key)
+    if rules is None:
+        rules = _in_use[key] = load(game, config)
+    return rules

@@ -19,13 +19,21 @@ M = TypeVar("M")
 CERTAIN = Fraction(1)
 
 
-class Rules(ABC, Generic[S, M]):
-    """What may be played, what comes of it and who has won, under one config."""
+class Game(ABC, Generic[S, M]):
+    """One game under one config.
+
+    `S` is a state and `M` a move; both are immutable and hashable. Seats count from 0. A subclass reads `config` in
+    `__init__` and raises `BadConfig` for what it cannot play.
+    """
 
     name: ClassVar[str]
     config: dict[str, Any]
     """The whole config, normalised: every key present, ready for the wire."""
     seats: int = 2
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]]
+    """The configs on which matches are rated."""
+    draw_probability: ClassVar[float]
+    """How often equal players draw; fixed for the game's rating pools."""
 
     @abstractmethod
     def __init__(self, config: Mapping[str, Any]) -> None: ...
@@ -94,9 +102,7 @@ class Rules(ABC, Generic[S, M]):
         """The config that starts as this one would with these dice: a paired match gives it to both seat orders."""
         return self.config
 
-
-class WireForm(ABC, Generic[S, M]):
-    """How states and moves travel."""
+    # How states and moves travel.
 
     @abstractmethod
     def encode_state(self, state: S) -> dict[str, Any]:
@@ -114,9 +120,11 @@ class WireForm(ABC, Generic[S, M]):
     def decode_move(self, wire: Any) -> M:
         """A move from the wire. Raises `MalformedMove`, saying what the form is."""
 
+    def legal_moves_for_turn(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        """What a `turn` carries: moves that can be sent as they are and, where they are not all, `options`."""
+        return [self.encode_move(move) for move in self.legal_moves(state)], None
 
-class TextForm(ABC, Generic[S, M]):
-    """How states, moves and events are shown to people."""
+    # How states, moves and events are shown to people.
 
     @abstractmethod
     def board(self, state: S) -> str:
@@ -145,22 +153,7 @@ class TextForm(ABC, Generic[S, M]):
         """What dice made of a move, or what a deal gave, in a few words; empty where the move says it all."""
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
 
-
-class Game(Rules[S, M], WireForm[S, M], TextForm[S, M]):
-    """One game under one config.
-
-    `S` is a state and `M` a move; both are immutable and hashable. Seats count from 0. A subclass reads `config` in
-    `__init__` and raises `BadConfig` for what it cannot play.
-    """
-
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]]
-    """The configs on which matches are rated."""
-    draw_probability: ClassVar[float]
-    """How often equal players draw; fixed for the game's rating pools."""
-
-    def legal_moves_for_turn(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """What a `turn` carries: moves that can be sent as they are and, where they are not all, `options`."""
-        return [self.encode_move(move) for move in self.legal_moves(state)], None
+    # The rating pools.
 
     @functools.cached_property
     def preset(self) -> str | None:

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
 from protocol.games.base import Game
-from protocol.games.config_parsing import integers, read_config
-from protocol.games.move_parsing import parse_two_numbers, raise_illegal, read_move_fields
+from protocol.games.parsing import integers, parse_two_numbers, raise_illegal, read_config, read_move_fields
 from protocol.messages import Event
 
 

@@ -13,10 +13,9 @@ from protocol.dice import Dice, mean_bytes
 from protocol.display import shown
 from protocol.errors import BadConfig
 from protocol.games.base import Game
-from protocol.games.config_parsing import integers, one_of, read_config
-from protocol.games.move_parsing import parse_two_numbers, raise_illegal, read_move_fields
+from protocol.games.parsing import integers, one_of, parse_two_numbers, raise_illegal, read_config, read_move_fields
 from protocol.games.theory.heaps import first_grundy_values
-from protocol.games.theory.lost_positions import lost_positions
+from protocol.games.theory.impartial import lost_positions
 from protocol.messages import CHANCE, Event
 
 MAX_LISTED_MOVES = 512

@@ -9,8 +9,7 @@ from protocol.dice import Dice
 from protocol.display import shown
 from protocol.errors import MalformedMove
 from protocol.games.base import Game
-from protocol.games.config_parsing import read_config
-from protocol.games.move_parsing import raise_illegal, read_move_fields
+from protocol.games.parsing import raise_illegal, read_config, read_move_fields
 from protocol.messages import Event
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))

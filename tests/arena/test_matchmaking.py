@@ -14,8 +14,7 @@ import pytest
 from arena.server import matchmaking
 from arena.server.matchmaking import MatchRate
 from arena.server.seek_index import ActiveSeek, match_spec_of
-from protocol.games import load
-from referee.rules import rules_of
+from protocol.games import load, rules_of
 from seek_board import SeekBoard
 from timeouts import WITHIN
 

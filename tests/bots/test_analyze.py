@@ -24,9 +24,8 @@ from protocol.dice import Dice
 from protocol.games import NAMES, load
 from protocol.games.base import NO_DICE
 from protocol.games.risk.maps import load_map
-from protocol.games.theory.difficulty import Difficulty
 from protocol.games.theory.heaps import SPLIT, nim_rule
-from protocol.games.theory.impartial import value
+from protocol.games.theory.impartial import Difficulty, value
 
 needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
 

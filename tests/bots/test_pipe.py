@@ -15,8 +15,7 @@ import pytest
 
 from bots.client.bot import Choice, GiveUp, Turn, seeded
 from bots.piping import program
-from bots.piping.lines import asked
-from bots.piping.pipe_bot import Piped
+from bots.piping.pipe_bot import Piped, asked
 from commands import descendants, ends
 from protocol import messages
 from protocol.games import load

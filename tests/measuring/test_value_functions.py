@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from measuring.luck import luck_along
-from measuring.risk import fitted_value
 from measuring.risk.features import NAMES, Features, measure, position_sums
-from measuring.risk.fitted_value import Coefficients, Constants, FittedValue
+from measuring.risk.value_functions import Coefficients, Constants, FittedValue, read_coefficients
 from measuring.value_registry import names_of, value_of
 from protocol.dice import Dice
 from protocol.games import load
@@ -118,13 +117,13 @@ def test_the_winner_has_all_that_features_as_they_are_divide() -> None:
 
 def shipped() -> list[tuple[str, str]]:
     return [
-        (game, name) for game in ("risk-duel", "risk-campaign") for name in maps.NAMES if fitted_value.read(game, name)
+        (game, name) for game in ("risk-duel", "risk-campaign") for name in maps.NAMES if read_coefficients(game, name)
     ]
 
 
 @pytest.mark.parametrize(("game", "name"), shipped())
 def test_coefficients_that_are_shipped_say_how_they_were_made_and_are_found(game: str, name: str) -> None:
-    found = fitted_value.read(game, name)
+    found = read_coefficients(game, name)
     assert found is not None
     assert set(found.features) <= set(NAMES)
     assert found.provenance["games"] >= 500

@@ -10,19 +10,21 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from protocol.games.theory.difficulty import Difficulty, count, reachable
 from protocol.games.theory.heaps import SPLIT, HeapRule, SetTake, first_grundy_values, nim_rule
 from protocol.games.theory.impartial import (
+    Difficulty,
     after,
     best_moves,
+    count,
     grundy,
+    lost_positions,
     moves,
     outcome,
     outcome_class,
+    reachable,
     value,
     winning_moves,
 )
-from protocol.games.theory.lost_positions import lost_positions
 
 Heaps = tuple[int, ...]
 

@@ -14,8 +14,7 @@ import pytest
 from bots.commands.analyze import from_argument
 from protocol.codec import MAX_ARRAY
 from protocol.errors import BadConfig, UsageFault
-from protocol.games.risk.board import Board
-from protocol.games.risk.map_parser import MOST_BORDERS
+from protocol.games.risk.board import MOST_BORDERS, Board
 from protocol.games.risk.maps import NAMES, load_map, read
 from protocol.messages import MAX_CLIENT_FRAME
 

@@ -1,13 +1,26 @@
-"""A map: territories with places to draw them, continents, borders."""
+"""A map: territories with places to draw them, continents, borders; and how one is read.
+
+Its description is a table as a file may hold it or a message. Every part of it is checked.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
+
+from protocol.display import shown
+from protocol.errors import BadConfig
 
 EXTENT = 100
 _LONG = 24
+FEWEST, MOST = 2, 100
+MOST_BORDERS = 1000
+"""What a message may hold, with room to spare; a map in the plane has fewer than 300."""
+MOST_BONUS = 100
+"""Of one continent, and of all together: more would raise armies whose battles keep everyone waiting."""
+MOST_NAME = 40
 
 
 class Territory(NamedTuple):
@@ -73,3 +86,131 @@ class Board:
         """A territory for a message: its index and its name, a long one cut short."""
         name = self.territories[territory].name
         return f"{territory} ({name if len(name) <= _LONG else name[: _LONG - 1] + '…'})"
+
+
+def parse_map(value: Mapping[str, Any], where: str) -> Board:
+    """The map that a table describes, in one part or more. Raises `BadConfig`, which begins with `where`."""
+    return _Reader(where).board(value)
+
+
+def check_connected(board: Board, where: str) -> None:
+    """Raises `BadConfig`, which begins with `where`, for a map in more than one part."""
+    parts = _parts(board)
+    if len(parts) > 1:
+        one, other = (board.territories[min(part)].name for part in parts[:2])
+        raise BadConfig(f"{where}: the map is in {len(parts)} parts: no way leads from {one} to {other}")
+
+
+def _parts(board: Board) -> list[set[int]]:
+    """The territories that ways lead between, part by part. A walk, as a library of graphs takes a third of a second to
+    import, and a map may come in while others play.
+    """
+    parts: list[set[int]] = []
+    for start in range(len(board)):
+        if not any(start in part for part in parts):
+            part, waiting = {start}, [start]
+            while waiting:
+                near = set(board.neighbours[waiting.pop()]) - part
+                part |= near
+                waiting += near
+            parts.append(part)
+    return parts
+
+
+class _Reader:
+    """Reads one description; whatever is wrong with it is a `BadConfig` in one line."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def board(self, value: Mapping[str, Any]) -> Board:
+        self._keys(value, "map", "name", "territories", "continents", "borders")
+        name = self._name(value["name"], "map.name")
+        tables = self._rows(value["continents"], "continents", 1, MOST)
+        continents = [self._continent(row, f"continents[{i}]") for i, row in enumerate(tables)]
+        bonuses = sum(continent.bonus for continent in continents)
+        if bonuses > MOST_BONUS:
+            self._bad(f"the bonuses add up to {bonuses}: at most {MOST_BONUS}")
+        find_continent = self._finder("continent", "continents", [continent.name for continent in continents])
+        tables = self._rows(value["territories"], "territories", FEWEST, MOST)
+        territories = [self._territory(row, f"territories[{i}]", find_continent) for i, row in enumerate(tables)]
+        find = self._finder("territory", "territories", [territory.name for territory in territories])
+        board = Board(name, tuple(territories), tuple(continents), self._borders(value["borders"], find))
+        for continent, members in zip(continents, board.members, strict=True):
+            if not members:
+                self._bad(f"the continent {continent.name} has no territory")
+        return board
+
+    def _continent(self, row: Mapping[str, Any], where: str) -> Continent:
+        self._keys(row, where, "name", "bonus")
+        bonus = self._integer(row["bonus"], f"{where}.bonus", MOST_BONUS)
+        return Continent(self._name(row["name"], f"{where}.name"), bonus)
+
+    def _territory(self, row: Mapping[str, Any], where: str, continent: Callable[[Any, str], int]) -> Territory:
+        self._keys(row, where, "name", "continent", "x", "y")
+        x, y = (self._integer(row[axis], f"{where}.{axis}", EXTENT) for axis in ("x", "y"))
+        name = self._name(row["name"], f"{where}.name")
+        return Territory(name, continent(row["continent"], f"{where}.continent"), x, y)
+
+    def _borders(self, value: Any, find: Callable[[Any, str], int]) -> tuple[tuple[int, int], ...]:
+        if not isinstance(value, (list, tuple)):
+            self._bad(f"borders is {shown(value)}: a list of pairs of territories")
+        seen: dict[tuple[int, int], int] = {}
+        if len(value) > MOST_BORDERS:
+            self._bad(f"there are {len(value)} borders: 0 to {MOST_BORDERS}")
+        for i, pair in enumerate(value):
+            where = f"borders[{i}]"
+            if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+                self._bad(f"{where} is {shown(pair)}: a pair of territories")
+            a, b = find(pair[0], where), find(pair[1], where)
+            if a == b:
+                self._bad(f"{where} is a border of {shown(pair[0])} with itself")
+            border = (a, b) if a < b else (b, a)
+            if border in seen:
+                self._bad(f"{where} is there already, as borders[{seen[border]}]: each border is listed once")
+            seen[border] = i
+        return tuple(sorted(seen))
+
+    def _finder(self, what: str, rows: str, names: Sequence[str]) -> Callable[[Any, str], int]:
+        """Indices by name or index; refuses a name that comes twice."""
+        index: dict[Any, int] = {}
+        for i, name in enumerate(names):
+            if name in index:
+                self._bad(f"{rows}[{index[name]}] and {rows}[{i}] are both called {name}")
+            index[name] = i
+
+        def find(value: Any, where: str) -> int:
+            if type(value) is int and 0 <= value < len(names):
+                return value
+            if isinstance(value, str) and value in index:
+                return index[value]
+            right = f"a name or 0 to {len(names) - 1}"
+            return self._bad(f"{where} names the {what} {shown(value)}, which is not there: {right}")
+
+        return find
+
+    def _rows(self, value: Any, where: str, fewest: int, most: int) -> Sequence[Mapping[str, Any]]:
+        if not isinstance(value, (list, tuple)) or not all(isinstance(row, Mapping) for row in value):
+            self._bad(f"{where} is {shown(value)}: a list of tables")
+        if not fewest <= len(value) <= most:
+            self._bad(f"there are {len(value)} {where}: {fewest} to {most}")
+        return value
+
+    def _keys(self, value: Mapping[str, Any], where: str, *keys: str) -> None:
+        missing = [f"no {key}" for key in keys if key not in value]
+        unknown = [f"a key {shown(key)}" for key in value if key not in keys]
+        if missing or unknown:
+            self._bad(f"{where} has {' but '.join(missing[:1] + unknown[:1])}: it has {', '.join(keys)}")
+
+    def _name(self, value: Any, where: str) -> str:
+        if not isinstance(value, str) or not 1 <= len(value) <= MOST_NAME or not value.isprintable():
+            self._bad(f"{where} is {shown(value)}: 1 to {MOST_NAME} printable characters")
+        return value
+
+    def _integer(self, value: Any, where: str, most: int) -> int:
+        if type(value) is not int or not 0 <= value <= most:
+            self._bad(f"{where} is {shown(value)}: an integer from 0 to {most}")
+        return value
+
+    def _bad(self, what: str) -> NoReturn:
+        raise BadConfig(f"{self._where}: {what}")

@@ -15,8 +15,7 @@ from protocol.dice import Dice
 from protocol.display import shown
 from protocol.errors import BadConfig
 from protocol.games.base import Game
-from protocol.games.config_parsing import integer, one_of, read_config
-from protocol.games.move_parsing import raise_illegal
+from protocol.games.parsing import integer, one_of, raise_illegal, read_config
 from protocol.games.risk import campaign_moves as moves
 from protocol.games.risk import maps
 from protocol.games.risk.battle import battle_odds, battle_without_dice, roll_battle, told

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from protocol.display import few
-from protocol.games.move_parsing import raise_illegal
+from protocol.games.parsing import raise_illegal
 from protocol.games.risk.board import Board
 from protocol.games.risk.campaign_moves import DRAFT_FORM, Attack, Draft, Move
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from protocol.display import few, shown
 from protocol.errors import MalformedMove
-from protocol.games.move_parsing import read_move_kind
+from protocol.games.parsing import read_move_kind
 from protocol.games.risk.board import Board
 from protocol.games.risk.notation import counts, territory
 

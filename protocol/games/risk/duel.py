@@ -14,8 +14,7 @@ from protocol.dice import Dice
 from protocol.display import few, shown
 from protocol.errors import MalformedMove
 from protocol.games.base import CERTAIN, Game
-from protocol.games.config_parsing import integer, read_config
-from protocol.games.move_parsing import raise_illegal, read_move_kind
+from protocol.games.parsing import integer, raise_illegal, read_config, read_move_kind
 from protocol.games.risk import maps
 from protocol.games.risk.battle import told
 from protocol.games.risk.drawing import draw

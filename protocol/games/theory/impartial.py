@@ -1,20 +1,26 @@
 """Who wins a sum of heaps, and how hard it is to see: outcome classes, values, hardest moves, normal and misère.
 
-A heap is judged on its own (heaps.py), so sums of any size are. Difficulty, which walks every position, is in
-difficulty.py.
+A heap is judged on its own (heaps.py), so sums of any size are, and those that are lost are counted without a look at
+each. Difficulty, which goes beyond the next move, walks every position: it is for small games only.
 
 Value and hardest move follow M. Panichelli and I. A. Rehor, Min Nim (2023).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from math import factorial, prod
 from typing import Literal, NamedTuple
 
 from protocol.games.theory.heaps import HeapRule, Take, nim_rule
 
 Class = Literal["P", "N"]
+MOST_POSITIONS = 20_000
+_MOST_MOVES_A_POSITION = 20
+"""On average: what bounds the time of a walk that is given up."""
+Heaps = tuple[int, ...]
 
 
 class Move(NamedTuple):
@@ -122,3 +128,124 @@ def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
         if difference <= 0:
             found.append(move)
     return found
+
+
+def lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere: bool = False) -> int:
+    """How many positions with no heap larger, each heap in its place, are lost by `impartial.outcome`; those without a
+    move count among them in normal play. `values` are the Grundy values of all heaps that there can be.
+
+    Among n values it takes n log n steps for each size of heap.
+    """
+    if not misere:
+        return _of_sum_zero(heaps, values)
+    none = [sum(value == 0 for value in values[: size + 1]) for size in heaps]
+    one = [sum(value == 1 for value in values[: size + 1]) for size in heaps]
+    # Where no heap is worth 2 or more, the sum is 0 or 1, and it is the 1 that is lost.
+    return _of_sum_zero(heaps, values) - prod(a - b for a, b in zip(none, one, strict=True))
+
+
+def _of_sum_zero(heaps: Sequence[int], values: Sequence[int]) -> int:
+    """How many positions have the nim-sum 0: distributions under exclusive or are multiplied in the Walsh-Hadamard
+    transform, and 0 has the mean of it.
+    """
+    among = 1 << max(values[: max(heaps) + 1]).bit_length()
+    distribution = [0] * among
+    product = [1] * among
+    known = 0
+    for size, times in sorted(Counter(heaps).items()):
+        for value in values[known : size + 1]:
+            distribution[value] += 1
+        known = size + 1
+        product = [sofar * each**times for sofar, each in zip(product, _transformed(distribution), strict=True)]
+    return sum(product) // among
+
+
+def _transformed(row: Sequence[int]) -> list[int]:
+    """The Walsh-Hadamard transform of a row whose length is a power of two."""
+    row = list(row)
+    half = len(row) // 2
+    for _ in range(half.bit_length()):
+        left, right = row[:half], row[half:]
+        row[::2] = [a + b for a, b in zip(left, right, strict=True)]
+        row[1::2] = [a - b for a, b in zip(left, right, strict=True)]
+    return row
+
+
+class Counts(NamedTuple):
+    """How many positions of each class can be reached, the first one included."""
+
+    p_positions: int
+    n_positions: int
+
+
+def reachable(heaps: Iterable[int], rule: HeapRule, most: int = MOST_POSITIONS) -> set[Heaps] | None:
+    """Every position (sorted heaps) that play can reach, the first included; None where there are more than `most`,
+    or where they have so many moves that looking at all would take seconds.
+    """
+    first = tuple(sorted(heaps))
+    if prod(map(rule.min_reachable_heaps, first)) > most * factorial(len(first)):
+        return None
+    seen = {first}
+    waiting = [first]
+    patience = most * _MOST_MOVES_A_POSITION
+    while waiting:
+        position = waiting.pop()
+        patience -= sum(map(rule.options, set(position)))
+        if len(seen) > most or patience < 0:
+            return None
+        for move in moves(position, rule):
+            following = after(position, move)
+            if following not in seen:
+                seen.add(following)
+                waiting.append(following)
+    return seen if len(seen) <= most else None
+
+
+def count(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool = False) -> Counts:
+    """How many of the positions are lost for the mover, and how many won."""
+    classes = [outcome(position, rule, misere=misere) for position in positions]
+    return Counts(classes.count("P"), classes.count("N"))
+
+
+class Difficulty:
+    """The chance that a uniformly random opponent errs somewhere before the end.
+
+    The opponent can win and picks among the distinct resulting positions; the loser answers every right choice with
+    the move after which an error is likeliest. From a P-position the chance is that after the loser's best move.
+    One move deep it is 1 − value; it goes on where that stops. Walks are remembered.
+    """
+
+    def __init__(self, rule: HeapRule, *, misere: bool = False, most: int = MOST_POSITIONS) -> None:
+        self._rule = rule
+        self._misere = misere
+        self._most = most
+        self._flawless: dict[Heaps, float] = {}
+
+    def error(self, heaps: Sequence[int]) -> float | None:
+        """That chance, 0 to 1; None where too many positions can be reached."""
+        first = tuple(sorted(heaps))
+        if first not in self._flawless:
+            found = reachable(first, self._rule, self._most)
+            if found is None:
+                return None
+            for position in sorted(found - self._flawless.keys(), key=lambda heaps: (sum(heaps), -len(heaps))):
+                self._flawless[position] = self._judge(position)
+        return 1 - self._flawless[first]
+
+    def _judge(self, position: Heaps) -> float:
+        """The chance that the opponent makes no error from here on."""
+        followers = {after(position, move) for move in moves(position, self._rule)}
+        if not followers:
+            return 1.0
+        if outcome(position, self._rule, misere=self._misere) == "P":
+            return min(self._flawless[following] for following in followers)
+        right = (f for f in followers if outcome(f, self._rule, misere=self._misere) == "P")
+        return sum(self._flawless[following] for following in right) / len(followers)
+
+    def hardest_moves(self, heaps: Sequence[int]) -> list[Move] | None:
+        """The moves from a P-position after which an error is likeliest; None where that cannot be told."""
+        if self.error(heaps) is None:
+            return None
+        kept = [(self._flawless[after(heaps, move)], move) for move in moves(heaps, self._rule)]
+        least = min((chance for chance, _ in kept), default=0.0)
+        return [move for chance, move in kept if chance <= least]

@@ -14,8 +14,7 @@ from typing import Any
 from protocol.config_values import FileTable
 from protocol.display import shown
 from protocol.errors import BadConfig
-from protocol.games.risk.board import Board
-from protocol.games.risk.map_parser import check_connected, parse_map
+from protocol.games.risk.board import Board, check_connected, parse_map
 
 NAMES = (
     "south-america",
