@@ -7,11 +7,12 @@ import json
 import os
 import secrets
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from machine.atomic_write import in_place_of
 from protocol.errors import Fault
 from protocol.messages import LONGEST_TOKEN
 from protocol.names import folded
@@ -82,13 +83,9 @@ def _locked(path: Path) -> Iterator[None]:
 def _read(path: Path) -> dict[str, dict[str, str]]:
     try:
         os.chmod(path, 0o600)
-        text = path.read_text(encoding="utf-8")
+        saved = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except UnicodeDecodeError as exc:
-        raise BadTokenFile(f"{path}: not a file of tokens; move it away, or give the token with --token") from exc
-    try:
-        saved = json.loads(text)
     except ValueError:
         saved = None
     if not isinstance(saved, dict) or not all(map(_is_names, saved.values())):
@@ -98,15 +95,10 @@ def _read(path: Path) -> dict[str, dict[str, str]]:
 
 def _replace(path: Path, saved: Mapping[str, Mapping[str, str]]) -> None:
     """Whole or not at all: a reader never sees half a file, and its mode is 0600 from the first byte."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tokens-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(saved, file, indent=2, sort_keys=True)
-            file.write("\n")
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    private = partial(os.open, mode=0o600)
+    with in_place_of(path) as temporary, open(temporary, "w", encoding="utf-8", opener=private) as file:
+        json.dump(saved, file, indent=2, sort_keys=True)
+        file.write("\n")
 
 
 def _is_names(value: object) -> bool:

@@ -8,8 +8,8 @@ from math import sqrt
 from pathlib import Path
 
 from protocol.games.risk.board import EXTENT, Board
-from protocol.games.risk.drawing import wraps_around
 from protocol.games.risk.maps import NAMES, load_map
+from protocol.games.risk.text import wraps_around
 
 COLOURS = ("#b8862b", "#b4503c", "#4a76a8", "#86653c", "#4f8250", "#7d5ca3")
 SIDE, TOP, BOTTOM = 90, 40, 80

@@ -15,8 +15,8 @@ from machine.arguments import read_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
-from protocol.games.risk.drawing import draw
 from protocol.games.risk.maps import NAMES, load_map, read
+from protocol.games.risk.text import draw
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOC = (DOCS / "maps.md").read_text("utf-8")

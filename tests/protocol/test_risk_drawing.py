@@ -11,8 +11,8 @@ import networkx
 import pytest
 
 from protocol.games.risk.board import Board
-from protocol.games.risk.drawing import WIDTH, draw, wraps_around
 from protocol.games.risk.maps import NAMES, load_map, read
+from protocol.games.risk.text import WIDTH, draw, wraps_around
 
 SOUTH_AMERICA = """
                              0 Venezuela

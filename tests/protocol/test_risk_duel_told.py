@@ -6,8 +6,8 @@ import pytest
 
 from protocol.errors import IllegalMove
 from protocol.games.base import NO_DICE
-from protocol.games.risk.drawing import draw
 from protocol.games.risk.duel import FREE, Action, Duel, Position
+from protocol.games.risk.text import draw
 from protocol.messages import Event
 
 SMALL = Duel({})

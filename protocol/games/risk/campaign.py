@@ -22,8 +22,7 @@ from protocol.games.risk.battle import battle_odds, battle_without_dice, roll_ba
 from protocol.games.risk.campaign_checks import Position, check
 from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
 from protocol.games.risk.draft import draft_rule
-from protocol.games.risk.drawing import draw
-from protocol.games.risk.notation import MOST_TOLD, changes, holdings
+from protocol.games.risk.text import MOST_TOLD, changes, draw, holdings
 from protocol.messages import CHANCE, Event
 from protocol.reasons import DRAW, ROUND_LIMIT, WIN
 

@@ -10,7 +10,7 @@ from protocol.display import few, shown
 from protocol.errors import MalformedMove
 from protocol.games.parsing import read_move_kind
 from protocol.games.risk.board import Board
-from protocol.games.risk.notation import counts, territory
+from protocol.games.risk.text import counts, territory
 
 DRAFT_FORM = '{"do": "draft", "units": [[0, 2]]}'
 _FORMS = {

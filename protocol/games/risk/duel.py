@@ -17,9 +17,8 @@ from protocol.games.base import CERTAIN, Game
 from protocol.games.parsing import integer, raise_illegal, read_config, read_move_kind
 from protocol.games.risk import maps
 from protocol.games.risk.battle import told
-from protocol.games.risk.drawing import draw
-from protocol.games.risk.notation import MOST_TOLD, changes, holdings
-from protocol.games.risk.notation import territory as place
+from protocol.games.risk.text import MOST_TOLD, changes, draw, holdings
+from protocol.games.risk.text import territory as place
 from protocol.messages import Event
 from protocol.reasons import PLY_LIMIT, WIN
 

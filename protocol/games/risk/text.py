@@ -1,17 +1,25 @@
-"""A map with its armies, drawn for a terminal: labels where the territories lie, dotted lines for the borders.
+"""Both games of Risk for people: the map drawn for a terminal, moves as they are written, a position told in a line.
 
-A map whose labels find no room, even with short names, becomes a table.
+A map is drawn with its armies as labels where the territories lie, and dotted lines for the borders; one whose labels
+find no room, even with short names, becomes a table.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
+from protocol.display import few, shown
+from protocol.errors import MalformedMove
 from protocol.games.risk.board import EXTENT, Board
 
+SEATS = "ABCDEF"
+MOST_TOLD = 4
+"""Changes; where there are more, the whole board says it better."""
 WIDTH = 80
 HEIGHT = 41
 SMALL = 12
@@ -59,7 +67,7 @@ def wraps_around(board: Board, border: tuple[int, int]) -> bool:
 
 
 def _letter(seat: int) -> str:
-    return "." if seat < 0 else "ABCDEF"[seat]
+    return "." if seat < 0 else SEATS[seat]
 
 
 def _pieces(count: int) -> str:
@@ -171,3 +179,56 @@ def _table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> Iterato
     columns = (WIDTH + 3) // (len(cells[0]) + 3)
     rows = -(-len(cells) // columns)
     return ("   ".join(cells[row::rows]) for row in range(rows))
+
+
+def territory(board: Board, text: str) -> int:
+    """A territory by its index, its name in any case, or how only its name begins. Raises `MalformedMove`."""
+    wanted = " ".join(text.casefold().split())
+    names = [" ".join(place.name.casefold().split()) for place in board.territories]
+    if wanted in names:
+        return names.index(wanted)
+    if wanted.isdecimal() and int(wanted) < len(board):
+        return int(wanted)
+    found = [at for at, name in enumerate(names) if wanted and name.startswith(wanted)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise MalformedMove(f"{shown(text)} may be {few((board.label(at) for at in found), 4)}: write more of the name")
+    near = get_close_matches(wanted, names, 3, 0.5)
+    like = f": maybe {few(board.label(names.index(name)) for name in near)}" if near else ""
+    raise MalformedMove(f"there is no territory {shown(text)}{like}; a name, or a number from 0 to {len(board) - 1}")
+
+
+def counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
+    """Territories with numbers: `a1 3 b2 1`, or `a1+3 b2+1`, in ascending order. Raises `MalformedMove`."""
+    found: dict[int, int] = {}
+    left = text.replace(",", " ").strip()
+    while left:
+        one = re.match(r"(.+?)(?:\s*\+\s*|\s+)(\d+)(?:\s+|$)", left)
+        if one is None:
+            raise MalformedMove(
+                f"{shown(left)} lacks a number: a territory and how many units, and so on, as in a1 3 b2 1"
+            )
+        at = territory(board, one[1])
+        found[at] = found.get(at, 0) + int(one[2])
+        left = left[one.end() :]
+    return tuple(sorted(found.items()))
+
+
+def holdings(owner: Sequence[int], troops: Sequence[int]) -> str:
+    """`A 3 territories with 12, B 2 with 5`: what each seat has that has anything."""
+    parts: list[str] = []
+    for seat in sorted({seat for seat in owner if seat >= 0}):
+        held = [count for one, count in zip(owner, troops, strict=True) if one == seat]
+        territories = (" territory" if len(held) == 1 else " territories") if not parts else ""
+        parts.append(f"{SEATS[seat]} {len(held)}{territories} with {sum(held)}")
+    return ", ".join(parts)
+
+
+def changes(
+    board: Board, before: tuple[Sequence[int], Sequence[int]], after: tuple[Sequence[int], Sequence[int]]
+) -> list[str]:
+    """Territories whose owner or troops differ, as they are now: `3 (Peru): A 4`."""
+    old, new = zip(*before, strict=True), zip(*after, strict=True)
+    differ = [(at, now) for at, (was, now) in enumerate(zip(old, new, strict=True)) if was != now]
+    return [f"{board.label(at)}: {'nobody' if seat < 0 else f'{SEATS[seat]} {count}'}" for at, (seat, count) in differ]
