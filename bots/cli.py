@@ -28,11 +28,6 @@ class _Delegated(TyperCommand):
         return []
 
 
-@app.callback()
-def _commands() -> None:
-    """Play bots in an arena, tune them, analyse positions, compare searches."""
-
-
 @app.command("run")
 def run_bot(
     bot: Annotated[

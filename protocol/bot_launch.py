@@ -38,6 +38,9 @@ SEED = "ARENA_SEED"
 PATIENCE = "ARENA_PATIENCE"
 ASSIGNED = "ARENA_ASSIGNED"
 
+_BETWEEN_SETTINGS = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
+"""A comma, as in `depth=4,weights=1,2.5,3` only the first: a bare number goes on with the list before it."""
+
 
 class BotSpec(Struct, frozen=True, kw_only=True):
     """A bot that is to play in process: what it is and how it is made."""
@@ -73,7 +76,7 @@ def bot_name_in(word: str) -> str:
 def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
     """The settings in `KEY=VALUE,…` with which `bot` plays as `name`. Raises `UsageFault`."""
     settings: dict[str, str] = {}
-    for setting in _apart(text) if text else ():
+    for setting in re.split(_BETWEEN_SETTINGS, text) if text else ():
         key, equals, value = setting.partition("=")
         if not (key and equals and value):
             raise UsageFault(f"{name}: {setting!r} is no setting: write KEY=VALUE, as in {name}={bot}:KEY=VALUE")
@@ -81,17 +84,6 @@ def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
             raise UsageFault(f"{name}: {key} is set twice, to {settings[key]} and to {value}")
         settings[key] = value
     return settings
-
-
-def _apart(settings: str) -> list[str]:
-    """`depth=4,weights=1,2.5,3` as `depth=4` and `weights=1,2.5,3`: a bare number goes on with the list before it."""
-    apart: list[str] = []
-    for part in settings.split(","):
-        if apart and re.fullmatch(r"-?\d*\.?\d+", part):
-            apart[-1] += f",{part}"
-        else:
-            apart.append(part)
-    return apart
 
 
 def parse_bot_spec(word: str, seed: str, defaults: Mapping[str, str] | None = None) -> BotSpec:

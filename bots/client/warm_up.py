@@ -85,13 +85,12 @@ def _lock(file: int) -> None:
         patient_until = time.monotonic() + PATIENCE
         kind = fcntl.LOCK_EX
         while True:
-            try:
+            with contextlib.suppress(BlockingIOError):
                 fcntl.flock(file, kind | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if kind == fcntl.LOCK_EX:
-                    kind = fcntl.LOCK_SH
-                    continue
-                if time.monotonic() < patient_until:
-                    time.sleep(LOOK_AGAIN)
-                    continue
-            return
+                return
+            if kind == fcntl.LOCK_EX:
+                kind = fcntl.LOCK_SH
+            elif time.monotonic() < patient_until:
+                time.sleep(LOOK_AGAIN)
+            else:
+                return

@@ -179,17 +179,13 @@ def _print_facts(facts: dict[str, Any]) -> None:
         ("heaps", ", ".join(map(str, facts["heaps"]))),
         ("class", f"{facts['class']}: {who}"),
         ("value", f"{facts['fraction']} of the resulting positions are lost for the opponent"),
-        ("Grundy value", _or_dash(facts["grundy"])),
+        ("Grundy value", "none: misère" if facts["grundy"] is None else str(facts["grundy"])),
         ("best moves", ("; ".join(best[:_SHOWN_MOVES]) or "none: the game is over") + more),
         ("P-positions", _or_many(facts["p_positions"])),
         ("N-positions", _or_many(facts["n_positions"])),
         ("difficulty", _or_many(facts["difficulty"])),
     ]
     print_table(["", ""], rows, header=False)
-
-
-def _or_dash(number: int | None) -> str:
-    return "none: misère" if number is None else str(number)
 
 
 def _or_many(number: float | None) -> str:

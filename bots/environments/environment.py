@@ -167,9 +167,6 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         """The board drawn for a terminal, with `render_mode="ansi"`."""
         return self.rules.board(self.position) if self.render_mode == "ansi" else None
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
 
 def at_random(vector: Vector, mask: Mask, random: np.random.Generator) -> int:
     """The opponent that takes any legal action, each as likely as any other."""

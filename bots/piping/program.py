@@ -65,9 +65,6 @@ class Program:
         self._unsent = bytearray()
         self._heard = bytearray()
         self._over = False
-        self._begun(command)
-
-    def _begun(self, command: Sequence[str]) -> None:
         said = self._line.recv(64)
         if said.startswith(FAILED):
             self.kill()

@@ -196,17 +196,16 @@ class LocalClient:
         return thought
 
 
-def referee(header: Header, seed: bytes, guests: Sequence[LocalClient | None], *, timed: bool = True) -> Closed:
-    """Play the match of a header between guests in seat order, None for one that does not come; `seed` is that of its
+class LocalMatch:
+    """The match of a header between guests in seat order, None for one that does not come; `seed` is that of its
     commitment.
 
     Unless it is `timed` nobody's thinking takes time.
     """
-    return _Table(header, seed, guests, timed).play()
 
-
-class _Table:
-    def __init__(self, header: Header, seed: bytes, guests: Sequence[LocalClient | None], timed: bool) -> None:
+    def __init__(
+        self, header: Header, seed: bytes, guests: Sequence[LocalClient | None], *, timed: bool = True
+    ) -> None:
         self._match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
         self._guests = {seat: guest for seat, guest in enumerate(guests) if guest is not None}
         """Those who are still to be told the end."""
@@ -221,6 +220,7 @@ class _Table:
         self._over = False
 
     def play(self) -> Closed:
+        """Play it to its end."""
         with self._alarm.wound() if self._timed else contextlib.nullcontext():
             self._carry_out(self._match.open(self._now))
             absent = [seat for seat in range(self._match.game.seats) if seat not in self._guests]

@@ -13,7 +13,7 @@ from typing import Any
 
 from bots.client.bot import Bot
 from bots.client.loading import make
-from bots.playing.local_match import LocalClient, referee
+from bots.playing.local_match import LocalClient, LocalMatch
 from bots.playing.players import bot_of, warmed_up
 from machine.timestamps import utc
 from measuring.luck import Luck, luck_of
@@ -179,7 +179,7 @@ def _played(rules: Game[Any, Any], guests: Sequence[LocalClient], clock: Clock, 
         clock=clock,
         started=utc(),
     )
-    return Played(seed, referee(header, secret, guests, timed=timed))
+    return Played(seed, LocalMatch(header, secret, guests, timed=timed).play())
 
 
 def _to_author(line: str) -> None:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from bots.client.bot import Bot
 from bots.client.loading import find, load_bot, make
 from bots.client.warm_up import warm_up
-from bots.playing.local_match import LocalClient, referee
+from bots.playing.local_match import LocalClient, LocalMatch
 from protocol.bot_launch import BotSpec
 from protocol.errors import Fault, UsageFault
 from protocol.games import rules_of
@@ -73,7 +73,7 @@ class Players(InProcess):
             RecordedSeat(bot=seat.bot, version="" if guest is None else guest.version)
             for seat, guest in zip(header.seats, guests, strict=True)
         ]
-        return referee(replace(header, seats=seats), seed, guests)
+        return LocalMatch(replace(header, seats=seats), seed, guests).play()
 
     @contextmanager
     def _excused(self, spec: BotSpec, what: str) -> Iterator[None]:

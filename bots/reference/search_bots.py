@@ -89,7 +89,14 @@ def evaluation_for(game: str, name: str | None) -> Evaluate:
     return evaluation(game, name_for(game, name))
 
 
-class SearchingBot(Bot):
+class CompiledBot(Bot):
+    """A bot that has what it plays by compiled before a match begins."""
+
+    def prepare(self, start: Start) -> None:
+        self.warm_up(load(start.game, start.config))
+
+
+class SearchingBot(CompiledBot):
     """A bot that plays what its `search` finds. Settings come as text or numbers; raises `UsageFault` for bad ones."""
 
     settings: ClassVar[Mapping[str, str]] = {
@@ -150,9 +157,6 @@ class SearchingBot(Bot):
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         if game is not None and (kernel := kernel_for(game)) is not None:
             kernel.warm_up()
-
-    def prepare(self, start: Start) -> None:
-        self.warm_up(load(start.game, start.config))
 
     def choose(self, turn: Turn) -> Choice:
         kernel = once_a_match(turn, kernel_for)
@@ -217,7 +221,7 @@ class Ga(AlphaBeta):
         super().__init__(name, version, weights=weights, **settings)
 
 
-class Greedy(Bot):
+class Greedy(CompiledBot):
     """Takes the best expected evaluation after one move; equal ones are drawn by lot (in a campaign: the first)."""
 
     settings: ClassVar[Mapping[str, str]] = {"eval": EVAL}
@@ -229,9 +233,6 @@ class Greedy(Bot):
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         if game is not None and (kernel := one_ply_for(game)) is not None:
             kernel.warm_up()
-
-    def prepare(self, start: Start) -> None:
-        self.warm_up(load(start.game, start.config))
 
     def choose(self, turn: Turn) -> Choice:
         rules = turn.rules
@@ -259,7 +260,7 @@ def worth(tree: Tree[Any, Any], state: Any) -> float:
     return tree.final(state, 0) if tree.rules.to_move(state) is None else tree.estimate(state)
 
 
-class Raider(Bot):
+class Raider(CompiledBot):
     """Plays what the playouts of `uct` play, each move at once."""
 
     games = ("risk-campaign",)
@@ -268,15 +269,12 @@ class Raider(Bot):
         if game is not None:
             raider_for(game).warm_up()
 
-    def prepare(self, start: Start) -> None:
-        self.warm_up(load(start.game, start.config))
-
     def choose(self, turn: Turn) -> Choice:
         move = once_a_match(turn, raider_for).move(turn.position)
         return Choice(turn.rules.encode_move(move))
 
 
-class Uct(Bot):
+class Uct(CompiledBot):
     """Plays the move that most simulations of its search chose; the value it tells is its share of the wins in them,
     in a campaign a hundredth less for each turn that was played out.
     """
@@ -293,9 +291,6 @@ class Uct(Bot):
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         if game is not None:
             uct_for(game).warm_up()
-
-    def prepare(self, start: Start) -> None:
-        self.warm_up(load(start.game, start.config))
 
     def choose(self, turn: Turn) -> Choice:
         kernel = once_a_match(turn, uct_for)

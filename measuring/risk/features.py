@@ -85,7 +85,7 @@ class PositionSums:
         sums = self._sums[0][:], self._sums[1][:]
         for at in {*changed, *(other for territory in changed for other in neighbours[territory])}:
             if was[at] != FREE:
-                _subtract(sums[was[at]], self._parts[at])
+                _add(sums[was[at]], self._parts[at], -1)
             if owner[at] != FREE:
                 _add(sums[owner[at]], self._part(owner, troops, at))
         return self._above(*sums)
@@ -108,14 +108,9 @@ class PositionSums:
         )
 
 
-def _add(sums: Sums, part: Sums) -> None:
+def _add(sums: Sums, part: Sums, times: int = 1) -> None:
     for at, number in enumerate(part):
-        sums[at] += number
-
-
-def _subtract(sums: Sums, part: Sums) -> None:
-    for at, number in enumerate(part):
-        sums[at] -= number
+        sums[at] += times * number
 
 
 def position_sums(game: Game[Any, Any], state: Any) -> PositionSums:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from measuring.position_kinds import Kinds
@@ -38,11 +38,10 @@ def of_campaign(game: Campaign) -> Kinds:
 
 def _standing(state: Any, seats: int) -> str:
     """Whether the seat to move has clearly more troops than every other one, or fewer than the strongest."""
-    troops = _troops(state.owner, state.troops, seats)
+    troops = [0] * seats
+    for held, count in zip(state.owner, state.troops, strict=True):
+        if held != FREE:
+            troops[held] += count
     own = troops[state.seat]
     other = max(count for seat, count in enumerate(troops) if seat != state.seat)
     return "ahead" if own > CLEARLY * other else "behind" if other > CLEARLY * own else "even"
-
-
-def _troops(owner: Sequence[int], troops: Sequence[int], seats: int) -> list[int]:
-    return [sum(count for held, count in zip(owner, troops, strict=True) if held == seat) for seat in range(seats)]

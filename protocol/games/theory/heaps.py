@@ -8,7 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
+from operator import xor
 
 Take = tuple[int, ...] | None
 """The removals that are allowed, ascending and distinct; None: any positive number."""
@@ -27,10 +28,7 @@ class HeapRule(ABC):
 
     def value_of(self, result: tuple[int, ...]) -> int:
         """The Grundy value of a few heaps together."""
-        total = 0
-        for size in result:
-            total ^= self.value(size)
-        return total
+        return reduce(xor, map(self.value, result))
 
     def options(self, size: int) -> int:
         """How many results a heap has."""

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import reduce
 from math import factorial, prod
+from operator import xor
 from typing import Literal, NamedTuple
 
 from protocol.games.theory.heaps import HeapRule, Take, nim_rule
@@ -32,10 +34,7 @@ class Move(NamedTuple):
 
 def grundy(heaps: Iterable[int], rule: HeapRule) -> int:
     """The Grundy value of a sum of heaps: the exclusive or of theirs."""
-    total = 0
-    for size in heaps:
-        total ^= rule.value(size)
-    return total
+    return reduce(xor, map(rule.value, heaps), 0)
 
 
 def outcome_class(heaps: Iterable[int], take: Take, *, misere: bool) -> Class:
