@@ -20,10 +20,8 @@ def kinds_of(game: Game[Any, Any]) -> Any:
         won = outcome(state.heaps, rule, misere=misere) == "N"
         count = sum(heap > 0 for heap in state.heaps)
         heaps = f"1 to {FEW}" if count <= FEW else f"{FEW + 1} to {MANY - 1}" if count < MANY else f"{MANY} and more"
-        return {"theory": "won" if won else "lost", "heaps": heaps, "largest heap": _size(max(state.heaps))}
+        largest = max(state.heaps)
+        size = "up to 3" if largest <= 3 else "4 to 15" if largest < 16 else "16 and more"
+        return {"theory": "won" if won else "lost", "heaps": heaps, "largest heap": size}
 
     return kinds
-
-
-def _size(heap: int) -> str:
-    return "up to 3" if heap <= 3 else "4 to 15" if heap < 16 else "16 and more"

@@ -42,21 +42,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def given(read: argparse.Namespace) -> Given:
     """What the options of `add_options` say. Raises `UsageFault` for a bad pair."""
-    return Given(
-        url=read.url,
-        token=read.token,
-        name=read.name,
-        game=read.game,
-        config=read_config(read.config, read.preset),
-        matches=read.matches,
-        slots=read.slots,
-        seed=read.seed,
-        rated=read.rated,
-        opponent=read.opponent,
-        open=read.open,
-        min_move_time=read.min_move_time,
-        patience=read.patience,
-    )
+    said: Given = {"config": read_config(read.config, read.preset)}
+    for key in vars(read).keys() & Given.__annotations__.keys() - {"config"}:
+        said[key] = getattr(read, key)  # type: ignore[literal-required]
+    return said
 
 
 class _Renamed(argparse.Action):

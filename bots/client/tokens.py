@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
+
 from machine.atomic_write import in_place_of
 from protocol.errors import Fault
 from protocol.messages import LONGEST_TOKEN
@@ -83,14 +85,11 @@ def _locked(path: Path) -> Iterator[None]:
 def _read(path: Path) -> dict[str, dict[str, str]]:
     try:
         os.chmod(path, 0o600)
-        saved = json.loads(path.read_text(encoding="utf-8"))
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, str]])
     except FileNotFoundError:
         return {}
-    except ValueError:
-        saved = None
-    if not isinstance(saved, dict) or not all(map(_is_names, saved.values())):
-        raise BadTokenFile(f"{path}: not a file of tokens; move it away, or give the token with --token")
-    return saved
+    except (msgspec.DecodeError, UnicodeError) as exc:
+        raise BadTokenFile(f"{path}: not a file of tokens; move it away, or give the token with --token") from exc
 
 
 def _replace(path: Path, saved: Mapping[str, Mapping[str, str]]) -> None:
@@ -99,7 +98,3 @@ def _replace(path: Path, saved: Mapping[str, Mapping[str, str]]) -> None:
     with in_place_of(path) as temporary, open(temporary, "w", encoding="utf-8", opener=private) as file:
         json.dump(saved, file, indent=2, sort_keys=True)
         file.write("\n")
-
-
-def _is_names(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(token, str) for token in value.values())

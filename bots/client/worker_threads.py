@@ -84,7 +84,8 @@ def think(bot: Bot, work: Work) -> Thought:
     except NoMove as exc:
         return Thought(work, trouble=str(exc), cause=exc)
     except BaseException as exc:
-        return Thought(work, trouble=f"its code failed{_at(work)}", details=_traceback(exc), cause=exc)
+        where = on(work.turn) if type(work) is Choose else f" in {work.match}"
+        return Thought(work, trouble=f"its code failed{where}", details=_traceback(exc), cause=exc)
 
 
 class NoMove(Fault):
@@ -126,10 +127,6 @@ def _info(choice: Choice) -> dict[str, Any] | None:
 
 def on(turn: Turn) -> str:
     return f" at ply {turn.ply} of {turn.match}"
-
-
-def _at(work: Work) -> str:
-    return on(work.turn) if isinstance(work, Choose) else f" in {work.match}"
 
 
 def _traceback(exc: BaseException) -> str:

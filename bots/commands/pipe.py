@@ -9,7 +9,7 @@ from pathlib import Path
 from bots.client.options import Parser, add_options, given
 from bots.client.run import play
 from bots.client.settings import Given
-from bots.piping.pipe_bot import Piped
+from bots.piping import Piped
 from protocol.errors import UsageFault
 
 

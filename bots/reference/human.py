@@ -83,11 +83,9 @@ def _answered(turn: Turn, text: str) -> Mapping[str, Any] | None:
     """The move that was typed; None where it was none, and what is to be said to that was said."""
     asked = text.strip().lower()
     if asked in ("", "help", "?"):
-        _print(
-            _folded(
-                f"a number of the list, or a move like {turn.rules.move_syntax}, or as it travels, in {_example(turn)}"
-            )
-        )
+        example = json.dumps(turn.legal[0])
+        like = f"a move like {turn.rules.move_syntax}, or as it travels, in JSON like {example}"
+        _print(_folded(f"a number of the list, or {like}"))
     elif asked == "board":
         _print(turn.rules.board(turn.position))
     elif asked == "moves":
@@ -140,10 +138,6 @@ def _choices(turn: Turn) -> list[str]:
     if turn.options is not None:
         lines.append(_folded(f"and others, like {turn.rules.move_syntax}"))
     return lines
-
-
-def _example(turn: Turn) -> str:
-    return f"JSON like {json.dumps(turn.legal[0])}"
 
 
 def _folded(text: str) -> str:

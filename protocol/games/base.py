@@ -61,8 +61,8 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def legal_moves(self, state: S) -> Sequence[M]:
-        """Every legal move, or where listing is hopeless those that `legal_moves_for_turn` lists, in a fixed order; empty
-        only when the game is over.
+        """Every legal move, or where listing is hopeless those that `legal_moves_for_turn` lists, in a fixed order;
+        empty only when the game is over.
         """
 
     def sample(self, state: S, below: Callable[[int], int]) -> M:

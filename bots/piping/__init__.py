@@ -1,1 +1,0 @@
-"""Bots in any language: programs that read a line of JSON for each message and write one for each move."""
