@@ -137,8 +137,21 @@ def _show(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool, strategies: b
     facts = position_facts(heaps, rule, misere=misere)
     if as_json:
         print(json.dumps(facts))
-    else:
-        _print_facts(facts)
+        return
+    who = "the mover loses" if facts["class"] == "P" else "the mover wins"
+    best = [" ".join(f"{key} {number}" for key, number in move.items()) for move in facts["best_moves"]]
+    more = f" and {len(best) - _SHOWN_MOVES} more" if len(best) > _SHOWN_MOVES else ""
+    rows = [
+        ("heaps", ", ".join(map(str, facts["heaps"]))),
+        ("class", f"{facts['class']}: {who}"),
+        ("value", f"{facts['fraction']} of the resulting positions are lost for the opponent"),
+        ("Grundy value", "none: misère" if facts["grundy"] is None else str(facts["grundy"])),
+        ("best moves", ("; ".join(best[:_SHOWN_MOVES]) or "none: the game is over") + more),
+        ("P-positions", _or_many(facts["p_positions"])),
+        ("N-positions", _or_many(facts["n_positions"])),
+        ("difficulty", _or_many(facts["difficulty"])),
+    ]
+    print_table(["", ""], rows, header=False)
 
 
 def _print_duel(facts: dict[str, Any]) -> None:
@@ -169,23 +182,6 @@ def _best_replies(replies: Sequence[dict[str, Any]], error: float) -> str:
     least = max(reply["value"] for reply in replies) - equal_within(error)
     names = [reply["name"].removeprefix("invade ") for reply in replies if reply["value"] > least]
     return "then any" if len(names) == len(replies) else f"then {' or '.join(names)}"
-
-
-def _print_facts(facts: dict[str, Any]) -> None:
-    who = "the mover loses" if facts["class"] == "P" else "the mover wins"
-    best = [" ".join(f"{key} {number}" for key, number in move.items()) for move in facts["best_moves"]]
-    more = f" and {len(best) - _SHOWN_MOVES} more" if len(best) > _SHOWN_MOVES else ""
-    rows = [
-        ("heaps", ", ".join(map(str, facts["heaps"]))),
-        ("class", f"{facts['class']}: {who}"),
-        ("value", f"{facts['fraction']} of the resulting positions are lost for the opponent"),
-        ("Grundy value", "none: misère" if facts["grundy"] is None else str(facts["grundy"])),
-        ("best moves", ("; ".join(best[:_SHOWN_MOVES]) or "none: the game is over") + more),
-        ("P-positions", _or_many(facts["p_positions"])),
-        ("N-positions", _or_many(facts["n_positions"])),
-        ("difficulty", _or_many(facts["difficulty"])),
-    ]
-    print_table(["", ""], rows, header=False)
 
 
 def _or_many(number: float | None) -> str:
