@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import NoReturn, TypeVar
+from functools import partial
+from typing import NoReturn
 
 from bots.client.bot import Bot
 from bots.client.settings import Given, read_config
 from protocol.display import shown
 from protocol.errors import UsageFault
-
-N = TypeVar("N", int, float)
 
 
 def from_command_line(bot: Bot, args: Sequence[str] | None) -> Given:
@@ -23,21 +22,22 @@ def from_command_line(bot: Bot, args: Sequence[str] | None) -> Given:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Let a command line say where, what and how a bot plays."""
+    integer, number = partial(_read, int, "an integer"), partial(_read, float, "a number")
     parser.add_argument("--url", help="the arena, ws://host:port [ARENA_URL]")
     parser.add_argument("--token", help="the bot's token; without it a saved one, or a new one [ARENA_TOKEN]")
     parser.add_argument("--name", help="play under another name [ARENA_BOT]")
     parser.add_argument("--game", help="the game to seek [ARENA_GAME]")
     parser.add_argument("--preset", help="a preset of the game")
     parser.add_argument("--config", metavar="KEY=VALUE", action="append", default=[], help="a config key of the game")
-    parser.add_argument("--matches", type=_integer, help="stop after so many [ARENA_MATCHES]")
-    parser.add_argument("--slots", type=_integer, help="matches at once, 1 to 64 [ARENA_SLOTS]")
+    parser.add_argument("--matches", type=integer, help="stop after so many [ARENA_MATCHES]")
+    parser.add_argument("--slots", type=integer, help="matches at once, 1 to 64 [ARENA_SLOTS]")
     parser.add_argument("--seed", help="the same seed gives the same turn.random [ARENA_SEED]")
     parser.add_argument("--unrated", action="store_const", const=False, dest="rated", help="seek unrated matches")
     parser.add_argument("--opponent", help="seek a match against this bot; unrated")
     parser.add_argument("--open", action="store_true", default=None, help="take any match of the game, or of all games")
-    parser.add_argument("--min-move-time", type=_number, help="seconds that a move takes at least, for whoever watches")
+    parser.add_argument("--min-move-time", type=number, help="seconds that a move takes at least, for whoever watches")
     parser.add_argument("--pace", action=_Renamed, help=argparse.SUPPRESS)
-    parser.add_argument("--patience", type=_number, help="seconds to try without an arena, then stop [ARENA_PATIENCE]")
+    parser.add_argument("--patience", type=number, help="seconds to try without an arena, then stop [ARENA_PATIENCE]")
 
 
 def given(read: argparse.Namespace) -> Given:
@@ -62,15 +62,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageFault(f"{message.removeprefix('argument ')}; --help says what there is")
 
 
-def _integer(text: str) -> int:
-    return _read(int, text, "an integer")
-
-
-def _number(text: str) -> float:
-    return _read(float, text, "a number")
-
-
-def _read(kind: Callable[[str], N], text: str, right: str) -> N:
+def _read(kind: Callable[[str], float], right: str, text: str) -> float:
     try:
         return kind(text)
     except ValueError:
