@@ -1,16 +1,54 @@
-"""`arena-bot pipe`: a program in any language plays."""
+"""`arena-bot pipe`: a bot whose moves a program in any language chooses, which runs as a process, lines in, lines out.
+
+Each match has a process to itself, which then plays the next one. It ends with this process, however that ends
+(machine/keeper.py). The lines are JSON, which docs/other-languages.md describes: the messages of docs/protocol.md, but
+for a turn, which begins with what a program without JSON looks for.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
+import select
+import shutil
+import socket
+import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from bots.client.bot import Bot, Choice, GiveUp, Turn
 from bots.client.options import Parser, add_options, given
 from bots.client.run import play
 from bots.client.settings import Given
-from bots.piping import Piped
-from protocol.errors import UsageFault
+from machine.keeper import FAILED
+from machine.subprocesses import ending
+from protocol import bot_launch
+from protocol.display import printable, shown
+from protocol.errors import Fault, UsageFault
+from protocol.field_errors import field_error
+from protocol.messages import MAX_CLIENT_FRAME, End, Info, Rejected, Start
+from referee.clock import most_given
+
+LATE = 0.5
+"""Seconds after the end of its clock until a program is ended, so that the arena has the first word."""
+SHUTDOWN_TIMEOUT = 1.0
+"""Seconds that programs have to end by themselves when there is nothing more to play."""
+MOST_SHOWN = 60
+"""Characters of what a program wrote, in a message."""
+LONGEST_LINE = MAX_CLIENT_FRAME
+"""Bytes; no longer move could be sent."""
+KILL_WITHIN = 2.0
+"""Seconds that a keeper has to end all, on a busy machine."""
+_READ = 65536
+_OURS = (bot_launch.TOKEN, bot_launch.TOKEN_FD)
 
 
 def pipe(args: Sequence[str], prog_name: str) -> None:
@@ -46,3 +84,376 @@ def _parted(args: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """The words before the first `--`, and those after it, which are the program's as they are."""
     at = args.index("--") if "--" in args else len(args)
     return args[:at], args[at + 1 :]
+
+
+class Silent(Fault):
+    """The program did not answer in time."""
+
+
+class Gone(Fault):
+    """The program has ended. `code` is its exit code, negative for a signal."""
+
+    def __init__(self, code: int, unfinished: str) -> None:
+        super().__init__(ending(code) + unfinished)
+        self.code = code
+
+
+class TooMuch(Fault):
+    """The program writes what nobody could want to read."""
+
+
+class Program:
+    """A program that runs. It is used by one thread at a time. Raises `UsageFault` where it can't be started."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._line, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - the author's own command line
+                (sys.executable, "-P", "-m", "machine.keeper", str(theirs.fileno()), *command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=[theirs.fileno()],
+                env=dict(environment),
+                bufsize=0,
+                start_new_session=True,
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._out, False)
+        self._unsent = bytearray()
+        self._heard = bytearray()
+        self._over = False
+        said = self._line.recv(64)
+        if said.startswith(FAILED):
+            self.kill()
+            raise UsageFault(_not_started(command[0], int(said.removeprefix(FAILED))))
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code where it has ended, negative for a signal."""
+        return self._process.poll()
+
+    def tell(self, line: bytes) -> None:
+        """Give it a line to read; never waits."""
+        self._unsent += line
+        self._push()
+
+    def hear(self, until: float) -> bytes:
+        """The next line that it writes, without the line feed, until a time of `time.monotonic`.
+
+        Raises `Silent`, `Gone`, `TooMuch`.
+        """
+        while (length := self._heard.find(b"\n")) < 0:
+            if len(self._heard) > LONGEST_LINE:
+                raise TooMuch(f"wrote a line of more than {LONGEST_LINE} bytes")
+            self._wait(until)
+        line = bytes(self._heard[:length])
+        del self._heard[: length + 1]
+        return line
+
+    def unasked(self) -> bytes:
+        """What it has written since the last line that was heard, which is thrown away. Raises `TooMuch`."""
+        with contextlib.suppress(BlockingIOError):
+            self._read()
+        written = bytes(self._heard)
+        self._heard.clear()
+        if len(written) >= _READ:
+            raise TooMuch("writes on and on without being asked")
+        return written
+
+    def _wait(self, until: float) -> None:
+        """Have a little of what there is read and written."""
+        if self._over:
+            raise Gone(self._process.wait(), f" in mid-line, after {_end(self._heard)}" if self._heard else "")
+        polled = select.poll()
+        polled.register(self._out, select.POLLIN)
+        if self._unsent:
+            polled.register(self._in, select.POLLOUT)
+        left = until - time.monotonic()
+        ready = dict(polled.poll(left * 1000)) if left > 0 else {}
+        if not ready:
+            raise Silent(self._silence())
+        if self._in in ready:
+            self._push()
+        if self._out in ready:
+            self._read()
+
+    def _silence(self) -> str:
+        if self._unsent:
+            return "does not read its standard input"
+        if self._heard and b"\n" not in self._heard:
+            return f"wrote {_end(self._heard)} and no line feed"
+        return "wrote no answer (does it flush what it writes?)"
+
+    def _push(self) -> None:
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self._in, self._unsent)]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            self._unsent.clear()  # it has ended or reads no more: the one is heard at the next turn, the other its own
+
+    def _read(self) -> None:
+        read = os.read(self._out, _READ)
+        self._heard += read
+        self._over = not read
+
+    def leave(self) -> None:
+        """Tell it by the end of its input that nothing follows."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def kill(self, after: float = 0.0) -> None:
+        """End it and all that it started, unless it has ended by itself after so many seconds."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(after)
+        self._line.close()
+        try:
+            self._process.wait(KILL_WITHIN)
+        except subprocess.TimeoutExpired:  # somebody has stopped the keeper, with which the program ends
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def _end(written: bytearray) -> str:
+    text = repr(written.decode(errors="replace"))
+    return text if len(text) <= 60 else "..." + text[-57:]
+
+
+def _not_started(program: str, why: int) -> str:
+    """What keeps the system from running a program, and what would help."""
+    if why == errno.ENOENT and shutil.which(program) is None and not Path(program).exists():
+        return f"there is no program {program!r}: give its path, as in ./mybot, or a name that is on PATH"
+    if why == errno.ENOENT and Path(program).is_file() and "/" not in program:
+        return f"{program!r} is not on PATH: write ./{program}"
+    if why == errno.ENOENT:
+        return f"{program!r} names an interpreter in its first line, after #!, that is not there"
+    if why == errno.EACCES and Path(program).is_dir():
+        return f"{program!r} is a folder: give the path of a program in it"
+    if why == errno.EACCES:
+        return f"{program!r} can't be executed: chmod +x {program}"
+    if why == errno.ENOEXEC:
+        return f"{program!r} is no program: a script begins with #!/bin/sh, or is given after its interpreter"
+    return f"{program!r} can't be started: {os.strerror(why)}"
+
+
+class Unusable(Fault):
+    """A program wrote what is no answer to a turn."""
+
+
+class Passed(Fault):
+    """A program answered another turn than the one that is open."""
+
+
+def told(message: Start | Rejected | End) -> bytes:
+    """A message as the arena sent it, as a line."""
+    return msgspec.json.encode(message) + b"\n"
+
+
+def asked(turn: Turn) -> bytes:
+    """A turn as a line: `type` comes first, then `legal`; what only serves to check the arena's dice is left out."""
+    options = {} if turn.options is None else {"options": turn.options}
+    message = {
+        "type": "turn",
+        "legal": turn.legal,
+        **options,
+        "match": turn.match,
+        "ply": turn.ply,
+        "to_move": turn.seat,
+        "state": turn.state,
+        "events": turn.events,
+        "clock": turn.clock_ms,
+    }
+    return msgspec.json.encode(message) + b"\n"
+
+
+def answer(line: bytes, turn: Turn) -> Choice | None:
+    """The move in a line; None where there is nothing to it, and another one has to be waited for.
+
+    A line is a move as in `legal`, or the protocol's message `move`, of which only `move` is needed, or `resign`.
+    Raises `Passed` for another turn's, `Unusable` for what is none of that, `GiveUp` for `resign`.
+    """
+    if not line.strip():
+        return None
+    try:
+        said = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        raise Unusable(f"wrote {quoted(line)}, which is no map in JSON: {_right(turn)}")
+    match said.get("type"):
+        case None:
+            return Choice(said)
+        case "resign":
+            raise GiveUp
+        case "move":
+            return _moved(said, turn)
+    raise Unusable(f"wrote {quoted(line)}, whose type is neither move nor resign: {_right(turn)}")
+
+
+def _moved(said: Mapping[str, Any], turn: Turn) -> Choice:
+    """The choice in a `move`, with an `info` that the arena would take."""
+    match, ply = said.get("match", turn.match), said.get("ply", turn.ply)
+    if (match, ply) != (turn.match, turn.ply):
+        raise Passed(f"answered ply {str(ply)[:20]} of {str(match)[:40]}")
+    move, info = said.get("move"), said.get("info", {})
+    if not isinstance(move, dict):
+        raise Unusable(f"wrote a move without a map in the field move: {_right(turn)}")
+    fault = field_error(info, Info) if isinstance(info, dict) else "it is no map"
+    if fault is not None:
+        raise Unusable(f"wrote a move whose info can't be sent: {fault}")
+    return Choice(move, **info)
+
+
+def _right(turn: Turn) -> str:
+    return f"a move is a line like {msgspec.json.encode(turn.legal[0]).decode()}, and all else goes to standard error"
+
+
+def quoted(line: bytes) -> str:
+    """What a program wrote, for a message."""
+    return shown(line.decode(errors="replace"), MOST_SHOWN)
+
+
+@dataclass(slots=True)
+class _Match:
+    """A match under way; `program` is None where it has to be started anew."""
+
+    start: bytes
+    grace: float
+    """Seconds after the end of the clock, as this side knows it, until it is over for the arena too."""
+    program: Program | None
+    warned: bool = False
+    """Whether it was said that it writes more than it is asked for."""
+
+
+class Piped(Bot):
+    """Plays what `command` writes. As many processes run as there were matches at once."""
+
+    def __init__(self, name: str, command: Sequence[str], version: str = "") -> None:
+        super().__init__(name, version)
+        self._command = command
+        self._environment = {key: value for key, value in os.environ.items() if key not in _OURS}
+        self._lock = threading.Lock()
+        self._idle: list[Program] = []
+        self._matches: dict[str, _Match] = {}
+
+    def begin(self) -> None:
+        """Have a program wait for the first match. Raises `UsageFault` where it can't be started."""
+        self._idle.append(self._started())
+
+    def prepare(self, start: Start) -> None:
+        line = told(start)
+        try:
+            program = self._taken()
+        except UsageFault as exc:
+            raise GiveUp(str(exc)) from None
+        program.tell(line)
+        with self._lock:
+            self._matches[start.match] = _Match(line, LATE + most_given(start.clock.bank_ms) / 1000, program)
+
+    def rejected(self, rejected: Rejected) -> None:
+        program = self._matches[rejected.match].program
+        if program is not None:  # else it is started for the turn that comes with this
+            program.tell(told(rejected))
+
+    def ended(self, end: End) -> None:
+        self._over(end.match, told(end))
+
+    def missed(self, match: str) -> None:
+        self._over(match, b"")
+
+    def _over(self, name: str, line: bytes) -> None:
+        """A match is over: its program, told so, may play the next one."""
+        with self._lock:
+            match = self._matches.pop(name, None)
+        if match is not None and match.program is not None:
+            match.program.tell(line)
+            with self._lock:
+                self._idle.append(match.program)
+
+    def choose(self, turn: Turn) -> Choice:
+        match = self._matches[turn.match]
+        try:
+            try:
+                return self._asked(match, turn)
+            except Gone as exc:
+                self._drop(match)
+                if exc.code:
+                    self._say(f"{_at(turn)} its program {exc}; it is started again")
+                return self._asked(match, turn)
+        except UsageFault as exc:
+            raise GiveUp(str(exc)) from None
+        except Fault as exc:  # nobody knows what it would answer next
+            self._drop(match)
+            when = {Gone: ", for the second time", Silent: " until its time was over"}.get(type(exc), "")
+            raise GiveUp(f"{_at(turn)} its program {exc}{when}") from None
+
+    def _asked(self, match: _Match, turn: Turn) -> Choice:
+        """The answer of the program, which is started if there is none."""
+        program = match.program
+        if program is None:
+            program = match.program = self._started()
+            program.tell(match.start)
+        if (written := program.unasked()).strip():
+            self._leave_out(match, f"wrote {quoted(written)} before it was asked", turn)
+        program.tell(asked(turn))
+        until = time.monotonic() + turn.time_left + match.grace
+        while True:
+            try:
+                choice = answer(program.hear(until), turn)
+            except Passed as exc:
+                self._leave_out(match, str(exc), turn)
+                continue
+            if choice is not None:
+                return choice
+
+    def _leave_out(self, match: _Match, what: str, turn: Turn) -> None:
+        """Say what is left out, once a match: a program that writes too much does so at every turn."""
+        if not match.warned:
+            match.warned = True
+            self._say(f"{_at(turn)} its program {what}: it is left out")
+
+    def _started(self) -> Program:
+        return Program(self._command, self._environment)
+
+    def _taken(self) -> Program:
+        """One of the programs that have nothing to play, or a new one."""
+        with self._lock:
+            program = self._idle.pop() if self._idle else None
+        if program is None:
+            return self._started()
+        code = program.code
+        if code is None:
+            return program
+        program.kill()
+        if code:
+            self._say(f"its program {ending(code)} between two matches; it is started again")
+        return self._taken()
+
+    def _drop(self, match: _Match) -> None:
+        if match.program is not None:
+            match.program.kill()
+            match.program = None
+
+    def _say(self, line: str) -> None:
+        print(printable(f"{self.name}: {line}"), file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """End all programs: each is told by the end of its input, and has a second to leave by itself."""
+        with self._lock:
+            programs = self._idle + [match.program for match in self._matches.values() if match.program is not None]
+        for program in programs:
+            program.leave()
+        until = time.monotonic() + SHUTDOWN_TIMEOUT
+        for program in programs:
+            program.kill(after=max(0.0, until - time.monotonic()))
+
+
+def _at(turn: Turn) -> str:
+    return f"at ply {turn.ply} of {turn.match}"

@@ -17,7 +17,7 @@ import pytest
 from bots.client.bot import Turn
 from bots.client.protocol import Seat
 from bots.client.worker_threads import Choose
-from bots.piping import answer, asked, told
+from bots.commands.pipe import answer, asked, told
 from bots.reference.random_bot import RandomBot
 from commands import REPOSITORY, run
 from protocol import messages

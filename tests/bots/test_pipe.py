@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from bots import piping
 from bots.client.bot import Choice, GiveUp, Turn, seeded
-from bots.piping import Piped, asked
+from bots.commands import pipe
+from bots.commands.pipe import Piped, asked
 from commands import descendants, ends
 from protocol import messages
 from protocol.games import load
@@ -253,7 +253,7 @@ def test_a_program_does_not_see_the_token(
 def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(
     start: messages.Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(piping, "KILL_WITHIN", 0.1)
+    monkeypatch.setattr(pipe, "KILL_WITHIN", 0.1)
     before = set(descendants(os.getpid()))
     with piped(PLAYS, start):
         (keeper, *others) = [pid for pid in descendants(os.getpid()) if pid not in before]
