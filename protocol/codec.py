@@ -85,7 +85,7 @@ class Codec:
         if cls is None:
             raise MalformedMessage(_no_type(value, kind))
         try:
-            message: ClientMessage = _convert(value, cls)
+            message: ClientMessage = _convert(value, cls, kind)
         except MalformedMessage as fault:
             fault.ref = value["id"] if type(value.get("id")) is str and len(value["id"]) <= 64 else None
             raise
@@ -106,7 +106,7 @@ class Codec:
         if type(kind) is not str:
             raise MalformedMessage("a message is a map with a string type")
         cls = _SERVER_TYPES.get(kind)
-        return None if cls is None else _convert(value, cls)
+        return None if cls is None else _convert(value, cls, kind)
 
 
 # msgspec packs its structs three times as fast as msgpack their maps, into the same bytes; limits are msgpack's.
@@ -124,11 +124,11 @@ def _no_type(value: Any, kind: Any) -> str:
     )
 
 
-def _convert(value: Any, cls: type[Any]) -> Any:
+def _convert(value: Any, cls: type[Any], name: str | None) -> Any:
     try:
         return msgspec.convert(value, cls)
     except (msgspec.ValidationError, UnicodeError, RecursionError) as exc:
-        raise MalformedMessage(f"{cls.__struct_config__.tag}: {field_error(value, cls) or _reason(exc)}") from exc
+        raise MalformedMessage(f"{name}: {field_error(value, cls) or _reason(exc)}") from exc
 
 
 def check_limits(value: Any, depth: int = 1) -> None:
@@ -194,7 +194,5 @@ def read_info(info: Any) -> Info | None:
         return None
     if type(info) is not dict:
         raise MalformedMessage(f"info is {shown(info)}: a map")
-    try:
-        return msgspec.convert(info, Info)
-    except (msgspec.ValidationError, UnicodeError) as exc:
-        raise MalformedMessage(f"info: {field_error(info, Info) or _reason(exc)}") from exc
+    read: Info = _convert(info, Info, "info")
+    return read

@@ -19,6 +19,9 @@ from protocol.errors import Fault
 from protocol.messages import LONGEST_TOKEN
 from protocol.names import folded
 
+_private = partial(os.open, mode=0o600)
+"""Opens a file so that nobody else can read it, from its first byte on."""
+
 
 class BadTokenFile(Fault):
     """The token file cannot be read, or is not one that this module wrote."""
@@ -71,15 +74,12 @@ def _locked(path: Path) -> Iterator[None]:
     """Alone among all processes of this user: several bots may start at the same moment."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.chmod(path.parent, 0o700)
-    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
+    with open(path.with_suffix(".lock"), "a", opener=_private) as lock:
         if sys.platform != "win32":
             import fcntl
 
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(lock)
 
 
 def _read(path: Path) -> dict[str, dict[str, str]]:
@@ -93,8 +93,7 @@ def _read(path: Path) -> dict[str, dict[str, str]]:
 
 
 def _replace(path: Path, saved: Mapping[str, Mapping[str, str]]) -> None:
-    """Whole or not at all: a reader never sees half a file, and its mode is 0600 from the first byte."""
-    private = partial(os.open, mode=0o600)
-    with in_place_of(path) as temporary, open(temporary, "w", encoding="utf-8", opener=private) as file:
+    """Whole or not at all: a reader never sees half a file."""
+    with in_place_of(path) as temporary, open(temporary, "w", encoding="utf-8", opener=_private) as file:
         json.dump(saved, file, indent=2, sort_keys=True)
         file.write("\n")

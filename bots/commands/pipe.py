@@ -86,10 +86,6 @@ def _parted(args: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return args[:at], args[at + 1 :]
 
 
-class Silent(Fault):
-    """The program did not answer in time."""
-
-
 class Gone(Fault):
     """The program has ended. `code` is its exit code, negative for a signal."""
 
@@ -98,8 +94,8 @@ class Gone(Fault):
         self.code = code
 
 
-class TooMuch(Fault):
-    """The program writes what nobody could want to read."""
+class Unusable(Fault):
+    """A program gives no answer to a turn, something else, or more than anybody could want to read."""
 
 
 class Program:
@@ -143,24 +139,24 @@ class Program:
     def hear(self, until: float) -> bytes:
         """The next line that it writes, without the line feed, until a time of `time.monotonic`.
 
-        Raises `Silent`, `Gone`, `TooMuch`.
+        Raises `Gone`, `Unusable`.
         """
         while (length := self._heard.find(b"\n")) < 0:
             if len(self._heard) > LONGEST_LINE:
-                raise TooMuch(f"wrote a line of more than {LONGEST_LINE} bytes")
+                raise Unusable(f"wrote a line of more than {LONGEST_LINE} bytes")
             self._wait(until)
         line = bytes(self._heard[:length])
         del self._heard[: length + 1]
         return line
 
     def unasked(self) -> bytes:
-        """What it has written since the last line that was heard, which is thrown away. Raises `TooMuch`."""
+        """What it has written since the last line that was heard, which is thrown away. Raises `Unusable`."""
         with contextlib.suppress(BlockingIOError):
             self._read()
         written = bytes(self._heard)
         self._heard.clear()
         if len(written) >= _READ:
-            raise TooMuch("writes on and on without being asked")
+            raise Unusable("writes on and on without being asked")
         return written
 
     def _wait(self, until: float) -> None:
@@ -174,7 +170,7 @@ class Program:
         left = until - time.monotonic()
         ready = dict(polled.poll(left * 1000)) if left > 0 else {}
         if not ready:
-            raise Silent(self._silence())
+            raise Unusable(f"{self._silence()} until its time was over")
         if self._in in ready:
             self._push()
         if self._out in ready:
@@ -241,10 +237,6 @@ def _not_started(program: str, why: int) -> str:
     if why == errno.ENOEXEC:
         return f"{program!r} is no program: a script begins with #!/bin/sh, or is given after its interpreter"
     return f"{program!r} can't be started: {os.strerror(why)}"
-
-
-class Unusable(Fault):
-    """A program wrote what is no answer to a turn."""
 
 
 class Passed(Fault):
@@ -391,8 +383,8 @@ class Piped(Bot):
             raise GiveUp(str(exc)) from None
         except Fault as exc:  # nobody knows what it would answer next
             self._drop(match)
-            when = {Gone: ", for the second time", Silent: " until its time was over"}.get(type(exc), "")
-            raise GiveUp(f"{_at(turn)} its program {exc}{when}") from None
+            again = ", for the second time" if isinstance(exc, Gone) else ""
+            raise GiveUp(f"{_at(turn)} its program {exc}{again}") from None
 
     def _asked(self, match: _Match, turn: Turn) -> Choice:
         """The answer of the program, which is started if there is none."""

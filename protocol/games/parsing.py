@@ -32,10 +32,7 @@ def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: t
     (fewest, most), (low, high) = count, each
     if not isinstance(items, (list, tuple)) or not fewest <= len(items) <= most:
         raise BadConfig(f"{game}: {key} is {shown(value)}: it is a list of {fewest} to {most} integers")
-    for i, item in enumerate(items):
-        if type(item) is not int or not low <= item <= high:
-            raise BadConfig(f"{game}: {key}[{i}] is {shown(item)}: it is an integer from {low} to {high}")
-    return tuple(items)
+    return tuple(integer(game, f"{key}[{at}]", item, low, high) for at, item in enumerate(items))
 
 
 def integer(game: str, key: str, value: Any, low: int, high: int) -> int:
