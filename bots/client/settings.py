@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar
 from urllib.parse import urlsplit
 
@@ -87,10 +87,10 @@ def settle(*sources: Given) -> Settings:
                 settled.setdefault(key, value)
     if settled.get("open"):
         settled.setdefault("slots", OPEN_SLOTS)
+    if settled.get("assigned"):
+        settled.setdefault("patience", ASSIGNED_PATIENCE)
     settings = Settings(**settled)
     _check(settings)
-    if settings.assigned and settings.patience is None:
-        return replace(settings, patience=ASSIGNED_PATIENCE)
     return settings
 
 
