@@ -15,8 +15,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
-from machine.subprocesses import die_with_parent, end_all, end_as, news, reap
+from machine.subprocesses import adopt_orphans, die_with_parent
 
 STARTED = b"started\n"
 FAILED = b"failed "
@@ -41,7 +42,7 @@ def main() -> None:
 
 def keep(line: socket.socket, start: Callable[[], int]) -> None:
     """Start a program, which gives its process id or raises `OSError`, and watch it and the socket to the end."""
-    heard = news()
+    heard = _news()
     try:
         child = start()
     except OSError as exc:
@@ -50,9 +51,9 @@ def keep(line: socket.socket, start: Callable[[], int]) -> None:
     with contextlib.suppress(OSError):
         line.sendall(STARTED)
     status = _watch(child, line, heard)
-    end_all(child)
+    _end_all(child)
     if status is not None:
-        end_as(status)
+        _end_as(status)
 
 
 def _watch(child: int, line: socket.socket, heard: socket.socket) -> int | None:
@@ -61,7 +62,7 @@ def _watch(child: int, line: socket.socket, heard: socket.socket) -> int | None:
         ready, _, _ = select.select([heard, line], [], [])
         if heard in ready:
             heard.recv(4096)
-            status = reap(child)
+            status = _reap(child)
             if status is not None:
                 return status
         if line in ready:
@@ -73,6 +74,57 @@ def _watch(child: int, line: socket.socket, heard: socket.socket) -> int | None:
                 return None
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGTERM)
+
+
+def _news() -> socket.socket:
+    """Adopt orphans, outlive the signals that would end this process, and have a byte to read here for each signal."""
+    adopt_orphans()
+    read, write = socket.socketpair()
+    write.setblocking(False)
+    signal.set_wakeup_fd(write.detach())
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)  # not SIG_IGN, which children would inherit
+    return read
+
+
+def _reap(child: int) -> int | None:
+    """Bury whoever has ended; the wait status of `child` if it is among them."""
+    found = None
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended[0] == child:
+                found = ended[1]
+    return found
+
+
+def _end_all(child: int) -> None:
+    """Kill the child's process group, and then whatever was orphaned by that, until there is nothing left."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            for orphan in _children():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(orphan, signal.SIGKILL)
+            os.waitpid(-1, 0)
+
+
+def _children() -> list[int]:
+    """The children that the kernel tells of."""
+    try:
+        return [int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def _end_as(status: int) -> None:
+    """End this process as a child has ended: with its exit code, or by the signal that killed it."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    raise SystemExit(os.WEXITSTATUS(status))
 
 
 if __name__ == "__main__":

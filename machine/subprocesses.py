@@ -1,17 +1,9 @@
-"""The processes that one has started, with all that these have started: watched, buried, ended to the last.
-
-For a process that exists for nothing else: it becomes the parent of orphans, and hears every signal in `news`.
-"""
+"""What a process asks of Linux: to be private, to end with its parent, to have orphans; and how one has ended."""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import os
-import signal
-import socket
 import sys
-from pathlib import Path
 
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
 _SIGKILL = 9
@@ -38,57 +30,6 @@ def adopt_orphans() -> None:
 def _prctl(option: int, value: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def news() -> socket.socket:
-    """Adopt orphans, outlive the signals that would end this process, and have a byte to read here for each signal."""
-    adopt_orphans()
-    read, write = socket.socketpair()
-    write.setblocking(False)
-    signal.set_wakeup_fd(write.detach())
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # not SIG_IGN, which children would inherit
-    return read
-
-
-def reap(child: int) -> int | None:
-    """Bury whoever has ended; the wait status of `child` if it is among them."""
-    found = None
-    with contextlib.suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            if ended[0] == child:
-                found = ended[1]
-    return found
-
-
-def end_all(child: int) -> None:
-    """Kill the child's process group, and then whatever was orphaned by that, until there is nothing left."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            for orphan in _children():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(orphan, signal.SIGKILL)
-            os.waitpid(-1, 0)
-
-
-def _children() -> list[int]:
-    """The children that the kernel tells of."""
-    try:
-        return [int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
-    except OSError:
-        return []
-
-
-def end_as(status: int) -> None:
-    """End this process as a child has ended: with its exit code, or by the signal that killed it."""
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        if number != signal.SIGKILL:
-            signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-    raise SystemExit(os.WEXITSTATUS(status))
 
 
 def ending(code: int) -> str:

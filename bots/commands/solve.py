@@ -19,8 +19,7 @@ from protocol.errors import BadConfig, UnknownGame, UsageFault
 
 if TYPE_CHECKING:
     from machine.exact.duel import Table
-    from machine.exact.duel_file import MappedValues
-    from machine.exact.duel_solving import Sweep
+    from machine.exact.duel_file import MappedValues, Spent
 
 _EVERY = 5.0
 """Seconds between two lines."""
@@ -77,9 +76,9 @@ class _Progress:
 
     def __init__(self) -> None:
         self._told = -math.inf
-        self._earlier: Sweep | None = None
+        self._earlier: Spent | None = None
 
-    def tell(self, sweep: Sweep) -> None:
+    def tell(self, sweep: Spent) -> None:
         """A line about the sweep, unless one was printed a moment ago."""
         from machine.exact.duel_solving import CLOSE
 
@@ -91,7 +90,7 @@ class _Progress:
             rate = math.log(self._earlier.widest / sweep.widest) / (sweep.seconds - self._earlier.seconds)
             left = f", {timedelta(seconds=round(math.log(sweep.widest / CLOSE) / rate))} left"
         print(
-            f"arena-bot: sweep {sweep.number}, bounds {sweep.widest:.2g} apart, {CLOSE:g} to reach{left}",
+            f"arena-bot: sweep {sweep.sweeps}, bounds {sweep.widest:.2g} apart, {CLOSE:g} to reach{left}",
             file=sys.stderr,
         )
         self._told, self._earlier = now, sweep

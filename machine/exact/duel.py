@@ -12,12 +12,12 @@ import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from machine.cache import cache_folder
 from machine.exact.duel_file import MappedValues, place_of
 from machine.exact.duel_shape import Shape, check_compiled, is_solvable, large_shape_of, shape_of
-from machine.exact.verdict import Judge, Verdict
+from machine.exact.graders import Judge, Verdict
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE, Action, Duel, Position
@@ -65,23 +65,6 @@ def equal_within(error: float) -> float:
     return max(_EQUAL, 2 * error)
 
 
-class Values(Protocol):
-    """What positions are worth to the mover, by place of the shape: 0 is free, 1 to the cap the mover's troops, above
-    it the other's.
-    """
-
-    @property
-    def sweeps(self) -> int:
-        """How many it took."""
-
-    @property
-    def error(self) -> float:
-        """By how much a value may be off."""
-
-    def at(self, digits: Sequence[int]) -> float:
-        """One of them."""
-
-
 class FlatValues:
     """Values in memory, by position as a number."""
 
@@ -94,7 +77,7 @@ class FlatValues:
         self._values = values
 
     def at(self, digits: Sequence[int]) -> float:
-        """One of them."""
+        """As `MappedValues.at`."""
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
 
@@ -104,7 +87,7 @@ class Table:
     It ignores `max_plies`: without a limit every game ends, whatever is played, with probability 1.
     """
 
-    def __init__(self, board: Board, shape: Shape, values: Values) -> None:
+    def __init__(self, board: Board, shape: Shape, values: FlatValues | MappedValues) -> None:
         self.values = values
         self.positions = shape.positions
         self.equal = equal_within(values.error)

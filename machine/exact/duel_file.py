@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from machine.atomic_write import in_place_of
-from machine.exact.duel_shape import Shape
-from machine.exact.duel_symmetries import symmetries, turned
+from machine.exact.duel_shape import Shape, symmetries, turned
 from protocol.errors import UsageFault
 from protocol.games.risk.duel import ARMY
 
@@ -24,7 +23,7 @@ _ROWS_AT_ONCE = 10_000
 
 
 class Spent(NamedTuple):
-    """How a table was solved: `widest` is left between a chance's bounds, `cpu` are the seconds of every processor."""
+    """What solving a table took: `widest` is left between a chance's bounds, `cpu` are the seconds of every processor."""
 
     sweeps: int
     widest: float
@@ -129,11 +128,10 @@ def _head(path: Path, shape: Shape) -> dict[str, Any]:
         with path.open("rb") as file:
             head: dict[str, Any] = json.loads(file.read(_HEAD))
         size = _HEAD + 4 * head["rows"] + (4 * head["rows"] << len(shape.places))
-        fits = head.keys() >= _TOLD and head["key"] == shape.key and path.stat().st_size == size
+        if not head.keys() >= _TOLD or head["key"] != shape.key or path.stat().st_size != size:
+            raise ValueError("the file has another length, or another key")
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise _damaged(path) from exc
-    if not fits:
-        raise _damaged(path)
     return head
 
 

@@ -1,4 +1,4 @@
-"""What an exact table of bounded Risk depends on, and how large it is."""
+"""What an exact table of bounded Risk depends on, how large it is, and the symmetries of its map's graph."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ MOST_POSITIONS = 20_000_000
 """Of a table that is solved by the way."""
 MOST_BOARDS = 1 << 28
 """Full boards of a table that is solved at all: 16 bytes each are 4 GiB."""
+_MOST_SYMMETRIES = 128
+"""A larger group costs more than it saves."""
 FORMAT = 1
 """Of the values; another number for another meaning of their bytes."""
 
@@ -105,3 +107,29 @@ def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
         for place, territory in enumerate(itertools.chain(*orders)):
             places[territory] = place
         yield tuple(places)
+
+
+def symmetries(shape: Shape) -> list[tuple[int, ...]]:
+    """A group of renumberings that lead borders to borders, each by place the new one; the first changes nothing.
+
+    They are all there are up to 128. Of more, those that leave the first few places as they are.
+    """
+    count, edges = len(shape.places), set(shape.edges)
+    found: list[tuple[int, ...]] = [()]
+    for place in range(count):
+        found = [
+            (*image, to)
+            for image in found
+            for to in range(count)
+            if to not in image
+            and all(((k, place) in edges) == ((min(at, to), max(at, to)) in edges) for k, at in enumerate(image))
+        ]
+    for place in range(count):
+        if len(found) > _MOST_SYMMETRIES:
+            found = [image for image in found if image[place] == place]
+    return found
+
+
+def turned(holders: int, image: Sequence[int]) -> int:
+    """Who holds the territories after a symmetry; bit k of a number of holders is set where k is the mover's."""
+    return sum((holders >> place & 1) << to for place, to in enumerate(image))

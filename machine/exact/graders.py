@@ -1,13 +1,25 @@
-"""Who grades the moves of a game that is solved. Found by the game's name."""
+"""Who grades the moves of a game that is solved, found by the game's name, and what a grade says."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, NamedTuple
 
-from machine.exact.verdict import Judge
 from protocol.errors import UsageFault
 from protocol.games.base import Game
+
+
+class Verdict(NamedTuple):
+    """What the move played was worth to its seat, and a best move: expected results, win 1, draw 0, loss −1."""
+
+    value: float
+    best: Any
+    best_value: float
+
+
+Judge = Callable[[Any, Any], Verdict]
+"""The verdict on a legal move in a state."""
 
 _WHERE = {
     "nim": "machine.exact.heaps:judge_of",

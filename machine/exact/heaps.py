@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from machine.exact.verdict import Judge, Verdict
+from machine.exact.graders import Judge, Verdict
 from protocol.games.base import NO_DICE, Game
 from protocol.games.grundy import Grundy
 from protocol.games.nim import Nim

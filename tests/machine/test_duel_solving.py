@@ -15,12 +15,11 @@ from commands import call
 from exact_boards import PAIR, PATH, STAR, TRIANGLE, board, some
 from machine.atomic_write import locked
 from machine.compiled import FAST
-from machine.exact import duel_file, duel_rows, duel_solving
+from machine.exact import duel_file, duel_solving
 from machine.exact.duel import Table, load_mapped, solve
-from machine.exact.duel_file import MappedValues, place_of
-from machine.exact.duel_rows import symmetries
-from machine.exact.duel_shape import Shape, shape_of
-from machine.exact.duel_solving import CLOSE, Sweep, solve_mapped
+from machine.exact.duel_file import MappedValues, Spent, place_of
+from machine.exact.duel_shape import Shape, shape_of, symmetries
+from machine.exact.duel_solving import CLOSE, solve_mapped
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
@@ -32,7 +31,7 @@ AFRICA = load_map("africa")
 SQUARE = [(0, 1), (0, 3), (1, 2), (2, 3)]
 
 
-def told_nobody(sweep: Sweep) -> None:
+def told_nobody(spent: Spent) -> None:
     """Hears of a sweep."""
 
 
@@ -133,7 +132,7 @@ def test_of_very_many_symmetries_those_are_used_that_leave_the_first_places_alon
 
 def test_symmetries_save_positions_and_change_no_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_them = mapped(AFRICA, 3, tmp_path / "with")
-    for module in (duel_rows, duel_file):
+    for module in (duel_solving, duel_file):
         monkeypatch.setattr(module, "symmetries", lambda shape: [tuple(range(len(shape.places)))])
     without = mapped(AFRICA, 3, tmp_path / "without")
     for position in some(300, 6, 3, seed=3):
@@ -146,15 +145,15 @@ def test_symmetries_save_positions_and_change_no_value(tmp_path: Path, monkeypat
 def test_the_bounds_are_right_at_any_time(sweeps: int, tmp_path: Path) -> None:
     shape, exact = shape_of(AFRICA, 3), solve(AFRICA, 3)
 
-    def stop(sweep: Sweep) -> None:
-        if sweep.number == sweeps:
+    def stop(spent: Spent) -> None:
+        if spent.sweeps == sweeps:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         solve_mapped(shape, tmp_path, 1, stop)
     (unfinished,) = tmp_path.glob("*.unfinished")
     chances = duel_solving.opened(unfinished, unfinished.stat().st_size // 8)[3:]
-    rows = duel_rows.rows_of(shape)
+    rows = duel_solving.rows_of(shape)
     for row in range(0, len(rows.heads), 7):
         troops = [3 - rows.heads[row] // 3**place % 3 for place in range(6)]
         for held in range(64):
@@ -166,7 +165,7 @@ def test_the_bounds_are_right_at_any_time(sweeps: int, tmp_path: Path) -> None:
 
 def test_stopped_between_sweeps_it_goes_on_to_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = mapped(AFRICA, 3, tmp_path / "whole")
-    parts = -(-duel_rows.rows_of(shape_of(AFRICA, 3)).heads.size // 100)
+    parts = -(-duel_solving.rows_of(shape_of(AFRICA, 3)).heads.size // 100)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         after(tmp_path / "stopped", 2 + 40 * parts, interrupt, patch)
     again = mapped(AFRICA, 3, tmp_path / "stopped")
@@ -182,9 +181,9 @@ def test_killed_in_a_sweep_it_goes_on_from_there(tmp_path: Path, monkeypatch: py
     child.start()
     child.join()
     assert child.exitcode == -signal.SIGKILL
-    first: list[Sweep] = []
+    first: list[Spent] = []
     solve_mapped(shape_of(AFRICA, 3), tmp_path, 1, first.append)
-    assert first[0].number > 40
+    assert first[0].sweeps > 40
     assert first[0].widest < 0.5
     table = load_mapped(AFRICA, 3, tmp_path)
     assert table is not None
