@@ -23,7 +23,7 @@ _ROWS_AT_ONCE = 10_000
 
 
 class Spent(NamedTuple):
-    """What solving a table took: `widest` is left between a chance's bounds, `cpu` are the seconds of every processor."""
+    """What solving took: `widest` is left between a chance's bounds, `cpu` are the seconds of every processor."""
 
     sweeps: int
     widest: float
